@@ -18,11 +18,13 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 _START = """
-INSERT INTO evm_cursor (id, chain_id, contract, block_number, block_hash, sequence)
-VALUES (1, :chain_id, :contract, :block_number, :block_hash, 0) ON CONFLICT DO NOTHING
+INSERT INTO evm_cursor (id, chain_id, contract, block_number, block_hash, sequence, is_read)
+VALUES (1, :chain_id, :contract, :block_number, :block_hash, 0, 0) ON CONFLICT DO NOTHING
 """
 _OWNER = "SELECT chain_id, contract FROM evm_cursor WHERE id = 1"
 _CURSOR = "SELECT block_number, block_hash, sequence FROM evm_cursor WHERE id = 1"
+_IS_READ = "SELECT is_read FROM evm_cursor WHERE id = 1"
+_END_FIRST_READ = "UPDATE evm_cursor SET is_read = 1 WHERE id = 1"
 _MOVE = "UPDATE evm_cursor SET block_number = :number, block_hash = :hash, sequence = :sequence WHERE id = 1"
 _COLUMNS = "SELECT did, version, entry, transaction_hash, block_number, sequence, recorded_at FROM evm_entries"
 _OF_DID = f"{_COLUMNS} WHERE did = :did AND version > :after ORDER BY version LIMIT :limit"
@@ -86,8 +88,13 @@ def cursor(transaction: Transaction) -> Cursor:
 
 
 def was_read(transaction: Transaction) -> bool:
-    """Whether the chain was ever read into it; else it is empty whatever the contract has."""
-    return bool(cursor(transaction).hash)
+    """Whether the chain was ever read into it to the end; else it is empty, or the beginning alone, whatever the contract has."""
+    return bool(cursor(transaction).hash) and bool(transaction.execute(_IS_READ).fetchone()[0])
+
+
+def end_first_read(transaction: Transaction) -> None:
+    """Notes that the index has everything that was confirmed once."""
+    transaction.execute(_END_FIRST_READ)
 
 
 def advance(transaction: Transaction, entries: Sequence[Indexed], to: Cursor) -> None:

@@ -58,7 +58,7 @@ class Watcher:
         self._blocks = {head.number: head}
         observed = await self._observe(head)
         final = head.number - self._station.settings.confirmations + 1
-        changed = await self._undo(head) or await self._catch_up(final)
+        changed = await self._undo(head) or await self._catch_up(final, head)
         changed = await self._settle(observed) or changed
         self._seen = head.hash
         return changed
@@ -120,8 +120,16 @@ class Watcher:
             candidate = await self._database.read(partial(outgoing.block_below, number=number))
         return self._station.settings.from_block - 1, b""
 
-    async def _catch_up(self, final: int) -> bool:
+    async def _catch_up(self, final: int, head: Block) -> bool:
         """Reads the contract's events up to block ``final``; whether there were any blocks to read."""
+        moved = await self._read_to(final)
+        at = await self._database.read(index.cursor)
+        # A node behind the others does not know whether more was confirmed.
+        if at.number <= head.number and not await self._database.read(index.was_read):
+            await self._station.write(index.end_first_read)
+        return moved
+
+    async def _read_to(self, final: int) -> bool:
         at = await self._database.read(index.cursor)
         moved = False
         first = max(at.number, 0)

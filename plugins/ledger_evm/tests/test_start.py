@@ -10,18 +10,23 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import identity_ledger_evm
 import pytest
 from eth_account import Account
+from identity_ledger_evm import index
 from identity_ledger_evm.deployment import deploy, status
+from identity_ledger_evm.index import Cursor
 from identity_ledger_evm.ledger import EvmLedger
+from identity_ledger_evm.node import NodeAway
 from identity_ledger_evm.settings import EvmSettings
+from identity_ledger_evm.watcher import Watcher
 from identity_ledger_evm.worker import NeverRead
 
 from identity_core.errors import LedgerUnavailable
 from identity_core.plugin import NotConfigured, PluginError
-from identity_core.ports.ledger import AnchoringLedger
+from identity_core.ports.ledger import AnchoringLedger, LedgerHead
 from identity_core.store import Store
 from identity_core.use_cases.ledger.project import ProjectLedger
 
@@ -148,6 +153,45 @@ def test_a_chain_that_was_never_read_is_not_told_as_empty(site: Any) -> None:
     with ThreadPoolExecutor() as threads:
         for ledger in [one.result() for one in [threads.submit(site.open, "fresh") for _ in range(2)]]:
             assert asyncio.run(ledger.head()).sequence == 1
+
+
+def test_a_first_read_that_breaks_off_is_not_told_as_the_ledger(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node is gone after some of the blocks were read: what the index has is the beginning, and nothing is told of it, after a start
+    without the node neither."""
+    away = "http://127.0.0.1:1"
+    whole = Watcher._read_blocks
+
+    async def breaks_off(watcher: Watcher, at: Cursor, last: int, *, is_newest: bool) -> Cursor:
+        if at.sequence:
+            raise NodeAway("it is gone")
+        return await whole(watcher, at, last, is_newest=is_newest)
+
+    async def scenario() -> None:
+        before = site.open("before")
+        for number in range(3):
+            await before.append(f"did:x:{number}", b"1", expected_version=0)
+        await before.close()
+        with monkeypatch.context() as patch:
+            patch.setattr(Watcher, "_read_blocks", breaks_off)
+            with pytest.raises(PluginError, match="the chain was not read yet"):
+                identity_ledger_evm.build(replace(site.settings, log_blocks=1), site.context("fresh"))
+        with pytest.raises(PluginError, match="the chain was not read yet"):
+            identity_ledger_evm.build(replace(site.settings, rpc_url=away), site.context("fresh"))
+        unread = EvmLedger.open(replace(site.settings, rpc_url=away), site.context("fresh"))
+        assert await unread._database.read(index.head) == LedgerHead(1, ANY)
+        for read in (unread.head(), unread.entries("did:x:0"), unread.entries_after(0, 10)):
+            with pytest.raises(LedgerUnavailable, match="not read yet"):
+                await read
+        await unread.close()
+        again = site.open("fresh")
+        assert (await again.head()).sequence == 3
+        await again.close()
+        # What was read to its end is there without the node.
+        known = site.open("fresh", rpc_url=away)
+        assert (await known.head()).sequence == 3
+        await known.close()
+
+    asyncio.run(scenario())
 
 
 def test_a_contract_without_confirmed_entries_is_an_empty_ledger(still_chain: Any) -> None:
