@@ -452,13 +452,13 @@ class ErasedRecords(Struct, frozen=True, kw_only=True):
     erased: ErasedCounts
     waiting: int
 
-class Error(Struct, frozen=True, kw_only=True):
-    error: ErrorBody
-
 class ErrorBody(Struct, frozen=True, kw_only=True):
     code: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
     details: dict[str, Any] | UnsetType = UNSET
+
+class ErrorResponse(Struct, frozen=True, kw_only=True):
+    error: ErrorBody
 
 class Event(Struct, frozen=True, kw_only=True):
     sequence: int
@@ -705,10 +705,6 @@ class NewServiceEndpoint(Struct, frozen=True, kw_only=True):
     id: str | UnsetType = UNSET
     type: str
     service_endpoint: str
-
-class NewWitnessList(Struct, frozen=True, kw_only=True):
-    threshold: int | UnsetType = UNSET
-    witnesses: tuple[WitnessId, ...] | UnsetType = UNSET
 
 class OnlyPredicate(Struct, frozen=True, kw_only=True):
     attribute_name: str
@@ -1087,7 +1083,7 @@ class UpdateDidRequest(Struct, frozen=True, kw_only=True):
     relationships: tuple[str, ...] | UnsetType = UNSET
     key_id: str | UnsetType = UNSET
     also_known_as: tuple[str, ...] | UnsetType = UNSET
-    witness: NewWitnessList | UnsetType = UNSET
+    witness: WitnessListToSet | UnsetType = UNSET
     operations: tuple[UpdateOperation, ...] | UnsetType = UNSET
 
 class UpdateOperation(Struct, frozen=True, kw_only=True):
@@ -1098,7 +1094,7 @@ class UpdateOperation(Struct, frozen=True, kw_only=True):
     relationships: tuple[str, ...] | UnsetType = UNSET
     key_id: str | UnsetType = UNSET
     also_known_as: tuple[str, ...] | UnsetType = UNSET
-    witness: NewWitnessList | UnsetType = UNSET
+    witness: WitnessListToSet | UnsetType = UNSET
 
 class UpdatedDid(Struct, frozen=True, kw_only=True):
     did: str
@@ -1251,6 +1247,10 @@ class WitnessId(Struct, frozen=True, kw_only=True):
 class WitnessList(Struct, frozen=True, kw_only=True):
     threshold: int
     witnesses: tuple[WitnessId, ...]
+
+class WitnessListToSet(Struct, frozen=True, kw_only=True):
+    threshold: int | UnsetType = UNSET
+    witnesses: tuple[WitnessId, ...] | UnsetType = UNSET
 
 class WitnessProof(Struct, frozen=True, kw_only=True):
     type: str

@@ -11,6 +11,7 @@ sources are already those of the whole, and the bundle keeps them, since inlined
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -86,6 +87,7 @@ def bundle() -> Json:
         _join(document["paths"], part["paths"], name)
         for kind, members in part.get("components", {}).items():
             _join(document["components"].setdefault(kind, {}), members, name)
+    _name_members(document["components"]["schemas"])
     errors = read("errors.yaml")
     used = set(errors["anywhere"])
     responses: Json = {}
@@ -125,6 +127,19 @@ def _join(whole: Json, part: Mapping[str, Any], name: str) -> None:
     whole.update(part)
 
 
+def _name_members(schemas: Json) -> None:
+    """Gives the members of named enumerations names that stand once in the document: in Go and C they share one scope."""
+    for name, schema in schemas.items():
+        if "enum" in schema:
+            prefix = _words(name)
+            schema["x-enum-varnames"] = [f"{prefix}_{_words(value)}" for value in schema["enum"]]
+
+
+def _words(name: str) -> str:
+    """``AnchorStatus`` and ``anchor-status`` as ``ANCHOR_STATUS``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|-", "_", name).upper()
+
+
 def _say_purpose(operation: Json) -> None:
     """Ends the description of an operation that takes signatures with the purpose that their challenge may have."""
     if operation["operationId"] in PURPOSES:
@@ -159,11 +174,11 @@ def _answer_errors(method: str, operation: Json, errors: Mapping[str, Any], resp
     for status, response in operation["responses"].items():
         limits = ("RateLimit", "RateLimit-Policy") if status.startswith("2") else ()
         _add_headers(response, status, *limits)
-    schema = operation.get("x-error-schema", "Error")
+    schema = operation.get("x-error-schema", "ErrorResponse")
     for status in sorted({str(errors["codes"][code]["status"]) for code in chosen} - operation["responses"].keys()):
         same = [code for code in chosen if str(errors["codes"][code]["status"]) == status]
         name = "Or".join("".join(word.capitalize() for word in code.split("_")) for code in same)
-        if schema != "Error":
+        if schema != "ErrorResponse":
             name = f"{schema}{name}"
         responses.setdefault(name, _error_response(same, status, errors["codes"], schema))
         operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
@@ -173,7 +188,7 @@ def _answer_errors(method: str, operation: Json, errors: Mapping[str, Any], resp
 def _error_response(codes: list[str], status: str, catalogue: Mapping[str, Any], schema: str) -> Json:
     examples: Json = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
     media = "application/json"
-    if schema != "Error":
+    if schema != "ErrorResponse":
         media, refused = _REFUSALS[schema]
         shown = {code: _error_example(code, catalogue[code])["value"]["error"] for code in codes}
         examples = {code: {"value": refused(error)} for code, error in shown.items()}

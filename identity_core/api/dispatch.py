@@ -166,7 +166,7 @@ def facts(
         frozenset(names),
         challenge,
         {} in requirements,
-        declared.get("x-error-schema", "Error"),
+        declared.get("x-error-schema", "ErrorResponse"),
     )
 
 

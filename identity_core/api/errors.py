@@ -71,7 +71,7 @@ def error_answer(error: IdentityError, request_id: str, operation: Operation | N
         return Answer(status, _refused_identifier(body, str(error)), "application/did-resolution", headers)
     if operation is not None and operation.error_schema == "RefusedRegistration":
         return Answer(status, _refused_registration(body, str(error), request_id), headers=headers)
-    return Answer(status, wire.Error(error=body), headers=headers)
+    return Answer(status, wire.ErrorResponse(error=body), headers=headers)
 
 
 def _refused_identifier(error: wire.ErrorBody, message: str) -> wire.RefusedIdentifier:

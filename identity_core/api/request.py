@@ -41,7 +41,7 @@ class Operation:
     schemes: frozenset[str]
     challenge: str
     optional: bool = False
-    error_schema: str = "Error"
+    error_schema: str = "ErrorResponse"
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ OBJECT: Final = ("minProperties", "maxProperties")
 NUMBER: Final = ("minimum", "maximum")
 KEYWORDS: Final = {
     *("type", "format", "description", "required", "properties", "items", "enum", "nullable", "additionalProperties"),
-    *("exclusiveMinimum", "default", "$ref", *TEXT, *ARRAY, *OBJECT, *NUMBER),
+    *("x-enum-varnames", "exclusiveMinimum", "default", "$ref", *TEXT, *ARRAY, *OBJECT, *NUMBER),
 }
 
 Schema = Mapping[str, Any]

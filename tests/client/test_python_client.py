@@ -13,6 +13,7 @@ import pytest
 
 from identity_core.api.contract import dereference, load_document, operations
 from identity_core.codec.structs import python_name
+from openapi import clients
 from openapi.clients import PACKAGE
 
 DOCUMENT = load_document().value
@@ -57,6 +58,19 @@ def built(python_client: Path) -> None:
 
 def test_it_compiles(python_client: Path) -> None:
     assert compileall.compile_dir(python_client, quiet=1)
+
+
+def test_it_is_the_same_octets_each_time(python_client: Path, tmp_path: Path) -> None:
+    """Another process, another seed of hashes, another folder."""
+
+    def sources(folder: Path) -> dict[str, bytes]:
+        return {
+            str(file.relative_to(folder)): file.read_bytes()
+            for file in folder.rglob("*")
+            if file.suffix in (".py", ".md", ".toml")
+        }
+
+    assert sources(clients.build_python_client(tmp_path)) == sources(python_client)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from identity_core import errors, wire
 from identity_core.api.contract import dereference, load_document
 from identity_core.api.operations import PURPOSES
 from identity_core.api.schemas import Schemas
-from identity_core.codec.structs import Types
+from identity_core.codec.structs import Types, python_name
 from identity_core.domain.dids.log import chain as verifier
 from openapi import build
 
@@ -247,7 +247,7 @@ def test_everything_that_a_request_may_bring_is_bounded(document: Json) -> None:
         ]),
         ({"type": "object", "maxProperties": 2}, ["x.*: maxItems", "x.*: maxLength", "x.*: maxProperties"]),
         ({"type": "object", "additionalProperties": {"type": "boolean"}}, ["x: maxProperties"]),
-        ({"$ref": "#/components/schemas/Error"}, ["Error: maxProperties"]),
+        ({"$ref": "#/components/schemas/ErrorResponse"}, ["ErrorResponse: maxProperties"]),
     ],
 )  # fmt: skip
 def test_the_search_finds_what_is_unbounded(document: Json, schema: Json, missing: list[str]) -> None:
@@ -273,6 +273,26 @@ def test_only_what_generators_understand(document: Json) -> None:
                 yield from strange(value, where)
 
     assert list(strange(document["components"]["schemas"], "")) == []
+
+
+def test_names_are_told_apart_in_every_language(document: Json) -> None:
+    """Constants and constructors share one scope in Go (``NewThing`` makes a ``Thing``), and Python's generated readers have a typed
+    variable for each member that is an object beside one for the whole."""
+    schemas = document["components"]["schemas"]
+    enumerations = {name: schema for name, schema in schemas.items() if "enum" in schema}
+    assert {name: len(schema["enum"]) for name, schema in enumerations.items()} == {
+        name: len(schema["x-enum-varnames"]) for name, schema in enumerations.items()
+    }
+    members = Counter(name for schema in enumerations.values() for name in schema["x-enum-varnames"])
+    assert {
+        name: count for name, count in members.items() if count > 1 or not re.fullmatch("[A-Z][A-Z0-9_]*", name)
+    } == {}
+    assert [name for name in schemas if f"New{name}" in schemas] == []
+    parts = {
+        name: [member for member, part in schema.get("properties", {}).items() if "$ref" in part]
+        for name, schema in schemas.items()
+    }
+    assert [name for name, members in parts.items() if python_name(name) in map(python_name, members)] == []
 
 
 def test_the_wire_types_refuse_what_they_cannot_say() -> None:

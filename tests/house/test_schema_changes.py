@@ -39,7 +39,7 @@ ONE_FORM = {
     "PublicKeyJwk": "a part of documents of others; domain/dids/jwk.py reads it",
     "UpdateDidRequest": "the author signs it, and strict evidence keeps it; domain/dids/requests.py reads it",
     "UpdateOperation": "a part of UpdateDidRequest",
-    "NewWitnessList": "a part of UpdateDidRequest",
+    "WitnessListToSet": "a part of UpdateDidRequest",
     "WitnessProof": "its members are signed; domain/dids/log/entry.py reads it",
     "ServiceInput": "a part of UpdateDidRequest",
     "CredentialAttribute": "stored as it is; domain/credentials/credential_schema.py",
