@@ -16,3 +16,8 @@ Feature: Get the keys that verify access tokens
       | path                                    | member   |
       | /.well-known/oauth-authorization-server | issuer   |
       | /.well-known/oauth-protected-resource   | resource |
+
+  Scenario: The interface has metadata of its own, where a challenge says
+    When the keys of the tokens are asked for
+    Then the answer is 200
+    And the challenge of an operation that takes tokens leads to the metadata of the interface

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 from nacl.signing import VerifyKey
@@ -150,4 +151,16 @@ def names_origin(world: World, path: str, member: str) -> None:
     assert "evil" not in json.dumps(found)
     if "jwks_uri" in found:
         assert found["jwks_uri"] == world.server.url + "/.well-known/jwks.json"
-        assert found["token_endpoint"] == f"{world.server.url}{PREFIX}/auth/token"
+        assert found["token_endpoint"] == f"{world.server.url}/oauth/token"
+
+
+@then("the challenge of an operation that takes tokens leads to the metadata of the interface")
+def leads_to_metadata(world: World) -> None:
+    refused = world.http().get(f"{PREFIX}/delegations")
+    assert refused.status_code == 401
+    place = re.search(r'Bearer realm="identity", resource_metadata="([^"]+)"', refused.headers["www-authenticate"])
+    assert place is not None
+    assert place[1] == f"{world.server.url}/.well-known/oauth-protected-resource{PREFIX}"
+    found = world.http().get(place[1]).json()
+    assert found["resource"] == world.server.url + PREFIX
+    assert found["authorization_servers"] == [world.server.url]

@@ -11,7 +11,7 @@ from identity_core.codec.times import printed
 from identity_core.domain.tokens import scope_text
 from identity_core.use_cases.auth.challenge import GetDidAuthChallenge
 from identity_core.use_cases.auth.token_keys import GetJwks
-from identity_core.use_cases.auth.tokens import IssueToken
+from identity_core.use_cases.auth.tokens import IssuedToken, IssueToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +28,19 @@ class AuthHandlers:
         return Answer(200, body, headers=[NO_STORE])
 
     async def issue_token(self, request: Request) -> Answer:
-        issued = await self.issue(request.body, request.context)
-        token, seconds = issued.token, issued.token.expires_at - issued.token.issued_at
-        body = wire.TokenAnswer(
-            access_token=issued.text,
-            token_type="Bearer",  # noqa: S106 - RFC 6749 §5.1
-            expires_in=int(seconds.total_seconds()),
-            scope=UNSET if token.scopes is None else scope_text(token.scopes),
-        )
-        return Answer(200, body, headers=[NO_STORE])
+        return token_answer(await self.issue(request.body, request.context))
 
     async def get_jwks(self, request: Request) -> Answer:
         return Answer(200, await self.jwks(), headers=[("Cache-Control", "public, max-age=300")])
+
+
+def token_answer(issued: IssuedToken) -> Answer:
+    """RFC 6749 §5.1."""
+    token, seconds = issued.token, issued.token.expires_at - issued.token.issued_at
+    body = wire.TokenAnswer(
+        access_token=issued.text,
+        token_type="Bearer",  # noqa: S106 - RFC 6749 §5.1
+        expires_in=int(seconds.total_seconds()),
+        scope=UNSET if token.scopes is None else scope_text(token.scopes),
+    )
+    return Answer(200, body, headers=[NO_STORE])

@@ -10,24 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 from identity_core.api import contract
+from identity_core.api.beside import form_run, page_run
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.cross_origin import Origins
-from identity_core.api.decode import Parse, Query, RequestBody, has_body, parser, refuse_body
-from identity_core.api.operations import tokens
+from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
 from identity_core.api.placement import ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
 from identity_core.api.request import Admission, Answer, Around, Handler, Operation, PageForm, Request
 from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
-from identity_core.api.transport import Receive, Scope, Send, admit_page_headers, deliver, read_body
+from identity_core.api.transport import Receive, Scope, Send, deliver
 from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import pascal_name
-from identity_core.errors import InvalidRequest, MethodNotAllowed, UnsupportedMediaType
+from identity_core.errors import MethodNotAllowed
 
 REALM: Final = "identity"
+BEARER: Final = "Bearer"
 
 
 class HandlerResolver(Resolver):  # type: ignore[misc]
@@ -52,8 +52,8 @@ class Wiring:
     same for pages that know who is signed in, ``forms`` what is POSTed to such. ``max_body`` caps bodies in octets (an operation's own
     ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
     public. ``apart``, if not None, is the port of a listener of its own for the operations that are apart: they are routed there and
-    nowhere else. ``operations`` is filled with the passes of all operations, for one that asks another. ``verify`` checks every answer
-    against the document: for tests and staging.
+    nowhere else. ``resource_metadata`` is the URL of that of the interface, for challenges; empty for none. ``operations`` is filled
+    with the passes of all operations, for one that asks another. ``verify`` checks every answer against the document: for tests and staging.
     """
 
     gate: Admission
@@ -68,6 +68,7 @@ class Wiring:
     body_seconds: float = 10.0
     origins: Origins = field(default_factory=lambda: Origins(()))
     apart: int | None = None
+    resource_metadata: str = ""
     operations: dict[str, Run] = field(default_factory=dict)
     verify: bool = False
 
@@ -83,13 +84,13 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         # What is read without a credential, also by pages of other origins.
         self._shared: set[Run] = set()
         for path, page in wiring.pages.items():
-            run = _page(page, wiring.gate)
+            run = page_run(page, wiring.gate)
             self._shared.add(run)
             self._routes.add(path, {"GET": run})
         for path, page in wiring.people.items():
-            self._routes.add(path, {"GET": _page(page, wiring.gate)})
+            self._routes.add(path, {"GET": page_run(page, wiring.gate)})
         for path, form in wiring.forms.items():
-            self._routes.add(path, {"POST": _form(form, wiring)})
+            self._routes.add(path, {"POST": form_run(form, wiring.gate, wiring.max_body, wiring.body_seconds)})
 
     def add_api(self, specification: Specification, *, resolver: Resolver, **_: Any) -> None:
         """Compiles the operations of one loaded document."""
@@ -158,15 +159,19 @@ def facts(
     """What the gate needs to know about an operation."""
     requirements = declared.get("security", document.get("security", []))
     names = [wiring.schemes[name] for requirement in requirements for name in requirement]
-    challenge = ", ".join(f'{scheme} realm="{REALM}"' for scheme in dict.fromkeys(names))
+    challenges = {scheme: f'{scheme} realm="{REALM}"' for scheme in names}
+    if BEARER in challenges and wiring.resource_metadata:
+        # Where a client of OAuth finds out who issues tokens (RFC 9728 §5.1).
+        challenges[BEARER] += f', resource_metadata="{wiring.resource_metadata}"'
     return Operation(
         declared["operationId"],
         method.upper(),
         path,
         frozenset(names),
-        challenge,
+        ", ".join(challenges.values()),
         {} in requirements,
         declared.get("x-error-schema", "ErrorResponse"),
+        challenges.get(BEARER, ""),
     )
 
 
@@ -237,41 +242,3 @@ def _path_parsers(
 
 def _resolver(document: Mapping[str, Any]) -> Callable[[Any], Any]:
     return lambda part: contract.dereference(document, part)
-
-
-FORM: Final = "application/x-www-form-urlencoded"
-MAX_FIELDS: Final = 32
-
-
-def _page(page: Handler, gate: Admission) -> Run:
-    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
-        await gate.charge(request)
-        refuse_body(request)
-        admit_page_headers(request, scope)
-        request.query = _fields(scope["query_string"])
-        return await page(request)
-
-    return run
-
-
-def _form(form: PageForm, wiring: Wiring) -> Run:
-    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
-        if has_body(request) and (request.header("content-type") or "").partition(";")[0].strip().lower() != FORM:
-            raise UnsupportedMediaType(details={"supported": [FORM]})
-        request.body_octets = await read_body(request, receive, cap=wiring.max_body, seconds=wiring.body_seconds)
-        await wiring.gate.charge(request, tokens(form.priced_as, len(request.body_octets)))
-        admit_page_headers(request, scope)
-        request.body = _fields(request.body_octets)
-        return await form.handler(request)
-
-    return run
-
-
-def _fields(octets: bytes) -> dict[str, str]:
-    """Names and values of a form, or of the query of a page; of a name that comes twice the last counts."""
-    try:
-        return dict(
-            parse_qsl(octets.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
-        )
-    except ValueError:
-        raise InvalidRequest("The form is not percent-encoded UTF-8, or has too many fields.") from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,26 @@ from identity_core import wire
 from identity_core.api.request import Answer, Operation
 from identity_core.api.resolution_problems import problem, registration_error
 from identity_core.codec.structs import UNSET
-from identity_core.errors import CODES, IdentityError, InternalError, JsonValue, NotAcceptable
+from identity_core.domain.tokens import is_scope
+from identity_core.errors import (
+    CODES,
+    AuthFailed,
+    IdentityError,
+    InternalError,
+    InvalidRequest,
+    JsonValue,
+    NotAcceptable,
+)
+
+OAUTH_ERROR: Final = "OauthError"
+"""The ``error_schema`` of RFC 6749 §5.2."""
+
+_OAUTH_ERRORS: Final = {
+    "AUTH_FAILED": "invalid_client",
+    "AUTH_REQUIRED": "invalid_client",
+    "FORBIDDEN": "unauthorized_client",
+}
+_NOT_IN_A_DESCRIPTION: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 
 # RFC 9110 §11.6.1 asks every 401 for a challenge, also that of an operation which takes strangers.
 ANY_CHALLENGE: Final = 'ApiKey realm="identity", Bearer realm="identity", DIDAuth realm="identity"'
@@ -45,10 +64,21 @@ def explanation_of(code: str) -> str | None:
     return f"{GUIDE}/reference/errors.html#{code.lower().replace('_', '-')}"
 
 
-def error_answer(error: IdentityError, request_id: str, operation: Operation | None = None) -> Answer:
+class TokenRequestRefused(InvalidRequest):
+    """A request for a token that OAuth has a word of its own for, ``kind``: such as ``invalid_scope``."""
+
+    def __init__(self, kind: str, message: str, details: Mapping[str, JsonValue]) -> None:
+        super().__init__(message, details=details)
+        self.kind = kind
+
+
+def error_answer(
+    error: IdentityError, request_id: str, operation: Operation | None = None, *, has_bearer: bool = False
+) -> Answer:
     """The answer for ``error``.
 
-    401 carries the challenges of the operation; 405 an ``Allow`` from ``details.allow``; an error with
+    401 carries the challenges of the operation, and where the request ``has_bearer`` they say that it is no good; so does a 403 for a
+    scope that it lacks (RFC 6750 §3.1); 405 an ``Allow`` from ``details.allow``; an error with
     ``details.retryAfter`` (seconds), and every 429 and 503, a ``Retry-After`` in whole seconds, rounded up.
     """
     if error.code not in CODES:
@@ -59,8 +89,15 @@ def error_answer(error: IdentityError, request_id: str, operation: Operation | N
     if explanation := explanation_of(error.code):
         details["docUrl"] = explanation
     headers = [("cache-control", "no-store")]
+    bearer = operation.bearer if operation is not None and has_bearer else ""
     if status == 401:
-        headers.append(("www-authenticate", (operation.challenge if operation else "") or ANY_CHALLENGE))
+        challenge = (operation.challenge if operation else "") or ANY_CHALLENGE
+        if bearer and error.code == "AUTH_FAILED":
+            challenge = challenge.replace(bearer, f'{bearer}, error="invalid_token"')
+        headers.append(("www-authenticate", challenge))
+    elif error.code == "FORBIDDEN" and bearer and is_scope(str(details.get("scope", ""))):
+        wanted = f'{bearer}, error="insufficient_scope", scope="{details["scope"]}"'
+        headers.append(("www-authenticate", wanted))
     elif status == 405:
         headers.append(("allow", ", ".join(str(method) for method in _array(details.get("allow")))))
     retry_after = details.get("retryAfter", 1 if status in (429, 503) else None)
@@ -71,7 +108,23 @@ def error_answer(error: IdentityError, request_id: str, operation: Operation | N
         return Answer(status, _refused_identifier(body, str(error)), "application/did-resolution", headers)
     if operation is not None and operation.error_schema == "RefusedRegistration":
         return Answer(status, _refused_registration(body, str(error), request_id), headers=headers)
+    if operation is not None and operation.error_schema == OAUTH_ERROR:
+        return _oauth_error(error, details, [*headers, ("pragma", "no-cache")])
     return Answer(status, wire.ErrorResponse(error=body), headers=headers)
+
+
+def _oauth_error(error: IdentityError, details: dict[str, JsonValue], headers: Sequence[tuple[str, str]]) -> Answer:
+    """RFC 6749 §5.2, with our code and details beside it. A client whose assertion failed used no header, so it gets 400."""
+    status = 400 if isinstance(error, AuthFailed) else error.status
+    other = (
+        "temporarily_unavailable" if status in (429, 503) else "server_error" if status >= 500 else "invalid_request"
+    )
+    kind = error.kind if isinstance(error, TokenRequestRefused) else _OAUTH_ERRORS.get(error.code, other)
+    said = _NOT_IN_A_DESCRIPTION.sub("'", str(error))
+    body = {"error": kind, "error_description": said, "code": error.code, "details": details}
+    return Answer(
+        status, body, headers=[header for header in headers if status == 401 or header[0] != "www-authenticate"]
+    )
 
 
 def _refused_identifier(error: wire.ErrorBody, message: str) -> wire.RefusedIdentifier:

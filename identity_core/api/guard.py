@@ -152,7 +152,7 @@ class Guard:
             except IdentityError as empty:
                 error = empty
         request.refusal = error.code
-        answer = error_answer(error, request.request_id, request.operation)
+        answer = error_answer(error, request.request_id, request.operation, has_bearer=request.has_bearer)
         # 501 says what this installation leaves out: anyone who asks for it is refused, and nothing is broken.
         if answer.status >= 500 and answer.status != 501:
             log.error("%s %s: %s", request.operation_id or "-", error.code, _story(error), extra=_about(request, error))

@@ -4,8 +4,7 @@
 folder ``swagger_ui`` (``openapi/copy_swagger_ui.py`` says whence) under a content security policy that lets nothing in from elsewhere.
 
 Who issues tokens here (RFC 8414) and for what (RFC 9728) stands at the root, as the standards want it, and names the origin of the
-setting ``public_url``, never the Host header: anyone who could choose the issuer could choose the keys. Left out: ``resource_metadata`` in
-``WWW-Authenticate``.
+setting ``public_url``, never the Host header: anyone who could choose the issuer could choose the keys.
 
 ``did.jsonl`` of a DID lies where its identifier says, for the methods that have such a place.
 """
@@ -22,8 +21,13 @@ import orjson
 
 from identity_core.api.caching import log_answer
 from identity_core.api.contract import OpenApiDocument
+from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, authorize
 from identity_core.api.request import Answer, Handler, Headers, Parts, Request
+from identity_core.crypto import jws
+from identity_core.domain.callers import OF_DIDS
+from identity_core.domain.client_assertion import AUTH_METHOD
 from identity_core.domain.dids.did import Did
+from identity_core.domain.tokens import audiences
 from identity_core.errors import NotFound
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.use_cases.auth.tokens import GRANT
@@ -146,30 +150,42 @@ RESOURCE_PATH: Final = "/.well-known/oauth-protected-resource"
 
 
 def metadata_pages(origin: str) -> dict[str, Handler]:
-    """The two pages, for ``build_app``. ``origin`` is issuer, audience and resource in one."""
-    pages = {ISSUER_PATH: issuer_metadata(origin), RESOURCE_PATH: resource_metadata(origin)}
-    return {path: static_page(orjson.dumps(value), "application/json", ()) for path, value in pages.items()}
+    """The pages, for ``build_app``. ``origin`` is issuer and audience in one; the interface is a resource below it, whose metadata stands
+    where its path says (RFC 9728 §3.1)."""
+    values = {ISSUER_PATH: issuer_metadata(origin)}
+    for resource in audiences(origin):
+        values[RESOURCE_PATH + resource.removeprefix(origin)] = resource_metadata(origin, resource)
+    pages = {path: static_page(orjson.dumps(value), "application/json", ()) for path, value in values.items()}
+    return {**pages, AUTHORIZE_PATH: authorize}
+
+
+def resource_metadata_url(origin: str) -> str:
+    """Where the metadata of the interface stands, for challenges."""
+    return f"{origin}{RESOURCE_PATH}{audiences('')[1]}"
 
 
 def issuer_metadata(origin: str) -> Mapping[str, Any]:
-    """RFC 8414 §2. There is no authorization endpoint, so there are no response types. The ways in which a client shows
-    who it is have no registered names: they are the schemes of ``Authorization`` that the document describes."""
+    """RFC 8414 §2. The authorization endpoint gives nothing out, so there are no response types, and a list without elements is left
+    out (§3.2)."""
     return {
         "issuer": origin,
-        "token_endpoint": f"{origin}/api/v1/auth/token",
+        "authorization_endpoint": f"{origin}{AUTHORIZE_PATH}",
+        "token_endpoint": f"{origin}{TOKEN_PATH}",
         "jwks_uri": f"{origin}/.well-known/jwks.json",
-        "response_types_supported": [],
+        "scopes_supported": sorted(OF_DIDS),
         "grant_types_supported": [GRANT],
-        "token_endpoint_auth_methods_supported": ["DIDAuth", "ApiKey"],
+        "token_endpoint_auth_methods_supported": [AUTH_METHOD],
+        "token_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
         "service_documentation": f"{origin}/docs",
     }
 
 
-def resource_metadata(origin: str) -> Mapping[str, Any]:
+def resource_metadata(origin: str, resource: str) -> Mapping[str, Any]:
     """RFC 9728 §2."""
     return {
-        "resource": origin,
+        "resource": resource,
         "authorization_servers": [origin],
+        "scopes_supported": sorted(OF_DIDS),
         "bearer_methods_supported": ["header"],
         "resource_name": "Identity Service",
         "resource_documentation": f"{origin}/docs",

@@ -32,7 +32,8 @@ class Operation:
 
     ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public
     operation. ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401
-    says in ``WWW-Authenticate``. ``error_schema`` is that of its refusals.
+    says in ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, empty where it takes none. ``error_schema`` is
+    that of its refusals.
     """
 
     operation_id: str
@@ -42,6 +43,7 @@ class Operation:
     challenge: str
     optional: bool = False
     error_schema: str = "ErrorResponse"
+    bearer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,11 @@ class Request:
         return self.authenticated.authorization
 
     @property
+    def has_bearer(self) -> bool:
+        """Whether ``Authorization`` carries a bearer token, or an API key as one."""
+        return (self.header("authorization") or "").lstrip(" ")[:7].lower() == "bearer "
+
+    @property
     def context(self) -> RequestContext:
         """Who asks, for what is recorded. Raises ``AuthRequired`` for a stranger."""
         return RequestContext(self.operation_id, self.authenticated, self.request_id)
@@ -192,10 +199,13 @@ Handler = Callable[[Request], Awaitable[Answer]]
 @dataclass(frozen=True, slots=True)
 class PageForm:
     """What takes a POST outside the document: a page's form, or a request that carries nothing. The address pays what the operation
-    ``priced_as`` costs for a body of that size."""
+    ``priced_as`` costs for a body of that size. ``operation`` is what it is counted, logged and refused as, None for a page;
+    ``max_body`` caps the form in octets, None for what caps every body."""
 
     handler: Handler
     priced_as: str = ""
+    operation: Operation | None = None
+    max_body: int | None = None
 
 
 ROW_ID: Final = "[0-9a-f]{32}"

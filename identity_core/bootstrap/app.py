@@ -22,7 +22,8 @@ from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.guide import guide_pages
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.metrics import Metrics
-from identity_core.api.pages import metadata_pages
+from identity_core.api.oauth import TOKEN_PATH, TokenEndpoint
+from identity_core.api.pages import metadata_pages, resource_metadata_url
 from identity_core.api.promises import Run
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
@@ -46,6 +47,7 @@ from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import ListAuditLines
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
+from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.events import ListEvents
@@ -80,12 +82,25 @@ async def open_token_keys(opened: Runtime) -> TokenKeys:
 
 def auth_handlers(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -> AuthHandlers:
     """The handlers of the tag ``auth``."""
-    reader, store, clock, settings = opened.reader, opened.store, opened.clock, opened.settings
-    origin, random = origin_of(settings), secrets.token_bytes
-    challenge = GetDidAuthChallenge(reader, challenges, clock)
-    lifetime = settings.token.lifetime_seconds
-    issue = IssueToken(reader, token_keys, Record(store.activity), clock, random, origin, lifetime)
-    return AuthHandlers(challenge, issue, GetJwks(token_keys))
+    challenge = GetDidAuthChallenge(opened.reader, challenges, opened.clock)
+    return AuthHandlers(challenge, issue_token(opened, token_keys), GetJwks(token_keys))
+
+
+def issue_token(opened: Runtime, token_keys: TokenKeys) -> IssueToken:
+    """What issues tokens here."""
+    settings, record = opened.settings, Record(opened.store.activity)
+    lifetime, random = settings.token.lifetime_seconds, secrets.token_bytes
+    return IssueToken(opened.reader, token_keys, record, opened.clock, random, origin_of(settings), lifetime)
+
+
+def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusals) -> TokenEndpoint:
+    """Where clients of OAuth get them."""
+    origin = origin_of(opened.settings)
+    authenticate = AuthenticateClient(
+        opened.reader, opened.store.spent_challenges, opened.clock, origin, frozenset({origin + TOKEN_PATH})
+    )
+    issue = issue_token(opened, token_keys)
+    return TokenEndpoint(authenticate, issue, refusals, lambda: opened.jobs.watch.mismatch)
 
 
 def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
@@ -255,18 +270,20 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     tags = page_tags(opened, await open_sealed_credentials(opened.custodian, store), autonomy_of(settings))
     measured = open_metrics(opened, tags.dids.cache, stack)
     pages, forms = await pages_for_people(opened, tags, challenges)
+    refusals = AuditRefusals(Record(store.activity), clock, quotas_of(opened))
     wiring = Wiring(
         gate=gate_of(opened, token_keys, challenges),
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
-        refusals=AuditRefusals(Record(store.activity), clock, quotas_of(opened)),
+        refusals=refusals,
         schemes=DOCUMENT_SCHEMES,
         pages=metadata_pages(origin_of(settings)) | did_pages(opened, tags.dids.log) | guide_pages(guide_folder()),
         people=pages,
-        forms=forms,
+        forms=forms | {TOKEN_PATH: token_endpoint(opened, token_keys, refusals).form},
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,
         origins=Origins(settings.server.cors_origins),
         apart=settings.server.admin_port,
+        resource_metadata=resource_metadata_url(origin_of(settings)),
     )
     try:
         return build_app(

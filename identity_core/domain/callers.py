@@ -206,6 +206,9 @@ ACTING: Final = frozenset(
 )
 """Those by which a key acts for DIDs: for those that its ``allowed_targets`` name."""
 
+OF_DIDS: Final = ACTING - {"dids:operate"}
+"""Those to which the token of a DID can be narrowed and still open something."""
+
 KNOWN: Final = ACTING | {"dids:create", "dids:list", "audit:read", "service:read"}
 """Every scope that some operation asks for."""
 

@@ -40,7 +40,7 @@ _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,64}", re.ASCII)
 class AccessToken:
     """What a token says. ``client`` obtained it (a DID, or ``key:`` and the id of an API key) by ``key``, a multikey or a
     sealed digest; ``subject`` is the client itself, or the DID that an API key acts for. ``scopes`` None narrows
-    nothing. Times are whole seconds."""
+    nothing. ``audience`` is one of ``audiences``, None for the issuer. Times are whole seconds."""
 
     subject: str
     client: str
@@ -49,12 +49,13 @@ class AccessToken:
     identifier: str
     issued_at: datetime
     expires_at: datetime
+    audience: str | None = None
 
     def claims(self, issuer: str) -> dict[str, Any]:
         """The claims of RFC 9068 §2.2, and ``act`` of RFC 8693 §4.1 where somebody acts for the subject."""
         claims: dict[str, Any] = {
             "iss": issuer,
-            "aud": issuer,
+            "aud": self.audience or issuer,
             "sub": self.subject,
             "client_id": self.client,
             "key": self.key,
@@ -108,7 +109,8 @@ class Envelope:
         claims = self.claims
         if not _CLAIMS <= claims.keys() <= _CLAIMS | _OPTIONAL:
             raise ValueError("claims are missing or unknown")
-        if claims["iss"] != issuer or claims["aud"] != issuer:
+        audience = _text(claims, "aud")
+        if claims["iss"] != issuer or audience not in audiences(issuer):
             raise ValueError("the token is of another issuer or for another audience")
         subject, client = _text(claims, "sub"), _text(claims, "client_id")
         if not client.startswith((DID, API_KEY)):
@@ -119,7 +121,14 @@ class Envelope:
             raise ValueError("only an API key acts for others, and only for DIDs")
         issued_at, expires_at = _times(claims, int(now.timestamp()))
         scopes = parse_scopes(_text(claims, "scope", least=0)) if "scope" in claims else None
-        return AccessToken(subject, client, _text(claims, "key"), scopes, _text(claims, "jti"), issued_at, expires_at)
+        key, identifier = _text(claims, "key"), _text(claims, "jti")
+        only = None if audience == issuer else audience
+        return AccessToken(subject, client, key, scopes, identifier, issued_at, expires_at, only)
+
+
+def audiences(issuer: str) -> tuple[str, str]:
+    """What a token may be for: this service, as its issuer or as its interface is called (RFC 8707, RFC 9728)."""
+    return issuer, f"{issuer}/api/v1"
 
 
 def _times(claims: Mapping[str, Any], now: int) -> tuple[datetime, datetime]:

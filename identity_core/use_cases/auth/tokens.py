@@ -2,7 +2,7 @@
 
 Both are the client-credentials grant: the client shows who it is and gets a token for itself. An API key may ask for
 less than it has, and for a token that names a DID of its allowlist as subject and the key as actor. Left out: refresh
-tokens (anyone who holds the key asks again), RFC 7523 assertions, token exchange.
+tokens (anyone who holds the key asks again), token exchange.
 
 From a bearer token to a caller: our own tokens first, then the plugins that know others'.
 
@@ -72,13 +72,16 @@ class IssueToken:
     issuer: str
     lifetime_seconds: int
 
-    async def __call__(self, wish: IssueTokenRequest, context: RequestContext) -> IssuedToken:
+    async def __call__(
+        self, wish: IssueTokenRequest, context: RequestContext, audience: str | None = None
+    ) -> IssuedToken:
+        """``audience`` is one of ``domain.tokens.audiences``, None for the issuer."""
         scopes, wanted = _scopes(wish), None if isinstance(wish.subject, UnsetType) else self.reader.parse(wish.subject)
         identifier = multibase.base64url_encode(self.random(16))
         subject, client, key, scopes = await self._parties(wanted, scopes, context.caller, identifier)
         issued_at = self.clock.now().replace(microsecond=0)
         expires_at = issued_at + timedelta(seconds=self.lifetime_seconds)
-        issued = AccessToken(subject, client, key, scopes, identifier, issued_at, expires_at)
+        issued = AccessToken(subject, client, key, scopes, identifier, issued_at, expires_at, audience)
         text = await self.keys.signed(lambda kid: issued.signing_input(self.issuer, kid))
         details: dict[str, JsonValue] = {"jti": identifier, "expires": int(expires_at.timestamp())}
         await self.record(context, Event(target=subject, details=details), issued_at)

@@ -1,7 +1,7 @@
 import pytest
 
 from identity_core import errors
-from identity_core.api.errors import ANY_CHALLENGE, error_answer
+from identity_core.api.errors import ANY_CHALLENGE, OAUTH_ERROR, TokenRequestRefused, error_answer
 from identity_core.api.request import Operation
 from identity_core.codec.structs import plain
 
@@ -25,6 +25,62 @@ def test_the_shape() -> None:
 def test_401_names_the_challenges_of_the_operation(error: errors.IdentityError) -> None:
     assert dict(error_answer(error, "r", OPERATION).headers)["www-authenticate"] == OPERATION.challenge
     assert dict(error_answer(error, "r").headers)["www-authenticate"] == ANY_CHALLENGE
+
+
+BEARER = 'Bearer realm="identity", resource_metadata="https://id.example/m"'
+WITH_BEARER = Operation(
+    "getDelegation", "GET", "/d/{id}", frozenset({"Bearer"}), f'ApiKey realm="identity", {BEARER}', bearer=BEARER
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "has_bearer", "expected"),
+    [
+        (errors.AuthFailed(), True, f'ApiKey realm="identity", {BEARER}, error="invalid_token"'),
+        (errors.AuthFailed(), False, WITH_BEARER.challenge),
+        # RFC 6750 §3.1: who brought nothing is told no error.
+        (errors.AuthRequired(), False, WITH_BEARER.challenge),
+        (
+            errors.Forbidden(details={"scope": "zkp:prove"}),
+            True,
+            f'{BEARER}, error="insufficient_scope", scope="zkp:prove"',
+        ),
+        (errors.Forbidden(details={"scope": "zkp:prove"}), False, None),
+        (errors.Forbidden(details={"scope": 'a", x="'}), True, None),
+        (errors.Forbidden(details={"did": "did:x:y"}), True, None),
+    ],
+)
+def test_what_is_wrong_with_a_bearer_token(error: errors.IdentityError, has_bearer: bool, expected: str | None) -> None:
+    headers = dict(error_answer(error, "r", WITH_BEARER, has_bearer=has_bearer).headers)
+    assert headers.get("www-authenticate") == expected
+
+
+OAUTH = Operation("issueToken", "POST", "/oauth/token", frozenset(), 'Basic realm="identity"', error_schema=OAUTH_ERROR)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "kind"),
+    [
+        (errors.AuthFailed(), 400, "invalid_client"),
+        (errors.AuthRequired(), 401, "invalid_client"),
+        (TokenRequestRefused("invalid_scope", "x", {}), 400, "invalid_scope"),
+        (errors.InvalidRequest(), 400, "invalid_request"),
+        (errors.UnsupportedMediaType(), 415, "invalid_request"),
+        (errors.RateLimited(), 429, "temporarily_unavailable"),
+        (errors.PluginUnavailable(), 503, "temporarily_unavailable"),
+        (errors.InternalError(), 500, "server_error"),
+    ],
+)
+def test_an_error_of_oauth(error: errors.IdentityError, status: int, kind: str) -> None:
+    answer = error_answer(error, "r", OAUTH)
+    assert (answer.status, answer.body["error"], answer.body["code"]) == (status, kind, error.code)
+    assert ("www-authenticate" in dict(answer.headers)) == (status == 401)
+    assert ("retry-after" in dict(answer.headers)) == (status in (429, 503))
+
+
+def test_a_description_of_oauth_has_the_characters_that_it_may_have() -> None:
+    answer = error_answer(errors.InvalidRequest('a "b" \\ \u00e9\n'), "r", OAUTH)
+    assert answer.body["error_description"] == "a 'b' ' ''"
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ from typing import Any
 import orjson
 import pytest
 
-from identity_core.api.contract import load_document
-from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, metadata_pages
+from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH
+from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, metadata_pages, resource_metadata_url
 from identity_core.api.placement import ROOT_ALIASES
 from identity_core.api.request import Request
+from identity_core.domain.callers import KNOWN
+from identity_core.domain.tokens import audiences
 
 ORIGIN = "https://id.example"
 
@@ -21,16 +23,28 @@ def page(path: str, **headers: str) -> Any:
 def test_the_issuer_is_the_origin_and_its_addresses_exist() -> None:
     found = orjson.loads(page(ISSUER_PATH).body)
     assert found["issuer"] == ORIGIN
-    document = load_document().value
-    base = document["servers"][0]["url"]
-    assert found["token_endpoint"].removeprefix(ORIGIN + base) in document["paths"]
+    assert found["token_endpoint"] == ORIGIN + TOKEN_PATH
+    assert found["authorization_endpoint"].removeprefix(ORIGIN) in metadata_pages(ORIGIN)
     assert found["jwks_uri"].removeprefix(ORIGIN) in ROOT_ALIASES
-    assert found["response_types_supported"] == []
+    assert set(found["scopes_supported"]) < KNOWN
+    # RFC 8414 §3.2: nothing empty.
+    assert all(found.values())
 
 
-def test_the_resource_is_its_own_issuer() -> None:
-    found = orjson.loads(page(RESOURCE_PATH).body)
-    assert (found["resource"], found["authorization_servers"]) == (ORIGIN, [ORIGIN])
+def test_nobody_is_redirected_anywhere() -> None:
+    answer = page(AUTHORIZE_PATH)
+    assert (answer.status, answer.body["error"]) == (400, "unauthorized_client")
+    assert not any(name.lower() == "location" for name, _ in answer.headers)
+
+
+@pytest.mark.parametrize("resource", audiences(ORIGIN))
+def test_a_resource_has_its_metadata_where_its_path_says(resource: str) -> None:
+    found = orjson.loads(page(RESOURCE_PATH + resource.removeprefix(ORIGIN)).body)
+    assert (found["resource"], found["authorization_servers"]) == (resource, [ORIGIN])
+
+
+def test_a_challenge_names_the_metadata_of_the_interface() -> None:
+    assert resource_metadata_url(ORIGIN).removeprefix(ORIGIN) in metadata_pages(ORIGIN)
 
 
 @pytest.mark.parametrize("path", [ISSUER_PATH, RESOURCE_PATH])

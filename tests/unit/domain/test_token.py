@@ -55,6 +55,16 @@ def test_what_is_written_is_what_is_read() -> None:
         assert envelope.read(ISSUER, NOW) == said
 
 
+def test_a_token_is_for_this_service_or_its_interface() -> None:
+    assert read(CLAIMS).audience is None
+    assert read(CLAIMS | {"aud": f"{ISSUER}/api/v1"}).audience == f"{ISSUER}/api/v1"
+    said = AccessToken(HANA, HANA, "k", None, "j", NOW, NOW + timedelta(minutes=10), f"{ISSUER}/api/v1")
+    assert said.claims(ISSUER)["aud"] == f"{ISSUER}/api/v1"
+    for other in (f"{ISSUER}/", f"{ISSUER}/api", "https://other.example/api/v1", [ISSUER]):
+        with pytest.raises(ValueError):
+            read(CLAIMS | {"aud": other})
+
+
 def test_an_operator_is_the_actor_and_the_did_the_subject() -> None:
     found = read(ACTING)
     assert (found.subject, found.client) == (HANA, "key:olu")

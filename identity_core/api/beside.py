@@ -1,0 +1,60 @@
+"""The passes of what stands beside the document: pages, and the forms that they or clients of other standards send.
+
+An address pays for them; they may read a cookie, which operations never do.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import parse_qsl
+
+from identity_core.api.decode import has_body, refuse_body
+from identity_core.api.operations import tokens
+from identity_core.api.promises import Run
+from identity_core.api.request import Admission, Answer, Handler, PageForm, Request
+from identity_core.api.transport import Receive, Scope, admit_page_headers, read_body
+from identity_core.errors import InvalidRequest, UnsupportedMediaType
+
+FORM: Final = "application/x-www-form-urlencoded"
+MAX_FIELDS: Final = 32
+
+
+def page_run(page: Handler, gate: Admission) -> Run:
+    """The pass of a page that GET serves."""
+
+    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
+        await gate.charge(request)
+        refuse_body(request)
+        admit_page_headers(request, scope)
+        request.query = _fields(scope["query_string"])
+        return await page(request)
+
+    return run
+
+
+def form_run(form: PageForm, gate: Admission, max_body: int, seconds: float) -> Run:
+    """The pass of what POST takes; ``max_body`` and ``seconds`` as those of every body."""
+    cap = max_body if form.max_body is None else min(max_body, form.max_body)
+
+    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
+        if form.operation is not None:
+            request.operation, request.operation_id = form.operation, form.operation.operation_id
+        if has_body(request) and (request.header("content-type") or "").partition(";")[0].strip().lower() != FORM:
+            raise UnsupportedMediaType(details={"supported": [FORM]})
+        request.body_octets = await read_body(request, receive, cap=cap, seconds=seconds)
+        await gate.charge(request, tokens(form.priced_as, len(request.body_octets)))
+        admit_page_headers(request, scope)
+        request.body = _fields(request.body_octets)
+        return await form.handler(request)
+
+    return run
+
+
+def _fields(octets: bytes) -> dict[str, str]:
+    """Names and values of a form, or of the query of a page; of a name that comes twice the last counts."""
+    try:
+        return dict(
+            parse_qsl(octets.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+        )
+    except ValueError:
+        raise InvalidRequest("The form is not percent-encoded UTF-8, or has too many fields.") from None

@@ -1,0 +1,132 @@
+"""``/oauth/token``: issueToken as clients of OAuth know it (RFC 6749 §4.4, RFC 7523 §2.2, RFC 8707).
+
+A form in, errors in OAuth's own shape out, which is not that of the document: so it is a page beside it, found by the metadata of
+``pages.py``. The one way for a client to show who it is is ``private_key_jwt``; what comes in ``Authorization`` is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl
+
+from identity_core import wire
+from identity_core.api.auth import token_answer
+from identity_core.api.errors import OAUTH_ERROR, TokenRequestRefused
+from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
+from identity_core.api.writing import AuditRefusals
+from identity_core.codec.structs import UNSET
+from identity_core.domain.callers import OF_DIDS
+from identity_core.domain.client_assertion import ASSERTION_TYPE, AUTH_METHOD
+from identity_core.domain.tokens import audiences, parse_scopes, scope_text
+from identity_core.errors import AuthFailed, AuthRequired, InvalidRequest, StorageMismatch
+from identity_core.use_cases.auth.client_assertions import AuthenticateClient
+from identity_core.use_cases.auth.tokens import GRANT, IssueToken
+
+TOKEN_PATH: Final = "/oauth/token"  # noqa: S105 - a path
+AUTHORIZE_PATH: Final = "/oauth/authorize"
+MAX_BODY: Final = 32 * 1024
+"""An assertion has 8,192 characters at most."""
+
+# RFC 6749 §5.2: where the client used ``Authorization``, the challenge names the scheme that OAuth has for it.
+OPERATION: Final = Operation(
+    "issueToken", "POST", TOKEN_PATH, frozenset({AUTH_METHOD}), 'Basic realm="identity"', error_schema=OAUTH_ERROR
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenWish:
+    """What a form asks for: scopes in their one order, None for all; ``audience`` as IssueToken has it."""
+
+    scope: str | None
+    audience: str | None
+    client_id: str | None
+    assertion: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEndpoint:
+    """``mismatch`` as the gate's: nothing is spent in databases that are not those that this service wrote."""
+
+    authenticate: AuthenticateClient
+    issue: IssueToken
+    refusals: AuditRefusals
+    mismatch: Callable[[], StorageMismatch | None]
+
+    @property
+    def form(self) -> PageForm:
+        """For the application."""
+        return PageForm(self, OPERATION.operation_id, OPERATION, MAX_BODY)
+
+    async def __call__(self, request: Request) -> Answer:
+        """Raises ``TokenRequestRefused``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what IssueToken raises."""
+        if (found := self.mismatch()) is not None:
+            raise StorageMismatch(str(found))
+        if request.header("authorization") is not None or request.header("x-api-key") is not None:
+            raise AuthRequired(f"A client shows who it is by {AUTH_METHOD}, and not by a header.")
+        wish = read_form(members(request.body_octets), self.issue.issuer)
+        request.caller = await self.authenticate(wish.assertion, wish.client_id)
+
+        async def issued(request: Request) -> Answer:
+            asked = wire.IssueTokenRequest(scope=UNSET if wish.scope is None else wish.scope)
+            return token_answer(await self.issue(asked, request.context, wish.audience))
+
+        answer = await self.refusals.around(OPERATION, issued)(request)
+        return Answer(answer.status, answer.body, headers=[*answer.headers, ("pragma", "no-cache")])
+
+
+async def authorize(request: Request) -> Answer:
+    """The authorization endpoint, named in the metadata because some clients take none without it: refuses everybody. No client has a
+    redirection URI here, so nobody is redirected (RFC 6749 §4.1.2.1)."""
+    described = f"There is no code flow here: use the grant {GRANT} with {AUTH_METHOD}."
+    body = {"error": "unauthorized_client", "error_description": described}
+    return Answer(400, body, headers=[NO_STORE])
+
+
+def members(octets: bytes) -> Mapping[str, str]:
+    """Names and values of a form, each name once (RFC 6749 §3.2); one without a value counts as absent."""
+    pairs = parse_qsl(octets.decode("ascii"), keep_blank_values=True, errors="strict")
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise InvalidRequest("A parameter is repeated.")
+    return {name: value for name, value in found.items() if value}
+
+
+def read_form(form: Mapping[str, str], issuer: str) -> TokenWish:
+    """The wish of a form; parameters that OAuth does not name here are ignored (RFC 6749 §3.2). Raises ``TokenRequestRefused``."""
+    if "grant_type" not in form:
+        raise InvalidRequest("grant_type is missing.", details={"supported": [GRANT]})
+    if form["grant_type"] != GRANT:
+        raise TokenRequestRefused("unsupported_grant_type", "The grant_type is unknown.", {"supported": [GRANT]})
+    if "client_assertion" not in form:
+        raise AuthFailed("client_assertion is missing.", details={"supported": [AUTH_METHOD]})
+    if form.get("client_assertion_type") != ASSERTION_TYPE:
+        raise AuthFailed("The client_assertion_type is another.", details={"supported": [ASSERTION_TYPE]})
+    return TokenWish(
+        _scope(form.get("scope")),
+        _audience(form.get("resource"), issuer),
+        form.get("client_id"),
+        form["client_assertion"],
+    )
+
+
+def _scope(text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        scopes = parse_scopes(text)
+    except ValueError as error:
+        raise TokenRequestRefused("invalid_scope", "scope is no list of scopes with single blanks.", {}) from error
+    if not scopes <= OF_DIDS:
+        raise TokenRequestRefused("invalid_scope", "A scope is unknown.", {"supported": [*sorted(OF_DIDS)]})
+    return scope_text(scopes)
+
+
+def _audience(resource: str | None, issuer: str) -> str | None:
+    """None for the issuer, with or without the slash of an empty path (RFC 3986 §6.2.3)."""
+    if resource in (None, issuer, f"{issuer}/"):
+        return None
+    if resource not in audiences(issuer):
+        raise TokenRequestRefused("invalid_target", "The resource is unknown.", {"supported": [*audiences(issuer)]})
+    return resource
