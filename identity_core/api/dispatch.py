@@ -53,7 +53,7 @@ class Wiring:
     ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
     public. ``apart``, if not None, is the port of a listener of its own for the operations that are apart: they are routed there and
     nowhere else. ``resource_metadata`` is the URL of that of the interface, for challenges; empty for none. ``operations`` is filled
-    with the passes of all operations, for one that asks another. ``verify`` checks every answer against the document: for tests and staging.
+    with the passes of all operations, for one that asks another. ``verify`` checks every answer against the document: for tests.
     """
 
     gate: Admission
