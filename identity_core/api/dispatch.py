@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from identity_core.api import contract
-from identity_core.api.beside import form_run, page_run
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.cross_origin import Origins
 from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
-from identity_core.api.placement import ROOT_ALIASES, WITH_BOTH, is_apart
+from identity_core.api.page_requests import form_run, page_run
+from identity_core.api.placement import APART_PAGES, PAGES_WITH_BOTH, ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
 from identity_core.api.request import Admission, Answer, Around, Handler, Operation, PageForm, Request
 from identity_core.api.routes import Routes
@@ -88,9 +88,11 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             self._shared.add(run)
             self._routes.add(path, {"GET": run})
         for path, page in wiring.people.items():
-            self._routes.add(path, {"GET": page_run(page, wiring.gate)})
+            for routes in self._routes_of_page(path):
+                routes.add(path, {"GET": page_run(page, wiring.gate)})
         for path, form in wiring.forms.items():
-            self._routes.add(path, {"POST": form_run(form, wiring.gate, wiring.max_body, wiring.body_seconds)})
+            for routes in self._routes_of_page(path):
+                routes.add(path, {"POST": form_run(form, wiring.gate, wiring.max_body, wiring.body_seconds)})
 
     def add_api(self, specification: Specification, *, resolver: Resolver, **_: Any) -> None:
         """Compiles the operations of one loaded document."""
@@ -122,6 +124,11 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         if self._wiring.apart is None or operation_id in WITH_BOTH:
             return [self._routes, self._apart]
         return [self._apart if is_apart(operation_id, tags) else self._routes]
+
+    def _routes_of_page(self, path: str) -> Sequence[Routes[Run]]:
+        if self._wiring.apart is None or path.startswith(PAGES_WITH_BOTH):
+            return [self._routes, self._apart]
+        return [self._apart if path.startswith(APART_PAGES) else self._routes]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; raises every refusal for the guard to answer."""

@@ -28,6 +28,9 @@ ROOT_ALIASES: Mapping[str, Sequence[str]] = {
 APART_TAGS: Final = frozenset({"api_keys", "audit"})
 APART: Final = frozenset({"getMetrics"})
 WITH_BOTH: Final = frozenset({"getHealth", "getReadiness", "getVersion"})
+# Pages of operators are served there too, and what those load and lead to by both.
+APART_PAGES: Final = "/ui/operator"
+PAGES_WITH_BOTH: Final = ("/ui/static/", "/ui/did/", "/ui/transaction/", "/ui/search")
 
 
 def is_apart(operation_id: str, tags: Sequence[str]) -> bool:

@@ -44,6 +44,7 @@ from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.plugin.choose import InUse
 from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
+from identity_core.ui.operator import OperatorHandlers
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import ListAuditLines
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
@@ -237,9 +238,9 @@ async def _observer(opened: Runtime, measured: Metrics) -> Observe:
 def _handlers(
     opened: Runtime,
     tags: PageTags,
+    operator: OperatorHandlers,
     token_keys: TokenKeys,
     challenges: ChallengeBook,
-    measured: Metrics,
     operations: Mapping[str, Run],
 ) -> tuple[object, ...]:
     """Those of all operations."""
@@ -248,16 +249,29 @@ def _handlers(
         identifier_handlers(opened, tags.dids),
         registration_handlers(opened, tags.dids, operations),
         auth_handlers(opened, token_keys, challenges),
-        EventHandlers(ListEvents(opened.store.documents)),
+        operator.events,
         tags.ledger,
-        service_handlers(opened, measured),
+        operator.service,
         tags.delegations,
         tags.credentials,
         tags.proofs,
-        verification_handlers(opened),
+        operator.verifications,
         tags.dashboard,
-        AuditHandlers(ListAuditLines(opened.store.audit)),
-        api_key_handlers(opened),
+        operator.audit,
+        operator.api_keys,
+    )
+
+
+def _operator_handlers(opened: Runtime, tags: PageTags, measured: Metrics) -> OperatorHandlers:
+    """Those of what an operator's pages ask."""
+    return OperatorHandlers(
+        dids=tags.dids,
+        events=EventHandlers(ListEvents(opened.store.documents)),
+        ledger=tags.ledger,
+        verifications=verification_handlers(opened),
+        api_keys=api_key_handlers(opened),
+        audit=AuditHandlers(ListAuditLines(opened.store.audit)),
+        service=service_handlers(opened, measured),
     )
 
 
@@ -269,7 +283,8 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     await opened.plugins.proof_workers_settled()
     tags = page_tags(opened, await open_sealed_credentials(opened.custodian, store), autonomy_of(settings))
     measured = open_metrics(opened, tags.dids.cache, stack)
-    pages, forms = await pages_for_people(opened, tags, challenges)
+    operator = _operator_handlers(opened, tags, measured)
+    pages, forms = await pages_for_people(opened, tags, operator, challenges)
     refusals = AuditRefusals(Record(store.activity), clock, quotas_of(opened))
     wiring = Wiring(
         gate=gate_of(opened, token_keys, challenges),
@@ -288,7 +303,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     try:
         return build_app(
             load_document(),
-            _handlers(opened, tags, token_keys, challenges, measured, wiring.operations),
+            _handlers(opened, tags, operator, token_keys, challenges, wiring.operations),
             wiring,
             observe=await _observer(opened, measured),
             identify=request_ids(secrets.token_hex(4)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from typing import Any
 
 from identity_core import __version__
 from identity_core.api.credentials import CredentialHandlers
@@ -23,10 +24,15 @@ from identity_core.bootstrap.handlers import (
 from identity_core.bootstrap.ports import origin_of, sessions_secret
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.settings import show
 from identity_core.ui.anybody import PublicPages
 from identity_core.ui.holder import HolderPages
+from identity_core.ui.operator import OperatorHandlers, OperatorPages, OwnInstallation
+from identity_core.ui.operator_session import OperatorSessions
 from identity_core.ui.pages import ui_forms, ui_pages
 from identity_core.ui.session import Sessions
+from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.use_cases.audit import CheckAuditChain
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline
@@ -64,22 +70,50 @@ def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: 
 
 
 async def pages_for_people(
-    opened: Runtime, tags: PageTags, challenges: ChallengeBook
+    opened: Runtime, tags: PageTags, operator: OperatorHandlers, challenges: ChallengeBook
 ) -> tuple[dict[str, Handler], dict[str, PageForm]]:
     """What GET serves and what POST takes, by path; nothing where the settings want no pages."""
     if not opened.settings.ui.enabled:
         return {}, {}
-    sessions = Sessions(
-        reader=opened.reader,
-        signatures=AuthenticateDid(opened.reader, challenges, opened.clock),
-        spent=opened.store.spent_challenges,
-        record=Record(opened.store.activity),
-        clock=opened.clock,
-        secret=await sessions_secret(opened.custodian),
-        random=secrets.token_bytes,
-        origin=origin_of(opened.settings),
-        mismatch=lambda: opened.jobs.watch.mismatch,
-    )
-    public = PublicPages(tags.dids, tags.ledger, tags.proofs, sessions, __version__)
+    common: dict[str, Any] = {
+        "spent": opened.store.spent_challenges,
+        "record": Record(opened.store.activity),
+        "clock": opened.clock,
+        "secret": await sessions_secret(opened.custodian),
+        "random": secrets.token_bytes,
+        "origin": origin_of(opened.settings),
+        "mismatch": lambda: opened.jobs.watch.mismatch,
+    }
+    signatures = AuthenticateDid(opened.reader, challenges, opened.clock)
+    sessions = Sessions(reader=opened.reader, signatures=signatures, **common)
+    api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, opened.clock, opened.fingerprint)
+    operators = OperatorSessions(api_keys=api_keys, **common)
+    public = PublicPages(tags.dids, tags.ledger, tags.proofs, sessions, operators, __version__)
     holder = HolderPages(tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard, sessions)
-    return ui_pages(public, holder), ui_forms(public, holder)
+    shown = OperatorPages(operator, _installation(opened), operators)
+    return ui_pages(public, holder, shown), ui_forms(public, holder, shown)
+
+
+def _installation(opened: Runtime) -> OwnInstallation:
+    settings, plugins, jobs = opened.settings, opened.plugins, opened.jobs
+    witnesses = () if jobs.feeder is None else jobs.feeder.fed
+    return OwnInstallation(
+        plugins=plugins.installed,
+        settings=lambda: show(settings, plugins.settings_tables()),
+        reasons=lambda: _reasons(opened),
+        witnesses=lambda: {one.name: (one.reason, one.size) for one in witnesses},
+        chain=CheckAuditChain(opened.store.audit),
+    )
+
+
+def _reasons(opened: Runtime) -> dict[str, str]:
+    """Why a dependency of ``/ready`` is not well, where the job that looks after it has said so."""
+    jobs, watched = opened.jobs, opened.key_watch
+    found = {
+        "storage": str(jobs.watch.mismatch or jobs.watch.unremembered or jobs.watch.fault),
+        "keys": "; ".join(watched.faults) or watched.fault,
+        "anchoring": "" if jobs.anchorer is None else jobs.anchorer.fault,
+        "statusLists": jobs.publisher.fault,
+        "witnesses": "" if jobs.feeder is None else jobs.feeder.fault,
+    }
+    return {name: reason for name, reason in found.items() if reason}

@@ -25,7 +25,9 @@ from identity_core.errors import (
     NotFound,
     TransactionNotFound,
 )
+from identity_core.ui.history import difference, key_lives, path_to_root
 from identity_core.ui.operations import ask
+from identity_core.ui.operator_session import OperatorSessions
 from identity_core.ui.render import page, to
 from identity_core.ui.session import Sessions
 from identity_core.wire import (
@@ -53,6 +55,7 @@ class PublicPages:
     ledger: LedgerHandlers
     proofs: ProofHandlers
     sessions: Sessions
+    operators: OperatorSessions
     version: str
 
     async def root(self, request: Request) -> Answer:
@@ -65,7 +68,7 @@ class PublicPages:
         return await self.front(request)
 
     async def front(self, request: Request) -> Answer:
-        return page("front.html", request, signed_in=await self.sessions.did(request), version=self.version)
+        return page("front.html", request, **await self._who(request), version=self.version)
 
     async def search(self, request: Request) -> Answer:
         """Sends on to the page of what ``q`` looks like."""
@@ -81,29 +84,42 @@ class PublicPages:
         return await self.front(request)
 
     async def did(self, request: Request) -> Answer:
-        """The document, where its version stands in the log, and the newest versions."""
+        """The document of a version or a time, what that version changed, where it stands in the log, and the newest versions."""
         did, query = request.path["did"], request.query
-        number = _version(query.get("version"))
-        path, selected = {"did": did}, ResolveDidQuery(version_id=number)
-        resolved = await ask(self.dids.resolve_did, "resolveDid", request, path=path, query=selected)
+        number, at = _version(query.get("version")), query.get("at") or None
+        resolved = await self._resolved(request, ResolveDidQuery(version_id=number, version_time=_second(at)))
         wanted = ListDidHistoryQuery(limit=VERSIONS, order="desc", cursor=query.get("cursor"))
         history: Mapping[str, Any] | None = None
         try:
-            history = await ask(self.dids.list_did_history, "listDidHistory", request, path=path, query=wanted)
+            history = await ask(self.dids.list_did_history, "listDidHistory", request, path={"did": did}, query=wanted)
         except DidNotFound:
             # A DID from elsewhere has a document here, and no history.
             history = None
+        metadata = resolved.get("didDocumentMetadata") or {}
         return page(
             "did.html",
             request,
-            signed_in=await self.sessions.did(request),
+            **await self._who(request),
             did=did,
             document=resolved.get("didDocument"),
-            metadata=resolved.get("didDocumentMetadata") or {},
+            metadata=metadata,
             refusal=resolved.get("error"),
             history=history,
+            lives=key_lives(history["items"]) if history else {},
+            changed=await self._changed(request, resolved) if history else [],
             selected=number,
         )
+
+    async def _resolved(self, request: Request, query: ResolveDidQuery) -> Mapping[str, Any]:
+        return await ask(self.dids.resolve_did, "resolveDid", request, path={"did": request.path["did"]}, query=query)
+
+    async def _changed(self, request: Request, resolved: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """The difference to the version before; nothing for the first, and where no document is shown."""
+        number = int((resolved.get("didDocumentMetadata") or {}).get("versionId") or 1)
+        if number == 1 or not resolved.get("didDocument"):
+            return []
+        before = await self._resolved(request, ResolveDidQuery(version_id=number - 1))
+        return difference(before.get("didDocument") or {}, resolved["didDocument"])
 
     async def transaction(self, request: Request) -> Answer:
         """An entry of the log, and its place in the tree."""
@@ -115,14 +131,22 @@ class PublicPages:
         )
         wanted = GetLedgerInclusionProofQuery(transaction=name)
         inclusion = await ask(self.ledger.get_ledger_inclusion_proof, "getLedgerInclusionProof", request, query=wanted)
-        signed_in = await self.sessions.did(request)
-        return page("transaction.html", request, signed_in=signed_in, found=found, inclusion=inclusion)
+        levels, root = path_to_root(inclusion)
+        return page(
+            "transaction.html",
+            request,
+            **await self._who(request),
+            found=found,
+            inclusion=inclusion,
+            levels=levels,
+            root=root,
+        )
 
     async def verify(self, request: Request) -> Answer:
         return page(
             "verify.html",
             request,
-            signed_in=await self.sessions.did(request),
+            **await self._who(request),
             given=_shown({}),
             found=None,
             refusal=None,
@@ -146,11 +170,16 @@ class PublicPages:
             if error.status >= 500:
                 raise
             refusal = error
-        signed_in = await self.sessions.did(request)
-        status = 200 if refusal is None else 422
-        return page(
-            "verify.html", request, status=status, signed_in=signed_in, given=given, found=found, refusal=refusal
-        )
+        status, who = 200 if refusal is None else 422, await self._who(request)
+        return page("verify.html", request, status=status, **who, given=given, found=found, refusal=refusal)
+
+    async def _who(self, request: Request) -> dict[str, Any]:
+        """Whose pages the navigation offers."""
+        operator = await self.operators.find(request)
+        return {
+            "signed_in": await self.sessions.did(request),
+            "operator": None if operator is None else operator.key.name,
+        }
 
 
 def _version(text: str | None) -> int | None:
@@ -159,6 +188,13 @@ def _version(text: str | None) -> int | None:
     if not re.fullmatch(r"[1-9][0-9]{0,9}", text, re.ASCII):
         raise InvalidRequest("The version is no number.", details={"parameter": "version"})
     return int(text)
+
+
+def _second(text: str | None) -> str | None:
+    """The time of a form's field, in UTC and to the minute or second, as operations take it; theirs is the refusal."""
+    if text is None or text.endswith("Z"):
+        return text
+    return f"{text}Z" if text.count(":") > 1 else f"{text}:00Z"
 
 
 def _shown(fields: Mapping[str, str]) -> dict[str, str]:

@@ -28,17 +28,23 @@ async def ask(
 ) -> Mapping[str, Any]:
     """The JSON of what ``handler`` answers, with the names of the document. ``request`` is the page's, for its id. Raises what the handler
     raises; a deactivated DID is an answer, with ``error``."""
-    answer = await handler(
-        Request(
-            request_id=request.request_id,
-            headers=JSON_ALONE,
-            operation_id=operation_id,
-            path=path,
-            query=query,
-            body=body,
-            body_octets=body_octets,
-            caller=caller,
-        )
+    octets = await asked(
+        handler,
+        operation_id,
+        request,
+        path=path,
+        query=query,
+        body=body,
+        body_octets=body_octets,
+        caller=caller,
+        headers=JSON_ALONE,
     )
-    octets = answer.body if isinstance(answer.body, bytes) else encode(answer.body)
     return cast("Mapping[str, Any]", orjson.loads(octets))
+
+
+async def asked(
+    handler: Handler, operation_id: str, request: Request, *, headers: Mapping[str, str] = NOTHING, **given: Any
+) -> bytes:
+    """The octets of what ``handler`` answers; ``given`` as ``ask`` takes it."""
+    answer = await handler(Request(request_id=request.request_id, headers=headers, operation_id=operation_id, **given))
+    return answer.body if isinstance(answer.body, bytes) else encode(answer.body)

@@ -8,13 +8,14 @@ from identity_core.api.request import Answer, Handler, PageForm, Request
 from identity_core.errors import IdentityError
 from identity_core.ui.anybody import PublicPages
 from identity_core.ui.holder import HolderPages
+from identity_core.ui.operator import OperatorPages
 from identity_core.ui.render import page, static_pages
 
 FAULTS: Final = 500
 """Statuses from here on are not the reader's fault."""
 
 
-def ui_pages(public: PublicPages, holder: HolderPages) -> dict[str, Handler]:
+def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, Handler]:
     """What GET serves."""
     shown = {
         "/ui": public.front,
@@ -30,16 +31,18 @@ def ui_pages(public: PublicPages, holder: HolderPages) -> dict[str, Handler]:
         "/ui/proof/{proof}": holder.signed_in(holder.proof),
         "/ui/credentials": holder.signed_in(holder.credential_list),
         "/ui/keys": holder.signed_in(holder.keys),
-    }
+    } | operator.pages()
     return {"/": public.root} | {path: explained(handler) for path, handler in shown.items()} | static_pages()
 
 
-def ui_forms(public: PublicPages, holder: HolderPages) -> dict[str, PageForm]:
+def ui_forms(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, PageForm]:
     """What POST serves. A session is begun by a script, which reads the API's shape of a refusal."""
     return {
         "/ui/verify": PageForm(explained(public.verified), "verifyProof"),
         "/ui/session": PageForm(holder.sessions.begin),
         "/ui/sign-out": PageForm(explained(holder.sign_out)),
+        "/ui/operator/session": PageForm(explained(operator.begin)),
+        "/ui/operator/sign-out": PageForm(explained(operator.end)),
     }
 
 

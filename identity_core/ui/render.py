@@ -40,13 +40,23 @@ STATIC: Final = {
 }
 
 
-def page(template: str, request: Request, *, status: int = 200, signed_in: str | None = None, **values: Any) -> Answer:
-    """``template`` with ``values``. ``signed_in`` is the DID whose session it is."""
+def page(
+    template: str,
+    request: Request,
+    *,
+    status: int = 200,
+    signed_in: str | None = None,
+    operator: str | None = None,
+    **values: Any,
+) -> Answer:
+    """``template`` with ``values``. ``signed_in`` is the DID whose session it is, ``operator`` the name of the API key."""
     language, nonce = language_of(request.header("accept-language")), secrets.token_urlsafe(16)
     text = (
         _environment(language)
         .get_template(template)
-        .render(language=language, nonce=nonce, signed_in=signed_in, versions=static_versions(), **values)
+        .render(
+            language=language, nonce=nonce, signed_in=signed_in, operator=operator, versions=static_versions(), **values
+        )
     )
     policy = ("content-security-policy", _POLICY.format(nonce=nonce))
     headers = [*AS_DECLARED, *_ALONE, policy, NO_STORE, ("vary", "Accept, Accept-Language, Cookie")]

@@ -126,6 +126,19 @@ def test_the_other_listener_has_nothing_for_callers(apart: int, target: str) -> 
     assert asked(apart, target)[0] == 404
 
 
+def test_the_pages_of_operators_are_there_and_not_here(public: int, apart: int) -> None:
+    for target in ("/ui/operator", "/ui/operator/sign-in", "/ui/operator/audit"):
+        assert asked(public, target)[0] == 404
+        assert asked(apart, target)[0] in (200, 303)
+    form = ("Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin", "Content-Length: 0")
+    assert asked(public, "/ui/operator/session", "POST", *form)[0] == 404
+    assert asked(apart, "/ui/operator/session", "POST", *form)[0] == 401
+    style = re.search(rb"/ui/static/[0-9a-f]+/ui.css", asked(apart, "/ui/operator/sign-in")[1])
+    assert style
+    for port in (public, apart):
+        assert asked(port, style[0].decode())[0] == 200
+
+
 def test_both_say_how_they_are(public: int, apart: int) -> None:
     for port in (public, apart):
         assert {target: asked(port, target)[0] for target in ("/health", "/ready", "/version")} == {

@@ -1,0 +1,247 @@
+"""What an operator sees: how the service does, what it keeps of everybody, and no attribute of anybody.
+
+Each page asks operations that read, with the API key of the session. What rows say of attributes is not shown: neither names nor values
+are needed to run a service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import orjson
+
+from identity_core.api.api_keys import ApiKeyHandlers
+from identity_core.api.audit import AuditHandlers
+from identity_core.api.dids import DidHandlers
+from identity_core.api.events import EventHandlers
+from identity_core.api.figures import figures
+from identity_core.api.ledger import LedgerHandlers
+from identity_core.api.request import Answer, Handler, Request
+from identity_core.api.service import ServiceHandlers
+from identity_core.api.verifications import VerificationHandlers
+from identity_core.codec.times import printed
+from identity_core.domain.ledger.note import Checkpoint, Note
+from identity_core.errors import AuthFailed, Forbidden, InvalidRequest
+from identity_core.plugin.choose import InstalledPlugin
+from identity_core.settings import ShownSetting
+from identity_core.ui.operations import ask, asked
+from identity_core.ui.operator_session import OperatorSession, OperatorSessions
+from identity_core.ui.render import page, to
+from identity_core.use_cases.audit import CheckAuditChain
+from identity_core.wire import (
+    GetLedgerCheckpointQuery,
+    GetVerificationStatsQuery,
+    ListApiKeysQuery,
+    ListAuditLinesQuery,
+    ListDidsQuery,
+    ListEventsQuery,
+    ListVerificationHistoryQuery,
+)
+
+ROWS: Final = 25
+HOME: Final = "/ui/operator"
+SIGN_IN: Final = "/ui/operator/sign-in"
+# What a line of the audit log tells here: who did what to what, and not the details.
+_TOLD: Final = ("sequence", "at", "operation", "caller", "fingerprint", "target", "outcome")
+
+Show = Callable[[Request, OperatorSession], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorHandlers:
+    """The handlers that the pages ask."""
+
+    dids: DidHandlers
+    events: EventHandlers
+    ledger: LedgerHandlers
+    verifications: VerificationHandlers
+    api_keys: ApiKeyHandlers
+    audit: AuditHandlers
+    service: ServiceHandlers
+
+
+@dataclass(frozen=True, slots=True)
+class OwnInstallation:
+    """What no operation tells. ``reasons``: name of a dependency → why it is not well, for those that know; ``witnesses``: name of one →
+    why it does not cosign, empty where it does, and the size of the log that it cosigned last."""
+
+    plugins: Callable[[], Sequence[InstalledPlugin]]
+    settings: Callable[[], Sequence[ShownSetting]]
+    reasons: Callable[[], Mapping[str, str]]
+    witnesses: Callable[[], Mapping[str, tuple[str, int]]]
+    chain: CheckAuditChain
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPages:
+    """Overview, DIDs, Ledger, Verifications, API keys, Plugins, Audit, Settings, Doctor."""
+
+    asks: OperatorHandlers
+    installation: OwnInstallation
+    sessions: OperatorSessions
+
+    def signed_in(self, show: Show) -> Handler:
+        """``show`` for an operator who is signed in; everybody else is asked to sign in."""
+
+        async def handler(request: Request) -> Answer:
+            session = await self.sessions.find(request)
+            return to(SIGN_IN) if session is None else await show(request, session)
+
+        return handler
+
+    def pages(self) -> dict[str, Handler]:
+        """What GET serves, by path."""
+        shown = {
+            "": self.overview,
+            "/dids": self.dids,
+            "/ledger": self.ledger,
+            "/verifications": self.verifications,
+            "/api-keys": self.api_keys,
+            "/plugins": self.plugins,
+            "/audit": self.audit,
+            "/settings": self.settings,
+            "/doctor": self.doctor,
+        }
+        return {SIGN_IN: self.sign_in} | {HOME + path: self.signed_in(each) for path, each in shown.items()}
+
+    async def sign_in(self, request: Request) -> Answer:
+        return page("operator_sign_in.html", request, refusal=None)
+
+    async def begin(self, request: Request) -> Answer:
+        """The overview for a key that is good, else the form again."""
+        try:
+            await self.sessions.begin(request, request.body.get("key", "").strip())
+        except (AuthFailed, Forbidden) as error:
+            return page("operator_sign_in.html", request, status=error.status, refusal=error)
+        return to(HOME)
+
+    async def end(self, request: Request) -> Answer:
+        await self.sessions.end(request)
+        return to("/ui/operator/sign-in")
+
+    async def overview(self, request: Request, session: OperatorSession) -> Answer:
+        ready, text = await self._ready(request, session), await self._metrics(request, session)
+        found = figures(text, datetime.now(UTC).timestamp())
+        return self._page("operator.html", request, session, ready=ready, found=found)
+
+    async def dids(self, request: Request, session: OperatorSession) -> Answer:
+        """The newest changes of all DIDs, and the DIDs that this key made."""
+        newest = (await self._checkpoint(request)).size
+        end = _number(request, "before", newest)
+        query = ListEventsQuery(after=max(end - ROWS, 0), limit=min(ROWS, end) or 1)
+        events = await ask(self.asks.events.list_events, "listEvents", request, query=query)
+        owned = await ask(
+            self.asks.dids.list_dids,
+            "listDids",
+            request,
+            query=ListDidsQuery(limit=ROWS, cursor=request.query.get("cursor")),
+            caller=session.caller,
+        )
+        changes = [one for one in events["items"] if one["sequence"] <= end][::-1]
+        older = max(end - ROWS, 0)
+        return self._page("operator_dids.html", request, session, changes=changes, older=older, owned=owned)
+
+    async def ledger(self, request: Request, session: OperatorSession) -> Answer:
+        """The signed checkpoint of now, and the newest that witnesses have cosigned."""
+        text = await self._note(request)
+        note = Note.parse(text)
+        key = await ask(self.asks.ledger.get_ledger_key, "getLedgerKey", request)
+        return self._page(
+            "operator_ledger.html",
+            request,
+            session,
+            checkpoint=Checkpoint.parse(note.text),
+            note=text.decode(),
+            key=key,
+            witnesses=self.installation.witnesses(),
+        )
+
+    async def verifications(self, request: Request, session: OperatorSession) -> Answer:
+        query = ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor"))
+        handlers = self.asks.verifications
+        found = await ask(
+            handlers.list_verification_history, "listVerificationHistory", request, query=query, caller=session.caller
+        )
+        counts = await ask(
+            handlers.get_verification_stats,
+            "getVerificationStats",
+            request,
+            query=GetVerificationStatsQuery(),
+            caller=session.caller,
+        )
+        return self._page("operator_verifications.html", request, session, found=found, counts=counts)
+
+    async def api_keys(self, request: Request, session: OperatorSession) -> Answer:
+        query = ListApiKeysQuery(limit=ROWS, cursor=request.query.get("cursor"))
+        found = await ask(self.asks.api_keys.list_api_keys, "listApiKeys", request, query=query, caller=session.caller)
+        return self._page(
+            "operator_keys.html", request, session, found=found, own=session.key.id, now=printed(datetime.now(UTC))
+        )
+
+    async def plugins(self, request: Request, session: OperatorSession) -> Answer:
+        ready = await self._ready(request, session)
+        return self._page("operator_plugins.html", request, session, installed=self.installation.plugins(), ready=ready)
+
+    async def audit(self, request: Request, session: OperatorSession) -> Answer:
+        """The newest lines, and how far the chain was followed."""
+        checked = await self.installation.chain()
+        end = _number(request, "before", checked.total or checked.verified)
+        query = ListAuditLinesQuery(after=max(end - ROWS, 0), limit=ROWS)
+        found = await ask(
+            self.asks.audit.list_audit_lines, "listAuditLines", request, query=query, caller=session.caller
+        )
+        lines = [_line(one) for one in found["items"] if one["sequence"] <= end][::-1]
+        return self._page(
+            "operator_audit.html", request, session, checked=checked, lines=lines, older=max(end - ROWS, 0)
+        )
+
+    async def settings(self, request: Request, session: OperatorSession) -> Answer:
+        return self._page("operator_settings.html", request, session, rows=self.installation.settings())
+
+    async def doctor(self, request: Request, session: OperatorSession) -> Answer:
+        """Each dependency, and of what is not well the reason and what to do."""
+        ready = await self._ready(request, session)
+        failed = [one for one in self.installation.plugins() if one.state in ("failed", "shut off")]
+        return self._page(
+            "operator_doctor.html", request, session, ready=ready, reasons=self.installation.reasons(), failed=failed
+        )
+
+    def _page(self, template: str, request: Request, session: OperatorSession, **values: Any) -> Answer:
+        return page(template, request, operator=session.key.name, **values)
+
+    async def _ready(self, request: Request, session: OperatorSession) -> Mapping[str, Any]:
+        handler = self.asks.service.get_readiness
+        return await ask(handler, "getReadiness", request, caller=session.caller)
+
+    async def _metrics(self, request: Request, session: OperatorSession) -> bytes:
+        return await asked(self.asks.service.get_metrics, "getMetrics", request, caller=session.caller)
+
+    async def _note(self, request: Request) -> bytes:
+        query = GetLedgerCheckpointQuery()
+        return await asked(self.asks.ledger.get_ledger_checkpoint, "getLedgerCheckpoint", request, query=query)
+
+    async def _checkpoint(self, request: Request) -> Checkpoint:
+        return Checkpoint.parse(Note.parse(await self._note(request)).text)
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    """A number of the query, at most ``default``. Raises ``InvalidRequest``."""
+    text = request.query.get(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise InvalidRequest(f"{name} is no number.", details={"parameter": name})
+    return min(int(text), default)
+
+
+def _line(one: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of a line; one that somebody edited may say anything, and then tells its number alone."""
+    try:
+        said = orjson.loads(one["line"])
+    except orjson.JSONDecodeError:
+        said = None
+    told = said if isinstance(said, dict) else {}
+    return {name: told.get(name) for name in _TOLD} | {"sequence": one["sequence"]}

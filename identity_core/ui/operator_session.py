@@ -1,0 +1,92 @@
+"""An operator's session: a cookie that lets the operator's pages read as an administrator's API key, and nothing else.
+
+It begins with the key itself, in a form, and remembers only a box in which the key's SHA-256 is sealed: who has the cookie cannot even try
+weak keys against it. Each page looks the key up again, so a session ends with its key. The pages of operators ask operations that
+read; none of their forms changes anything, and operations never see a cookie.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from identity_core.api.request import Request
+from identity_core.codec import multibase
+from identity_core.crypto.sealing import BoxInvalid, derive_key, seal, unseal
+from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.errors import AuthFailed, Forbidden
+from identity_core.ui.cookies import CookieSessions
+from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+
+_BOX: Final = b"identity: API key of an operator's session, v1"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSession:
+    """The key as it stands now."""
+
+    key: ApiKey
+    id: str
+
+    @property
+    def caller(self) -> Caller:
+        """The key itself."""
+        return Caller(api_key=self.key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorSessions(CookieSessions):
+    """Sessions of operators."""
+
+    NAME: ClassVar[str] = "identity-operator"
+    LABEL: ClassVar[bytes] = b"identity: session of an operator, v1\n"
+
+    api_keys: AuthenticateApiKey
+
+    async def begin(self, request: Request, text: str) -> None:
+        """The answer sets the cookie. Raises ``Forbidden`` for a key that is no administrator's for every DID, ``AuthFailed`` for none."""
+        self.require_change(request)
+        key = await self.api_keys(text)
+        _require_operator(key)
+        now, session = self._seconds(), OperatorSession(key, self._new_id())
+        box = seal(self._box_key(), bytes.fromhex(key.digest), session.id.encode(), random=self.random)
+        said = {"key": multibase.base64url_encode(box), "id": session.id, "began": now, "seen": now}
+        await self._recorded("signIn", session, request)
+        request.answer_headers = (*request.answer_headers, self._written(said))
+
+    async def end(self, request: Request) -> None:
+        """Ends the session of the request, if it has one; the answer forgets the cookie. Raises ``Forbidden``."""
+        self.require_change(request)
+        session = await self.find(request)
+        self._forget(request)
+        if session is not None:
+            await self._end(session.id)
+            await self._recorded("signOut", session, request)
+
+    async def find(self, request: Request) -> OperatorSession | None:
+        """The session of the request; None where there is none, or its key is no administrator's any more."""
+        said = self._read(request)
+        if said is None or await self._has_ended(said["id"]):
+            return None
+        try:
+            box = multibase.base64url_decode(said["key"])
+            key = await self.api_keys.by_digest(unseal(self._box_key(), box, said["id"].encode()).hex())
+            _require_operator(key)
+        except (AuthFailed, BoxInvalid, Forbidden):
+            return None
+        self._renew(request, said)
+        return OperatorSession(key, said["id"])
+
+    def _box_key(self) -> bytes:
+        return derive_key(self.secret, info=_BOX)
+
+    async def _recorded(self, operation: str, session: OperatorSession, request: Request) -> None:
+        context = RequestContext(operation, session.caller, request.request_id)
+        await self.record(context, Event(target=session.key.id), self.clock.now())
+
+
+def _require_operator(key: ApiKey) -> None:
+    """Raises ``Forbidden``."""
+    if key.scopes is not None or key.allowed_targets is not None:
+        raise Forbidden("The pages of operators take an administrator's key.", details={"role": "admin"})
