@@ -26,6 +26,7 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.settings import show
 from identity_core.ui.anybody import PublicPages
+from identity_core.ui.consent import ConsentPages
 from identity_core.ui.holder import HolderPages
 from identity_core.ui.operator import OperatorHandlers, OperatorPages, OwnInstallation
 from identity_core.ui.operator_session import OperatorSessions
@@ -89,7 +90,8 @@ async def pages_for_people(
     api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, opened.clock, opened.fingerprint)
     operators = OperatorSessions(api_keys=api_keys, **common)
     public = PublicPages(tags.dids, tags.ledger, tags.proofs, sessions, operators, __version__)
-    holder = HolderPages(tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard, sessions)
+    consent = ConsentPages(tags.credentials, sessions)
+    holder = HolderPages(tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard, consent, sessions)
     shown = OperatorPages(operator, _installation(opened), operators)
     return ui_pages(public, holder, shown), ui_forms(public, holder, shown)
 

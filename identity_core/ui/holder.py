@@ -13,6 +13,7 @@ from identity_core.api.dids import DidHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.errors import ProofNotFound
+from identity_core.ui.consent import ConsentPages
 from identity_core.ui.operations import ask
 from identity_core.ui.render import page, to
 from identity_core.ui.session import Session, Sessions
@@ -31,20 +32,21 @@ MAX_ID: Final = 256
 """Characters of the id of a proof, as the document has it."""
 
 STOPPABLE: Final = frozenset({"active", "scheduled"})
-PLACES: Final = ("home", "agents", "delegations", "proofs", "credentials", "keys")
+PLACES: Final = ("home", "agents", "consent", "delegations", "proofs", "credentials", "keys")
 
 Show = Callable[[Request, Session], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
 class HolderPages:
-    """Home, Agents, Delegations, Proofs, Credentials, Keys."""
+    """Home, Agents, Consent, Delegations, Proofs, Credentials, Keys."""
 
     dids: DidHandlers
     delegations: DelegationHandlers
     credentials: CredentialHandlers
     proofs: ProofHandlers
     dashboard: DashboardHandlers
+    consent: ConsentPages
     sessions: Sessions
 
     def signed_in(self, show: Show) -> Handler:

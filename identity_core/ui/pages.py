@@ -26,6 +26,7 @@ def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
         "/ui/sign-in": holder.sign_in,
         "/ui/home": holder.signed_in(holder.home),
         "/ui/agents": holder.signed_in(holder.agents),
+        "/ui/consent": holder.signed_in(holder.consent.form),
         "/ui/delegations": holder.signed_in(holder.delegation_list),
         "/ui/proofs": holder.signed_in(holder.proof_list),
         "/ui/proof/{proof}": holder.signed_in(holder.proof),
@@ -40,6 +41,7 @@ def ui_forms(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
     return {
         "/ui/verify": PageForm(explained(public.verified), "verifyProof"),
         "/ui/session": PageForm(holder.sessions.begin),
+        "/ui/consent": PageForm(explained(holder.signed_in(holder.consent.read))),
         "/ui/sign-out": PageForm(explained(holder.sign_out)),
         "/ui/operator/session": PageForm(explained(operator.begin)),
         "/ui/operator/sign-out": PageForm(explained(operator.end)),

@@ -28,6 +28,13 @@
     return octets;
   }
 
+  function base58Of(octets) {
+    let number = octets.reduce((sum, octet) => (sum << 8n) | BigInt(octet), 0n), text = "";
+    for (; number > 0n; number /= 58n) text = BASE58[Number(number % 58n)] + text;
+    for (const octet of octets) { if (octet !== 0) break; text = BASE58[0] + text; }
+    return text;
+  }
+
   const base64 = (octets) => btoa(String.fromCharCode(...new Uint8Array(octets)));
   const base64url = (octets) => base64(octets).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
@@ -135,7 +142,7 @@
         const header = await authorization(signer, "read", bodyHash);
         await answered("/ui/session", { method: "POST", headers: { Authorization: header } });
         await (document.querySelector("#keep").checked ? keep(signer) : forget());
-        location.assign(signIn.dataset.to);
+        location.assign(signIn.dataset.to + location.hash);
       });
     });
   }
@@ -163,8 +170,10 @@
     const header = await authorization(signer, purpose, body === null ? null : await hashOf(body));
     const headers = { Authorization: header };
     if (body !== null) headers["Content-Type"] = "application/json";
-    await answered(url, { method: "POST", headers, body: body === null ? undefined : JSON.stringify(body) });
+    return answered(url, { method: "POST", headers, body: body === null ? undefined : JSON.stringify(body) });
   }
+
+  const inSeconds = (milliseconds) => new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
 
   // All of them, at the pace that the service allows: one that is refused must not keep the others from being stopped.
   async function changes(signer, urls, purpose, body) {
@@ -202,13 +211,12 @@
       event.preventDefault();
       doing(async () => {
         const field = (name) => create.querySelector(`#${name}`).value.trim();
-        const end = new Date(Date.now() + Number(field("days")) * 86400e3);
         const body = {
           holderDid: signedIn(),
           agentDid: field("agent"),
           actions: field("actions").split(/\s+/),
           autonomyLevel: Number(field("autonomy")),
-          expiresAt: end.toISOString().replace(/\.\d+Z$/, "Z"),
+          expiresAt: inSeconds(Date.now() + Number(field("days")) * 86400e3),
         };
         if (field("uses")) body.maxUses = Number(field("uses"));
         if (field("purpose")) body.purpose = field("purpose");
@@ -216,6 +224,75 @@
         if (signer === null) return;
         await change(signer, "/api/v1/delegations", "delegate", body);
         location.reload();
+      });
+    });
+  }
+
+  // A token of the holder's, for one use: the signature covers its RFC 8785 form without proofValue.
+  async function token(signer, agent, action, delegation, now, end) {
+    const unsigned = {
+      id: `urn:uuid:${crypto.randomUUID()}`,
+      type: "InvocationBoundCapabilityToken",
+      invoker: signer.did,
+      target: agent,
+      action,
+      delegationRef: delegation,
+      nonce: base64url(crypto.getRandomValues(new Uint8Array(16))),
+      issuedAt: inSeconds(now),
+      expiresAt: inSeconds(end),
+    };
+    const signature = await crypto.subtle.sign({ name: "Ed25519" }, signer.key, utf8(canonical(unsigned)));
+    return { ...unsigned, proofValue: base58Of([...new Uint8Array(signature)]) };
+  }
+
+  // What an agent put behind the # of its link stays in this browser until the form is sent.
+  const consent = document.querySelector("#consent");
+  if (consent && location.hash) {
+    try {
+      const octets = Uint8Array.from(atob(location.hash.slice(1).replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+      consent.querySelector("#request").value = new TextDecoder("utf-8", { fatal: true }).decode(octets);
+      history.replaceState(null, "", location.pathname);
+    } catch {
+      say("link");
+    }
+  }
+
+  const approve = document.querySelector("#approve");
+  if (approve) {
+    approve.addEventListener("submit", (event) => {
+      event.preventDefault();
+      doing(async () => {
+        const asked = JSON.parse(approve.dataset.request);
+        const [times, hours] = approve.querySelector("[name=term]:checked").value.split(" ").map(Number);
+        const signer = await signerFor(signedIn());
+        if (signer === null) return;
+        const now = Date.now(), end = now + hours * 3600e3;
+        const terms = {
+          holderDid: signer.did,
+          agentDid: asked.agentDid,
+          actions: asked.actions,
+          autonomyLevel: 2,
+          maxUses: times,
+          expiresAt: inSeconds(end),
+        };
+        if (asked.purpose) terms.purpose = asked.purpose;
+        const { id } = await change(signer, "/api/v1/delegations", "delegate", terms);
+        const lines = [];
+        for (let count = 0; count < times; count++) {
+          const answer = {
+            holderDid: signer.did,
+            agentDid: asked.agentDid,
+            credentialId: approve.querySelector("#credential").value,
+            predicates: asked.predicates,
+            ibct: await token(signer, asked.agentDid, asked.actions.join(" "), id, now, end),
+          };
+          if (asked.domain) answer.domain = asked.domain;
+          lines.push(JSON.stringify(answer));
+        }
+        document.querySelector("#answer").value = lines.join("\n");
+        approve.hidden = true;
+        document.querySelector("#approved").hidden = false;
+        document.querySelector("#answer").focus();
       });
     });
   }
