@@ -1,4 +1,4 @@
-"""The pages of the reference, made each time the site is built from what they describe: document, commands, settings, errors.
+"""Pages of the reference and pictures, made each time the site is built from what they show: document, commands, settings, floors.
 
 Nothing of it is committed, so nothing of it can be stale. ``conf.py`` calls ``write``.
 """
@@ -11,6 +11,7 @@ from docs.generate.commands import command_page
 from docs.generate.document import load
 from docs.generate.errors import error_page
 from docs.generate.operations import operation_pages
+from docs.generate.pictures import pictures
 from docs.generate.schemas import schema_page
 from docs.generate.settings import settings_page
 
@@ -30,7 +31,7 @@ def pages() -> dict[str, str]:
 def write(folder: Path) -> None:
     """Writes the pages into ``folder``, and takes away what an earlier version wrote there. A page that did not change keeps its time, so
     that it is not built anew."""
-    written = pages()
+    written = pages() | pictures()
     folder.mkdir(parents=True, exist_ok=True)
     for stale in {path.name for path in folder.iterdir()} - written.keys():
         (folder / stale).unlink()
