@@ -17,6 +17,7 @@ from features.world import DRAFTS, Draft, Person, World
 from tests import servers
 
 NOBODY = "urn:uuid:00000000-0000-4000-8000-000000000000"
+BLS_TYPE = {"type": "Bls12381G2Key2020"}
 BLS = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
 ATTRIBUTES: list[dict[str, Any]] = [
     {"name": "age", "type": "integer", "minimum": 0, "maximum": 150},
@@ -72,6 +73,40 @@ def signed(world: World, by: str = "Ivo", of: str = "Hana", **changed: Any) -> d
         done = servers.run("credential", "sign", *given)
     assert done.returncode == 0, done.stderr
     return said | json.loads(done.stdout)
+
+
+def signed_for_wallet(world: World, by: str = "Ivo", of: str = "Hana") -> dict[str, Any]:
+    """What the issuer asks to be imported of a credential on a secret that the holder's wallet keeps: with the commands of both."""
+    ivo, hana, said = issuer(world, by), world.person(of), wish(world, by, of)
+    filed = {
+        "ivo": {"did": ivo.did, "keys": {"assertionMethod": BLS_TYPE | ivo.created["keys"]["assertionMethod"]}},
+        "hana": {"did": hana.did, "keys": {"authentication": hana.created["keys"]["authentication"]}},
+        "schema": {"id": said["schemaId"], "attributes": ATTRIBUTES},
+        "values": said["attributes"],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        at = {name: Path(folder) / name for name in (*filed, "book", "held", "message")}
+        for name, value in filed.items():
+            at[name].touch(0o600)
+            at[name].write_text(json.dumps(value))
+        key = hana.created["keys"]["authentication"]["publicKey"]
+        book = ("--keys", at["ivo"], "--schema", at["schema"], "--book", at["book"])
+        steps: tuple[tuple[Any, ...], ...] = (
+            ("offer", *book, "--holder", hana.did, "--service", "https://id.example"),
+            ("request", at["message"], "--keys", at["hana"], "--held", at["held"]),
+            ("sign-request", at["message"], *book, "--values", at["values"], "--holder-key", key),
+        )
+        for step in steps:
+            done = servers.run("credential", *step, "--json")
+            assert done.returncode == 0, done.stderr
+            at["message"].write_text(done.stdout)
+    made = json.loads(done.stdout)
+    proof, (entry,) = made["proof"], made["credentialStatus"]
+    bound = {"id": made["id"], "handle": int(entry["statusListIndex"])} | {
+        name: proof[name] for name in ("header", "commitment")
+    }
+    names = {"validFrom": made["validFrom"], "verificationMethod": proof["verificationMethod"]}
+    return said | names | {"signature": proof["proofValue"], "bound": bound}
 
 
 def issued(world: World, by: str = "Ivo", of: str = "Hana", **changed: Any) -> dict[str, Any]:

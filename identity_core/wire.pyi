@@ -555,6 +555,13 @@ class ImportCredentialRequest(Struct, frozen=True, kw_only=True):
     valid_until: str | None | UnsetType = UNSET
     verification_method: str
     signature: str
+    bound: ImportedBinding | UnsetType = UNSET
+
+class ImportedBinding(Struct, frozen=True, kw_only=True):
+    id: str
+    header: str
+    commitment: str
+    handle: int
 
 class IssueCredentialRequest(Struct, frozen=True, kw_only=True):
     issuer_did: str

@@ -148,7 +148,7 @@ class CredentialTelling:
                 "201": {"issued": unsigned, "bound": bound_unsigned},
             },
             "importCredential": {
-                "request": {"signed": {**claims, **validity, **signed}},
+                "request": {"signed": {**claims, **validity, **signed}, "forAWallet": self.asked_by_a_wallet()},
                 "201": {"imported": unsigned},
             },
             "listCredentials": {"200": {"onePage": page}},
@@ -203,11 +203,35 @@ class CredentialTelling:
         """The same under suite 2, for a secret that the custodian keeps for Hana."""
         return self.held("urn:uuid:5e0a9a3c-7a53-4c79-8c0d-2f4f8f0d4c11", HANDLE)[0]
 
-    def held(self, credential_id: str, handle: int) -> tuple[ShownCredential, HolderSecret, int]:
+    def asked_by_a_wallet(self) -> Json:
+        """What Ivo asks to be imported of a credential that he signed at home, on a secret that Hana's wallet keeps."""
+        shown, _, _ = self.held("urn:uuid:7c2b0d9e-4a35-4f0b-8f57-90c1d2e3f4a5", 3_141_592_653, SecretKeeper.WALLET)
+        credential, binding = shown.credential, shown.credential.binding
+        assert binding is not None
+        return {
+            "issuerDid": self.story.did,
+            "holderDid": self.holder,
+            "schemaId": credential.schema.id,
+            "attributes": VALUES,
+            "validFrom": times.printed(_days(0)),
+            "validUntil": times.printed(_days(365)),
+            "verificationMethod": self.method,
+            "signature": multibase.base64url_encode(_secret(shown).signature),
+            "bound": {
+                "id": credential.id,
+                "header": multibase.base64url_encode(binding.header),
+                "commitment": multibase.base64url_encode(binding.commitment),
+                "handle": binding.handle,
+            },
+        }
+
+    def held(
+        self, credential_id: str, handle: int, keeper: SecretKeeper = SecretKeeper.CUSTODIAN
+    ) -> tuple[ShownCredential, HolderSecret, int]:
         """A credential of suite 2, Hana's secret, and the blind of this credential, which her keeper has."""
         issued, definition, random = self.issued(), self.schema.definition, dice("hana's keeper")
         reference = StatusListReference(status_gaps.list_id(self.story.did, GAP_PERIOD), GAP_PERIOD)
-        header = BoundHeader(definition.schema, self.method, reference, SecretKeeper.CUSTODIAN, digest(definition))
+        header = BoundHeader(definition.schema, self.method, reference, keeper, digest(definition))
         suite, public = ciphersuite(select()), PublicKey.parse("Bls12381G2Key2020", self.key.public).raw
         request = IssueRequest(self.method, header.octets, self.holder, random(32))
         secret = HolderSecret.derived(suite, random(48))

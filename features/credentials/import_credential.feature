@@ -22,6 +22,29 @@ Feature: Import a credential that its issuer has signed
       | a signature of no one       |
       | a key of somebody else      |
 
+  @importCredential
+  Scenario: A credential on a secret that a wallet keeps
+    When Ivo imports a credential that Hana's wallet asked for
+    Then the answer is 201
+    And the credential is one of suite 2 that Ivo's header names
+
+  @importCredential @409:CONFLICT
+  Scenario: An id that a credential has already
+    When Ivo imports a credential that Hana's wallet asked for
+    And Ivo imports it again with nothing changed
+    Then the answer is 409 CONFLICT
+
+  @importCredential @422:INVALID_CREDENTIAL
+  Scenario Outline: What the issuer did not sign for a wallet
+    When Ivo imports a credential that Hana's wallet asked for
+    And Ivo imports it again with <what>
+    Then the answer is 422 INVALID_CREDENTIAL
+
+    Examples:
+      | what                         |
+      | a handle that was not signed |
+      | the list of nobody           |
+
   @importCredential @404:SCHEMA_NOT_FOUND
   Scenario: A signature for a schema that there is not
     Given Irma keeps her keys to herself

@@ -23,9 +23,9 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.errors import InvalidDid
 from identity_core.settings import StartError
+from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
-    ImportCredential,
     IssueCredential,
 )
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
@@ -215,7 +215,7 @@ def credential_handlers(
         list_schemas=ListCredentialSchemas(schemas),
         get_schema=GetCredentialSchema(schemas),
         issue=IssueCredential(intake, opened.custodian, opened.jobs.publisher, opened.provers),
-        import_signed=ImportCredential(intake),
+        import_signed=ImportCredential(intake, opened.custodian, opened.jobs.publisher),
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),
         set_status=SetCredentialStatus(access, credentials, record, clock),

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from identity_core.cli.credential_import import import_body
 from identity_core.cli.credential_offer import offer, sign_request
 from identity_core.cli.credential_offline import check_offline, given_values, holder_option, sign, value_options
 from identity_core.cli.credential_wallet import accept, request
@@ -139,9 +140,9 @@ add(
 add(
     "import",
     "importCredential",
-    "Import a credential that its issuer signed: FILE is what `identity credential sign` wrote, `-` is standard input.",
+    "Import a credential that its issuer signed: FILE is what `identity credential sign` or `sign-request` wrote, `-` is standard input.",
     input_argument,
-    body=lambda _, file: read_json(file),
+    body=import_body,
     text=_record,
 )
 add(

@@ -25,7 +25,7 @@ from identity_core.cli.credential_offline import (
 )
 from identity_core.cli.credential_wallet import member
 from identity_core.cli.options import all_of, input_argument, name_of, read_json
-from identity_core.cli.output import Command, fail, failing, show
+from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.private_record import private_record
 from identity_core.cli.public_keys import holder_keys
 from identity_core.cli.remote import keys_option
@@ -62,6 +62,11 @@ _book_option = click.option(
     help="Where the list of what is revoked is served: …/status-gaps/LIST. Without it nothing revokes.",
 )
 @click.option(
+    "--service",
+    metavar="URL",
+    help="In place of --status-url: the service that publishes a list for the issuer. Import there what you sign, else nothing revokes it.",
+)
+@click.option(
     "--period", type=click.Choice([*PERIODS]), default="day", show_default=True, help="How long its epochs take."
 )
 @click.option(
@@ -78,32 +83,18 @@ def offer(
     schema_file: Any,
     book: Path,
     status_url: str | None,
+    service: str | None,
     period: str,
     minutes: int,
 ) -> None:
-    """CredentialOffer a credential to a wallet: print what `identity credential request` takes. The issuer does this, at home."""
+    """Offer a credential to a wallet: print what `identity credential request` takes. The issuer does this, at home."""
     from identity_core.domain.credentials.blind_issue import NONCE_OCTETS, CredentialOffer
-    from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper, StatusListReference
+    from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
     from identity_core.domain.credentials.credential_schema import digest
-    from identity_core.domain.credentials.status_gaps import list_id
 
     issuer, definition = Wallet.open(wallet), read_schema(schema_file)
     key = signing_key(issuer, method)
-    listed = None
-    if status_url is not None:
-        found = _LIST_URL.fullmatch(status_url)
-        if found is None:
-            fail(
-                "this is no address of a list",
-                "--status-url",
-                "give https://…/status-gaps/LIST, 22 characters",
-                status=2,
-            )
-        if found[1] == list_id(issuer.did, PERIODS[period]):
-            # Its publisher does not know the handles that are given here: what is revoked would never be in it.
-            remedy = "choose 22 characters of your own, and publish with `identity status publish`"
-            fail("this is the list that a service publishes for the issuer", "--status-url", remedy, status=2)
-        listed = StatusListReference(found[1], PERIODS[period])
+    listed, place = _list(issuer.did, service, status_url, period)
     with failing(ValueRefused, "the options", "name a key of the issuer's DID, and a shorter schema", status=2):
         header = BoundHeader(definition.schema, key["keyId"], listed, SecretKeeper.WALLET, digest(definition))
         made = CredentialOffer(header, holderDid, secrets.token_bytes(NONCE_OCTETS))
@@ -114,9 +105,35 @@ def offer(
         record["offers"][base64url_encode(made.nonce)] = {
             "offer": made.json,
             "expiresAt": printed(ends),
-            "statusUrl": status_url,
+            "statusUrl": place,
         }
     show({"offer": made.json, "headerOctets": len(octets), "expiresAt": printed(ends)})
+
+
+def _list(did: str, service: str | None, status_url: str | None, period: str) -> tuple[Any, str | None]:
+    """The list that may revoke, as a header names it, and where it is served; two times None for no list. Ends the command."""
+    from identity_core.domain.credentials.bound_credential import StatusListReference
+    from identity_core.domain.credentials.status_gaps import list_id
+
+    if service is not None:
+        if status_url is not None or period != "day":
+            misused("which list revokes it?", "give --service, or --status-url with its --period")
+        # A service's lists have epochs of a day.
+        own = StatusListReference(list_id(did, PERIODS["day"]), PERIODS["day"])
+        return own, f"{service.rstrip('/')}/api/v1/status-gaps/{own.list_id}"
+    if status_url is None:
+        return None, None
+    found = _LIST_URL.fullmatch(status_url)
+    if found is None:
+        remedy = "give https://…/status-gaps/LIST, 22 characters"
+        fail("this is no address of a list", "--status-url", remedy, status=2)
+    if found[1] == list_id(did, PERIODS[period]):
+        # Its publisher does not know the handles that are given here: what is revoked would never be in it.
+        remedy = (
+            "give --service, and import what you sign; or publish a list of your own with `identity status publish`"
+        )
+        fail("this is the list that a service publishes for the issuer", "--status-url", remedy, status=2)
+    return StatusListReference(found[1], PERIODS[period]), status_url
 
 
 @click.command(name="sign-request", cls=Command)

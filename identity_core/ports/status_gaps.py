@@ -43,6 +43,11 @@ class StatusGaps(Protocol):
         handle is never given again."""
         ...
 
+    async def take(self, gap_list: GapList, credential_id: str, handle: int, last_day: int) -> bool:
+        """As ``give``, for the handle that the issuer chose and signed. False where another credential has it, or this one another; then
+        nothing changed."""
+        ...
+
     async def sign_with(self, list_id: str, method: str) -> None:
         """From now on the list is signed with this key; its version changes where that is another than before."""
         ...

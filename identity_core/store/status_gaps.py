@@ -73,8 +73,7 @@ class StoredStatusGaps(Repository):
         row = {"list_id": gap_list.id, "credential_id": credential_id, "last_day": last_day}
 
         def give(transaction: Transaction) -> int:
-            transaction.execute(_NEW_LIST, _LISTS.write(gap_list))
-            transaction.execute(_SIGNED_BY, {"id": gap_list.id, "method": gap_list.method})
+            _begin(transaction, gap_list)
             for handle in tries:
                 known = transaction.execute(_HANDLE_OF, row).fetchone()
                 if known is not None:
@@ -86,6 +85,18 @@ class StoredStatusGaps(Repository):
             raise Overloaded("No free handle was found in the list.", details={"retryAfter": 1})
 
         return await self._database.write(give)
+
+    async def take(self, gap_list: GapList, credential_id: str, handle: int, last_day: int) -> bool:
+        row = {"list_id": gap_list.id, "credential_id": credential_id, "last_day": last_day, "handle": handle}
+
+        def take(transaction: Transaction) -> bool:
+            known = transaction.execute(_HANDLE_OF, row).fetchone()
+            if known is not None:
+                return (str(known[0]), int(known[1])) == (gap_list.id, handle)
+            _begin(transaction, gap_list)
+            return transaction.execute(_GIVE, row).rowcount > 0
+
+        return await self._database.write(take)
 
     async def sign_with(self, list_id: str, method: str) -> None:
         change = {"id": list_id, "method": method}
@@ -135,6 +146,12 @@ class StoredStatusGaps(Repository):
                 transaction.execute(statement, {"list_id": list_id, "before": before})
 
         await self._database.write(forget)
+
+
+def _begin(transaction: Transaction, gap_list: GapList) -> None:
+    """The list is there, and signed with this key from now on."""
+    transaction.execute(_NEW_LIST, _LISTS.write(gap_list))
+    transaction.execute(_SIGNED_BY, {"id": gap_list.id, "method": gap_list.method})
 
 
 def _own(list_id: str, known_list: str, handle: int) -> int:

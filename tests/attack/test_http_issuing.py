@@ -33,6 +33,7 @@ from tests.attack.stranger import (
 )
 from tests.credentials import set_in, sign
 from tests.servers import local_server
+from tests.wallets import HomeCredential, HomeWallet
 
 ATTRIBUTES: list[dict[str, Any]] = [
     {"name": "age", "type": "integer", "minimum": 0, "maximum": 150},
@@ -450,3 +451,64 @@ def test_no_value_stands_in_a_file_a_log_a_metric_or_a_refusal(talkative: tuple[
         assert secret not in files
         assert secret not in log.read_bytes()
     assert record["id"].encode() in files
+
+
+# Credentials of a wallet's secret, signed at home
+
+
+def at_home(office: Office, **changed: Any) -> HomeCredential:
+    """Ivo has signed at home, for Hana's wallet."""
+    definition = schema_json.read(office.schema_id, ATTRIBUTES)
+    values = office.claims()["attributes"]
+    return HomeWallet().obtain(office.key(), office.key_id, office.hana.did, definition, values, **changed)
+
+
+BOUND_SHAPES: list[bytes] = [
+    b"null",
+    b"[]",
+    b'"x"',
+    b"{}",
+    *(
+        b'{"handle":%s,REST}' % handle
+        for handle in (b"0", b"-1", b"4294967295", b"1.5", b"true", b'"7"', b"null", b"1e400")
+    ),
+    b'{"handle":7,"handle":8,REST}',
+    b'{"handle":7,"more":1,REST}',
+    b'{"handle":7,"id":"urn:uuid:7",REST}',
+]
+
+
+@pytest.mark.parametrize("shape", BOUND_SHAPES, ids=lambda shape: shape.decode())
+def test_a_binding_of_another_shape_is_none(office: Office, shape: bytes) -> None:
+    body = at_home(office).body
+    rest = {name: text for name, text in body["bound"].items() if name != "handle"}
+    octets = shape.replace(b"REST", json.dumps(rest)[1:-1].encode())
+    sent = json.dumps(body | {"bound": "HERE"}).encode().replace(b'"HERE"', octets)
+    answer = office.operate("POST", "/credentials/import", sent)
+    assert (answer.status, answer.json["error"]["code"]) == (400, "INVALID_REQUEST")
+
+
+def test_who_may_not_speak_for_the_issuer_takes_no_handle(office: Office) -> None:
+    """Hana has all that was signed; Mallory has it from her, and is an issuer too."""
+    mallory = office.stranger.holder(additionalKeys=[BLS], storeSecrets=True)
+    body = at_home(office).body
+    for who, changed in (
+        (office.hana, {}),
+        (mallory, {}),
+        (mallory, {"issuerDid": mallory.did}),
+        (
+            mallory,
+            {"issuerDid": mallory.did, "verificationMethod": mallory.created["keys"]["assertionMethod"]["keyId"]},
+        ),
+    ):
+        assert ask(who, "POST", "/credentials/import", body | changed).status in (403, 422)
+    assert office.operate("POST", "/credentials/import", body).status == 201
+
+
+def test_one_credential_that_comes_in_many_times_is_one(office: Office) -> None:
+    body = at_home(office).body
+    answers = at_once(office.wire, [lambda: office.operate("POST", "/credentials/import", body)] * 6)
+    assert sorted(answer.status for answer in answers) == [201] + [409] * 5, [one.body for one in answers]
+    other = at_home(office, handle=body["bound"]["handle"]).body
+    answer = office.operate("POST", "/credentials/import", other)
+    assert (answer.status, answer.json["error"]["details"]["member"]) == (409, "handle")

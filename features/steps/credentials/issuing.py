@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.credentialing import NOBODY, VALUES, issued, issuer, signed, wish
+from features.credentialing import NOBODY, VALUES, issued, issuer, signed, signed_for_wallet, wish
 from features.delegating import remember
 from features.formats import base64url, from_base64url, printed
 from features.signing import call
@@ -16,6 +16,7 @@ from features.steps.answers import body_of
 from features.steps.dids import UNKNOWN
 from features.world import World
 
+HEADER_TAG = b"IDENTITY-SERVICE-CREDENTIAL-V2:"
 MALFORMED: dict[str, dict[str, Any]] = {
     "a fraction for an integer": {"age": 24.5},
     "a text for an integer": {"age": "24"},
@@ -124,6 +125,27 @@ def imports(world: World, by: str, of: str) -> None:
     call(world, by, "importCredential", "ImportCredentialRequest", signed(world, by, of))
 
 
+@when(parsers.parse("{by:w} imports a credential that {of:w}'s wallet asked for"))
+def imports_bound(world: World, by: str, of: str) -> None:
+    world.notes["imported"] = signed_for_wallet(world, by, of)
+    call(world, by, "importCredential", "ImportCredentialRequest", world.notes["imported"])
+
+
+@when(parsers.parse("{by:w} imports it again with {what}"))
+def imports_again(world: World, by: str, what: str) -> None:
+    body = dict(world.notes["imported"])
+    if what == "a handle that was not signed":
+        body["bound"] = body["bound"] | {"handle": body["bound"]["handle"] ^ 1 or 2}
+    elif what == "the list of nobody":
+        header = json.loads(from_base64url(body["bound"]["header"]).removeprefix(HEADER_TAG))
+        header["status"]["list"] = "A" * 22
+        text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        body["bound"] = body["bound"] | {"header": base64url(HEADER_TAG + text.encode())}
+    else:
+        assert what == "nothing changed"
+    call(world, by, "importCredential", "ImportCredentialRequest", body)
+
+
 @when(parsers.parse("{by:w} imports a credential of {of:w} with {what}"))
 def imports_bad(world: World, by: str, of: str, what: str) -> None:
     changed: dict[str, dict[str, Any]] = {
@@ -163,8 +185,9 @@ def is_bound(world: World, by: str) -> None:
     header = from_base64url(shown["proof"]["header"])
     assert record["suite"] == 2
     assert shown["proof"]["cryptosuite"] == "identity-bbs-credential-2"
-    said = json.loads(header.removeprefix(b"IDENTITY-SERVICE-CREDENTIAL-V2:"))
-    assert (said["issuer"], said["holder"]) == (world.people[by].did, "custodian")
+    said = json.loads(header.removeprefix(HEADER_TAG))
+    keeper = "wallet" if "imported" in world.notes else "custodian"
+    assert (said["issuer"], said["holder"]) == (world.people[by].did, keeper)
     assert said["method"] == shown["proof"]["verificationMethod"]
     *_, entry = shown["credentialStatus"]
     assert entry["type"] == "IdentityStatusGapsEntry"

@@ -37,6 +37,10 @@ class CredentialStatus(StrEnum):
     REVOKED = "revoked"
 
 
+NO_SECRET: Final = ""
+"""The name of a secret that no custodian keeps."""
+
+
 class StatusPurpose(StrEnum):
     """What a status list says of a credential (Bitstring Status List 1.0 §2.1)."""
 
@@ -47,7 +51,8 @@ class StatusPurpose(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Binding:
     """What a credential of suite 2 has besides (PROTOCOL-2.md §2, §3): the octets of the signed header, the 48 octets K of the holder's
-    commitment, the handle in the status list (0 without one), and the name of the holder's secret at its custodian."""
+    commitment, the handle in the status list (0 without one), and the name of the holder's secret at its custodian (``NO_SECRET`` where a
+    wallet keeps it)."""
 
     header: bytes
     commitment: bytes

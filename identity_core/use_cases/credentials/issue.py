@@ -5,12 +5,12 @@ knows; DIDs that only the network knows are left out, because no one could sign 
 
 issueCredential: signed with an assertion key of the issuer that the custodian holds.
 
-importCredential: signed by its issuer elsewhere, with a key that the issuer's DID document lists.
+importCredential (``use_cases/credentials/imports.py``): signed by its issuer elsewhere, with a key that the issuer's DID document lists.
 
 The signature of suite 1 covers schema and values. That this holder is meant, and for how long, the issuer says by making the
 request, or an operator who may act for the issuer; a holder cannot import. That of suite 2 covers all of it, and a secret of the
-holder's that the custodian keeps. Its commitment needs no signature of the holder's: keeper and issuer are this service, which names the
-secret after the holder's DID.
+holder's. Where the custodian keeps that, its commitment needs no signature of the holder's: keeper and issuer are this service, which names
+the secret after the holder's DID. Where a wallet keeps it, the issuer has checked the commitment at home, and imports.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ from identity_core.domain.credentials.credential import (
     Credential,
     CredentialStatus,
     canonical_values,
-    parse_signature,
 )
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.credential_schema import digest as schema_digest
@@ -49,13 +48,13 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.proof import Witness
-from identity_core.errors import InternalError, InvalidCredential, JsonValue, SchemaNotFound
+from identity_core.errors import Conflict, InvalidCredential, JsonValue, SchemaNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.ports.custodian import Custodian, HolderCustodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.status_gaps import GapList
-from identity_core.use_cases.credentials.held_keys import assertion_keys, newest_held_key
+from identity_core.use_cases.credentials.held_keys import newest_held_key
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.credentials.sealed import CredentialSeal, ShownCredential
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks, signature_check
@@ -132,7 +131,12 @@ class CredentialIntake:
         return Prepared(own_id, issuer_did, holder_did, state, definition, values, valid_from, valid_until, now)
 
     async def admit(self, prepared: Prepared, signed: Signed, context: RequestContext) -> ShownCredential:
-        """Checks the signature against the issuer's key, stores the credential and returns it. Raises ``InvalidCredential``."""
+        """Checks the signature against the issuer's key, stores the credential and returns it. Raises ``InvalidCredential``,
+        ``Conflict``."""
+        return await self.keep(await self.checked(prepared, signed, context), prepared, signed, context)
+
+    async def checked(self, prepared: Prepared, signed: Signed, context: RequestContext) -> Credential:
+        """The credential, not stored, with a right signature. Raises ``InvalidCredential``."""
         credential = Credential(
             id=prepared.id,
             issuer=prepared.issuer,
@@ -150,12 +154,18 @@ class CredentialIntake:
             created_by=context.caller.author,
             binding=signed.binding,
         )
+        await self.check(*signature_check(credential, Witness(signed.signature, prepared.values)))
+        return credential
+
+    async def keep(
+        self, credential: Credential, prepared: Prepared, signed: Signed, context: RequestContext
+    ) -> ShownCredential:
+        """Stores what ``checked`` gave. Raises ``Conflict`` where another credential has the id, which one of ours never meets."""
         witness = Witness(signed.signature, prepared.values)
-        await self.check(*signature_check(credential, witness))
         box = self.seal.close(credential, witness)
         stored = await self.credentials.add(credential, box, random=self.random)
         if stored is None:
-            raise InternalError("Two credentials got one id.")
+            raise Conflict("Another credential has this id.", details={"member": "id"})
         await self.record(context, stored.event("credential.issued"), prepared.now)
         return ShownCredential(stored, witness, context.caller.person == stored.holder)
 
@@ -218,13 +228,9 @@ class IssueCredential:
         """The list that may revoke it is signed with the issuer's newest key. Raises ``InvalidCredential``."""
         custodian = self.custodian
         if not isinstance(custodian, HolderCustodian):
-            raise _refused("the custodian of this service keeps no secrets of holders, which suite 2 needs")
-        list_method, list_key = await newest_held_key(custodian, prepared.state.document)
-        used = {multikey.encode_public(multikey.BLS12381G2, one.raw) for one in (key, list_key)}
-        if not used <= {*(prepared.state.proven_keys or ())}:
-            raise _refused("the key came without a proof of possession, which suite 2 needs: rotate it, or add another")
-        holder, issuer = str(prepared.holder), str(prepared.issuer)
-        gap_list = GapList(status_gaps.list_id(issuer, GAP_PERIOD), issuer, list_method, GAP_PERIOD)
+            raise not_valid("the custodian of this service keeps no secrets of holders, which suite 2 needs")
+        gap_list = await list_of(custodian, prepared, key)
+        holder = str(prepared.holder)
         try:
             particulars = Particulars(prepared.id, holder, prepared.valid_from, prepared.valid_until, NO_HANDLE)
             reference = StatusListReference(gap_list.id, gap_list.period)
@@ -232,7 +238,7 @@ class IssueCredential:
             header = BoundHeader(prepared.definition.schema, key_id, reference, SecretKeeper.CUSTODIAN, digest)
             request = IssueRequest(key_id, header.octets, holder, self.intake.random(NONCE_OCTETS))
         except ValueRefused as refused:
-            raise _refused(str(refused)) from None
+            raise not_valid(str(refused)) from None
         return BoundDraft(prepared, custodian, gap_list, header, particulars, request)
 
     async def _bound(self, draft: BoundDraft, key: PublicKey) -> Signed:
@@ -250,24 +256,16 @@ class IssueCredential:
         return Signed(request.method, key.raw, signature, binding)
 
 
-def _refused(reason: str) -> InvalidCredential:
+async def list_of(custodian: Custodian, prepared: Prepared, key: PublicKey) -> GapList:
+    """The issuer's list of signed gaps, for a credential that ``key`` signs. Raises ``InvalidCredential``."""
+    method, list_key = await newest_held_key(custodian, prepared.state.document)
+    used = {multikey.encode_public(multikey.BLS12381G2, one.raw) for one in (key, list_key)}
+    if not used <= {*(prepared.state.proven_keys or ())}:
+        raise not_valid("the key came without a proof of possession, which suite 2 needs: rotate it, or add another")
+    issuer = str(prepared.issuer)
+    return GapList(status_gaps.list_id(issuer, GAP_PERIOD), issuer, method, GAP_PERIOD)
+
+
+def not_valid(reason: str) -> InvalidCredential:
+    """The refusal, with its reason."""
     return InvalidCredential(details={"reason": reason})
-
-
-@dataclass(frozen=True, slots=True)
-class ImportCredential:
-    """Raises what the intake raises; ``InvalidCredential`` also for a verification method that is no assertion key of the issuer."""
-
-    intake: CredentialIntake
-
-    async def __call__(self, new: ImportCredentialRequest, context: RequestContext) -> ShownCredential:
-        prepared = await self.intake.prepare(new, context)
-        document = prepared.state.document
-        method = document.method(new.verification_method)
-        if method is None or method.id not in assertion_keys(document):
-            raise InvalidCredential(
-                details={"reason": "the verification method is no Bls12381G2Key2020 assertionMethod key of the issuer"}
-            )
-        key = PublicKey.parse(method.type, method.multibase)
-        signed = Signed(method.id, key.raw, parse_signature(new.signature))
-        return await self.intake.admit(prepared, signed, context)

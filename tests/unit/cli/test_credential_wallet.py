@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from identity_prover_bbs.plugin import BbsProver
 from identity_prover_bbs.suite2 import PresentationProver
 
 from identity_core.cli import credential_offer
+from identity_core.cli.credential_import import import_body
 from identity_core.cli.proof_verify import verify_octets
 from identity_core.cli.wallet import Wallet, make_key
 from identity_core.codec import multikey
@@ -409,3 +410,29 @@ def test_a_credential_that_is_not_there_ends_the_command(exchange: Exchange) -> 
     assert "no such holder's file" in exchange.run.refused("proof", "create", *words, "--credential", "urn:x")[0]
     exchange.request(exchange.offer())
     assert "no such credential" in exchange.run.refused("proof", "create", *words, "--credential", "urn:x")[0]
+
+
+def test_what_is_signed_for_a_services_list_is_imported_there(exchange: Exchange) -> None:
+    words = ("--keys", exchange.keys[IVO], "--holder", HANA, "--schema", exchange.schema, "--book", "book")
+    service = ("--service", "https://id.example/")
+    offer = put("offer", exchange.run.json("credential", "offer", *words, *service))
+    credential = exchange.signed(exchange.request(offer))
+    value = json.loads(credential.read_text())
+    (entry,) = value["credentialStatus"]
+    place = f"https://id.example/api/v1/status-gaps/{status_gaps.list_id(IVO, 86_400)}"
+    assert entry["statusListCredential"] == place
+    with credential.open("rb") as file:
+        body = import_body(cast(Any, None), file=file)
+    bound = body.pop("bound")
+    assert bound == {
+        "id": value["id"],
+        "header": value["proof"]["header"],
+        "commitment": value["proof"]["commitment"],
+        "handle": int(entry["statusListIndex"]),
+    }
+    assert (body["issuerDid"], body["holderDid"], body["signature"]) == (IVO, HANA, value["proof"]["proofValue"])
+    assert body["attributes"] == {name: of for name, of in value["credentialSubject"].items() if name != "id"}
+    for more in (("--status-url", LIST_URL), ("--period", "hour")):
+        assert "which list" in exchange.run.refused("credential", "offer", *words, *service, *more, status=2)[0]
+    older = put("older", value | {"proof": value["proof"] | {"cryptosuite": "identity-bbs-credential-1"}})
+    assert "cannot be imported" in exchange.run.refused("credential", "import", older)[0]

@@ -43,7 +43,6 @@ from identity_core.domain.proofs.presentation import (
     check_expiry,
 )
 from identity_core.domain.proofs.proof import WitnessInvalid
-from identity_core.errors import PredicateNotSatisfied
 from identity_prover_bbs.set_argument import SetProver
 from identity_prover_bbs.suite2 import labels
 from identity_prover_bbs.suite2.argument import VectorArgumentProver
@@ -56,6 +55,7 @@ from identity_prover_bbs.suite2.relation import (
     first_challenge,
     presentation_header,
 )
+from identity_prover_bbs.suite2.satisfied import check_satisfied
 
 _REMEMBERED: Final = 1024
 _HIDDEN_SCALARS: Final = 5
@@ -258,29 +258,6 @@ def consented_base(suite: Ciphersuite, point: G1) -> G1:
     """P1 + K' - H_0: the base point under which slot 0 is 1 and slot 1 is ρ. Equation (5.6)."""
     curve = suite.curve
     return curve.g1_add(suite.combine(1, 0, (), ()), curve.g1_add(point, curve.g1_neg(suite.generator(HOLDER_SLOT))))
-
-
-def check_satisfied(relation: PresentationRelation, known: Sequence[tuple[Message, ...]]) -> list[int]:
-    """Which alternative of each group holds. Raises ``PredicateNotSatisfied``, which does not say what failed; all is looked at."""
-    form = relation.form
-    scalars = [mixed_messages_to_scalars(messages) for messages in known]
-    holds = [goal.admits(known[part][goal.slot]) for part, goal in form.goals]
-    holds += [scalars[each.slot.part][each.slot.slot] != each.scalar for each in relation.layout.unequal]
-    for interval in relation.layout.intervals:
-        if interval.side is None:
-            value = sum([sign * scalars[part][slot] for sign, (part, slot) in interval.form])
-            holds.append((interval.low <= value) & (value <= interval.high))
-    holds += [
-        scalars[slot.part][slot.slot] == scalars[owner.part][owner.slot] for slot, owner in relation.owner.items()
-    ]
-    selected: list[int] = []
-    for group in range(len(relation.statement.question.either)):
-        sides = [goal.admits(known[part][goal.slot]) for number_, part, goal in form.alternatives if number_ == group]
-        holds.append(sum(sides) > 0)
-        selected.append(sum([place * (side & (sum(sides[:place]) == 0)) for place, side in enumerate(sides)]))
-    if sum(holds) != len(holds):
-        raise PredicateNotSatisfied()
-    return selected
 
 
 def _masks(relation: PresentationRelation, hedged: HedgedScalars) -> tuple[dict[Slot, int], list[RandomScalars]]:

@@ -27,9 +27,9 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.ports.custodian import KeyNotHeld, KeyRefused
+from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
-    ImportCredential,
     IssueCredential,
 )
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
@@ -125,8 +125,9 @@ class Office:
             self.schemas, self.record, clock, os.urandom, "https://id.example/api/v1/dids/"
         )
         provers: Any = SimpleNamespace(presents=True)
-        self.issue = IssueCredential(intake, custodian, PublishStatusGaps(store.status_gaps, custodian, clock), provers)
-        self.import_signed = ImportCredential(intake)
+        publisher = PublishStatusGaps(store.status_gaps, custodian, clock)
+        self.issue = IssueCredential(intake, custodian, publisher, provers)
+        self.import_signed = ImportCredential(intake, custodian, publisher)
         self.get = GetCredential(access, self.vault, self.record, clock)
         self.list = ListCredentials(self.rooms.reader, self.credentials, self.record, clock)
         self.set_status = SetCredentialStatus(access, self.credentials, self.record, clock)

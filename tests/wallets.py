@@ -1,0 +1,107 @@
+"""A wallet that keeps its holder's secret, and an issuer who signs at home for it: what the service gets to see is what they send."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from identity_core.codec import multikey
+from identity_core.codec.multibase import base64url_encode
+from identity_core.crypto.bbs import blind, consent
+from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, signature_to_octets
+from identity_core.crypto.bbs.openings import HolderSecret
+from identity_core.crypto.bbs.suite import ciphersuite
+from identity_core.crypto.bls12381 import keys, select
+from identity_core.domain.credentials import status_gaps
+from identity_core.domain.credentials.bound_credential import (
+    BoundHeader,
+    Particulars,
+    SecretKeeper,
+    StatusListReference,
+    midnight,
+)
+from identity_core.domain.credentials.credential import canonical_values
+from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
+from identity_core.domain.dids.keys import Key
+from identity_core.domain.proofs.presentation import HolderConsent
+
+DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True)
+class HomeCredential:
+    """What the issuer signed, what the wallet keeps of it, and the body of importCredential."""
+
+    header: BoundHeader
+    particulars: Particulars
+    blind: int
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class HomeWallet:
+    """The keeper of one secret."""
+
+    material: bytes = field(default_factory=lambda: os.urandom(48))
+
+    @property
+    def secret(self) -> HolderSecret:
+        return HolderSecret.derived(ciphersuite(select()), self.material)
+
+    def obtain(
+        self, key: Key, key_id: str, holder: str, definition: CredentialSchema, values: Any, **changed: Any
+    ) -> HomeCredential:
+        """Blind issue, both sides, with a key of the issuer whose secret is at home. ``changed``: members of header or particulars."""
+        suite, issuer = ciphersuite(select()), key_id.partition("#")[0]
+        listed = StatusListReference(status_gaps.list_id(issuer, DAY_SECONDS), DAY_SECONDS)
+        header = BoundHeader(
+            definition.schema,
+            key_id,
+            changed.get("status", listed),
+            changed.get("keeper", SecretKeeper.WALLET),
+            changed.get("digest", digest(definition)),
+        )
+        about = Particulars(
+            changed.get("id", f"urn:uuid:{uuid.uuid4()}"),
+            holder,
+            midnight(changed.get("now", datetime.now(UTC))),
+            changed.get("valid_until"),
+            0 if header.status is None else changed.get("handle", 1 + int.from_bytes(os.urandom(3), "big")),
+        )
+        assert key.secret is not None
+        secret = multikey.decode_secret(key.secret)[1]
+        request = blind.IssueRequest(key_id, header.octets, holder, os.urandom(32))
+        octets, own_blind = blind.commit(suite, self.secret, request, os.urandom)
+        canonical = canonical_values(definition.schema, values)
+        known = mixed_messages_to_scalars(header.known_messages(canonical, about))
+        public = keys.public_key(secret)
+        signature = blind.blind_sign(suite, secret, public, header.octets, known, octets, request)
+        point = blind.check_commitment(suite, octets, request).point_octets
+        body = {
+            "issuerDid": issuer,
+            "holderDid": holder,
+            "schemaId": definition.schema.id,
+            "attributes": dict(values),
+            "validFrom": about.valid_from.isoformat(),
+            "verificationMethod": key_id,
+            "signature": base64url_encode(signature_to_octets(suite, signature)),
+            "bound": {
+                "id": about.id,
+                "header": base64url_encode(header.octets),
+                "commitment": base64url_encode(point),
+                "handle": about.handle,
+            },
+        }
+        if about.valid_until is not None:
+            body["validUntil"] = about.valid_until.isoformat()
+        return HomeCredential(header, about, own_blind, body)
+
+    def agree(self, held: list[HomeCredential], message: bytes, pseudonym: str | None = None) -> HolderConsent:
+        """The consent to ``message`` for these credentials."""
+        blinds = [one.blind for one in held]
+        suite = ciphersuite(select())
+        octets, rhos = consent.consent(suite, self.secret, blinds, message, os.urandom, pseudonym)
+        return HolderConsent(octets, rhos)
