@@ -112,7 +112,7 @@ def did_handlers(opened: Runtime) -> DidHandlers:
         history=ListDidHistory(reader, visible),
         log=GetDidLog(reader, ledger, visible),
         approvals=approvals,
-        approve=ApproveDidVersion(publish, approvals, Record(store.activity), clock),
+        approve=ApproveDidVersion(publish, approvals, clock),
         owned=ListDids(store.documents),
         cache=AnswerCache(store.documents, clock, lambda: 0 if cosigned is None else cosigned.size),
     )

@@ -242,26 +242,3 @@ class AuditLog(Protocol):
     async def is_whole(self) -> bool:
         """Whether the last line is the one that the head names. Neither the lines before it nor their links are looked at."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class WitnessFile:
-    """The did-witness.json of a DID, which approves the first ``versions`` of its log; their lines have ``log_octets`` together, without
-    what ends them."""
-
-    versions: int
-    log_octets: int
-    octets: bytes
-
-
-class WitnessFiles(Protocol):
-    """One did-witness.json a DID."""
-
-    async def find(self, did: str) -> WitnessFile | None:
-        """The one of the DID."""
-        ...
-
-    async def replace(self, did: str, before: bytes | None, after: WitnessFile) -> bool:
-        """Keeps ``after`` durably in the place of the one with the octets ``before`` (None: where there was none). False where
-        another is there."""
-        ...

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from identity_core.ports.repositories import WitnessFile
+from identity_core.database import Database, Transaction
+from identity_core.ports.activity import ActivityRow
+from identity_core.ports.witness_files import WitnessFile
+from identity_core.store.activity import StoredActivity
 from identity_core.store.records import Repository, Table
 
 _FILES: Final = Table("witness_files", WitnessFile)
@@ -22,12 +26,26 @@ WHERE did = :did AND octets = :before
 class StoredWitnessFiles(Repository):
     """The port ``WitnessFiles`` on the tables of the store."""
 
+    def __init__(self, database: Database, activity: StoredActivity) -> None:
+        super().__init__(database)
+        self._activity = activity
+
     async def find(self, did: str) -> WitnessFile | None:
         rows = await self._rows(_FIND, {"did": did})
         return _FILES.read(rows[0]) if rows else None
 
-    async def replace(self, did: str, before: bytes | None, after: WitnessFile) -> bool:
+    async def replace(
+        self, did: str, before: bytes | None, after: WitnessFile, rows: Sequence[ActivityRow] = ()
+    ) -> bool:
         row = {"did": did, "versions": after.versions, "log_octets": after.log_octets, "octets": after.octets}
         statement, row = (_ADD, row) if before is None else (_REPLACE, row | {"before": before})
-        written = await self._database.write(lambda transaction: transaction.execute(statement, row).rowcount)
-        return written == 1
+        return await self._database.write(lambda transaction: self._replaced(transaction, statement, row, rows))
+
+    def _replaced(
+        self, transaction: Transaction, statement: str, row: Mapping[str, object], rows: Sequence[ActivityRow]
+    ) -> bool:
+        self._take_turn(transaction)
+        if transaction.execute(statement, row).rowcount != 1:
+            return False
+        self._activity.insert(transaction, rows)
+        return True

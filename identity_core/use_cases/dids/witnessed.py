@@ -24,11 +24,12 @@ from identity_core.domain.dids.log import witness
 from identity_core.domain.dids.log.witness import Witnesses
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, DidNotFound, Forbidden, InvalidDocument, Overloaded, VersionConflict
+from identity_core.ports.activity import ActivityRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.ports.repositories import WitnessFile, WitnessFiles
+from identity_core.ports.witness_files import WitnessFile, WitnessFiles
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
-from identity_core.use_cases.record import Record
+from identity_core.use_cases.record import rows_of
 from identity_core.wire import ApproveDidVersionRequest
 
 WITNESS: Final = "witness"
@@ -133,13 +134,13 @@ class PublishApprovals:
             raise VersionConflict(details={"did": str(did)})
         return published
 
-    async def add(self, did: Did, recorded: WitnessedLog, offered: bytes) -> bool:
-        """Whether there was anything new in ``offered``. Raises as the call."""
+    async def add(self, did: Did, recorded: WitnessedLog, offered: bytes, rows: Sequence[ActivityRow] = ()) -> bool:
+        """Whether there was anything new in ``offered``; ``rows`` are then written with it. Raises as the call."""
         kept = await self.files.find(str(did))
         old, after = None if kept is None else kept.octets, recorded.merged(kept, offered)
         if after.octets == (old or witness.NOTHING):
             return False
-        if not await self.files.replace(str(did), old, after):
+        if not await self.files.replace(str(did), old, after, rows):
             raise VersionConflict(details={"did": str(did)})
         return True
 
@@ -198,7 +199,6 @@ class ApproveDidVersion:
 
     publish: PublishApprovals
     approvals: GetDidApprovals
-    record: Record
     clock: Clock
 
     async def __call__(self, did: Did, wish: ApproveDidVersionRequest, context: RequestContext) -> Approvals:
@@ -217,11 +217,11 @@ class ApproveDidVersion:
         if not any(guards is not None and key in guards.keys for guards in covered):
             raise Forbidden("This is no witness of the version.", details={"did": str(did)})
         offered = orjson.dumps([{"versionId": wish.version_id, "proof": [proof]}])
+        details = {"versionId": wish.version_id, "witness": f"did:key:{key}"}
+        rows = rows_of(context, Event(target=str(did), details=details), self.clock.now())
         for _ in range(MAX_RACES):
             try:
-                if await self.publish.add(did, recorded, offered):
-                    details = {"versionId": wish.version_id, "witness": f"did:key:{key}"}
-                    await self.record(context, Event(target=str(did), details=details), self.clock.now())
+                await self.publish.add(did, recorded, offered, rows)
                 return await self.approvals(did)
             except VersionConflict:
                 continue

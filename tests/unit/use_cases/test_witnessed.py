@@ -17,7 +17,7 @@ from identity_core.crypto import ed25519
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import LogInvalid, verify, witness
 from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict
-from identity_core.ports.repositories import WitnessFile
+from identity_core.ports.witness_files import WitnessFile
 from identity_core.store import Store
 from identity_core.store.audit import drop_projections
 from identity_core.use_cases.dids.read import GetDidLog
