@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import secrets
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.audit import AuditHandlers
@@ -28,7 +26,6 @@ from identity_core.api.promises import Run
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
-from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.handlers import (
     did_pages,
@@ -39,9 +36,9 @@ from identity_core.bootstrap.handlers import (
 from identity_core.bootstrap.measures import open_metrics
 from identity_core.bootstrap.pages import PageTags, page_tags, pages_for_people
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
+from identity_core.bootstrap.probes import service_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.dids.challenge import ChallengeKey
-from identity_core.plugin.choose import InUse
 from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.ui.operator import OperatorHandlers
@@ -53,8 +50,6 @@ from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
-from identity_core.wire import PluginCondition, PluginProcesses
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
@@ -144,82 +139,6 @@ def quotas_of(opened: Runtime) -> Quotas:
     )
     proxies = parse_proxies(opened.settings.server.trusted_proxies)
     return Quotas(opened.store.usage, opened.clock, limits, proxies)
-
-
-def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
-    """The handlers of the tag ``service``."""
-    version = {"version": __version__, "interface": "1.0.0", "python": sys.version.split()[0]}
-    is_public = opened.settings.server.public_metrics
-    dependencies = Dependencies({name: bounded(name, probe) for name, probe in _probes(opened).items()})
-    return ServiceHandlers(
-        health=GetHealth(),
-        readiness=GetReadiness(dependencies, lambda: conditions(opened.plugins.in_use()), is_public),
-        metrics=GetMetrics(dependencies, measured.render, is_public),
-        version=GetVersion(version),
-    )
-
-
-def conditions(in_use: Mapping[str, InUse]) -> dict[str, PluginCondition]:
-    """The state of each plugin, and no reason: those are in the log, for who may read it."""
-    return {name: _condition(one) for name, one in in_use.items()}
-
-
-def _condition(one: InUse) -> PluginCondition:
-    table = one.worker_table
-    if table is None:
-        return PluginCondition(state=one.state)
-    processes = PluginProcesses(wanted=table.wanted, ready=table.up, restarts=table.restarts)
-    return PluginCondition(state=one.state, processes=processes)
-
-
-def _probes(opened: Runtime) -> Mapping[str, Probe]:
-    async def ledger_answers() -> str:
-        await opened.jobs.logged.ledger.head()
-        return "ok"
-
-    async def store_answers() -> str:
-        await opened.store.documents.cursor()
-        return "ok"
-
-    async def index_agrees() -> str:
-        return "degraded" if await opened.store.quarantine.count() else "ok"
-
-    async def audit_is_whole() -> str:
-        return "ok" if await opened.store.audit.is_whole() else "degraded"
-
-    async def plugins_work() -> str:
-        # What waits for settings was not asked for.
-        states = [one.state for one in opened.plugins.in_use().values()]
-        return "ok" if all(state in ("active", "available") for state in states) else "degraded"
-
-    async def storage_is_ours() -> str:
-        if opened.jobs.watch.mismatch is not None:
-            return "mismatch"
-        return "degraded" if opened.jobs.watch.unremembered or opened.jobs.watch.fault else "ok"
-
-    feeder = opened.jobs.feeder
-    witnesses = {} if feeder is None else {"witnesses": _degraded_by(lambda: feeder.fault or feeder.is_late)}
-    return {
-        "ledger": ledger_answers,
-        "store": store_answers,
-        "index": index_agrees,
-        "audit": audit_is_whole,
-        "storage": storage_is_ours,
-        "keys": _degraded_by(lambda: opened.key_watch.faults or opened.key_watch.fault),
-        "plugins": plugins_work,
-        "limits": _degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
-        "anchoring": _degraded_by(lambda: opened.jobs.anchorer is not None and opened.jobs.anchorer.fault),
-        # Without the list of an epoch no credential in it can be proved to be in force.
-        "statusLists": _degraded_by(lambda: opened.jobs.publisher.fault),
-        **witnesses,
-    }
-
-
-def _degraded_by(fault: Callable[[], object]) -> Probe:
-    async def probe() -> str:
-        return "degraded" if fault() else "ok"
-
-    return probe
 
 
 async def _observer(opened: Runtime, measured: Metrics) -> Observe:

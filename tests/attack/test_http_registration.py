@@ -129,8 +129,13 @@ def test_a_job_that_another_process_began_is_finished_by_this_one(targets: Calla
 def test_what_was_done_stands_in_the_audit_log_as_what_it_is(target: Target, hana: Holder) -> None:
     state = begin(target, hana, "audited")
     assert post(target, "update", signed(state, hana)).status == 200
-    found = target.wire.call("GET", f"{PREFIX}/audit?limit=200", headers={"X-API-Key": target.stranger.api_key})
-    lines = [json.loads(item["line"]) for item in found.json["items"]]
+    lines: list[dict[str, Any]] = []
+    items, after = [None], 0
+    while items:
+        asked = f"{PREFIX}/audit?limit=200&after={after}"
+        page = target.wire.call("GET", asked, headers={"X-API-Key": target.stranger.api_key}).json
+        items, after = page["items"], page["nextAfter"]
+        lines += [json.loads(item["line"]) for item in items]
     assert any(line["operation"] == "updateDid" and hana.did in json.dumps(line) for line in lines)
 
 

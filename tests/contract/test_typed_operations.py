@@ -19,7 +19,7 @@ from identity_core.codec.structs import pascal_name
 # It answers with the octets that are signed.
 SIGNED = {"getStatusList", "getStatusGaps"}
 # What several tags answer with.
-SHARED = ("authors", "anchors", "caching")
+SHARED = ("authors", "anchors", "approvals", "caching")
 
 
 def named() -> Iterator[tuple[str, str, str]]:

@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (385, 6),
-    "api": (3_465, 43),
+    "api": (3_665, 46),
     "backup": (265, 4),
-    "bootstrap": (2_045, 21),
-    "cli": (7_060, 74),
+    "bootstrap": (2_095, 22),
+    "cli": (7_095, 75),
     "client": (410, 8),
     "codec": (410, 7),
     "conformance": (2_260, 22),
-    "crypto": (1_685, 30),
+    "crypto": (1_675, 30),
     "database": (1_050, 11),
-    "domain": (7_400, 73),
+    "domain": (7_465, 74),
     "plugin": (1_955, 21),
-    "ports": (795, 19),
+    "ports": (805, 20),
     "settings": (865, 8),
-    "store": (2_930, 33),
+    "store": (2_955, 33),
     "throttle": (635, 8),
-    "ui": (510, 8),
-    "use_cases": (5_830, 69),
+    "ui": (890, 13),
+    "use_cases": (5_960, 72),
 }
-ALL = (39_920, 465)
+ALL = (40_805, 480)
 
 
 def test_no_room_outgrows_its_limit() -> None:

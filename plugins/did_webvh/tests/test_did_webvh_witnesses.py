@@ -118,7 +118,7 @@ def test_a_change_of_witnesses_is_an_update_and_stands_in_the_history() -> None:
     assert life.state.witness_version == 3
     assert "witnessesChanged" not in history.changes(life.states[2], life.state)
     assert list(fold(life.method.apply, life.entries)) == life.states
-    read = history.state_from_json(history.state_to_json(life.state), life.state.document.octets)
+    read = history.state_from_json(life.state.did.text, history.state_to_json(life.state), life.state.document.octets)
     assert read == life.state
 
 

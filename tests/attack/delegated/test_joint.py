@@ -201,7 +201,7 @@ def test_the_credentials_are_all_the_holders_and_all_in_force(people: People, jo
     ended = Joint(joint.scene, joint.first, people.issue(people.hana, suite=2))
     people.operate("POST", f"/credentials/{ended.second}/status", {"purpose": "suspension", "value": True})
     assert ended.ask(ended.asked([ADULT], [])).outcome == (410, "CREDENTIAL_REVOKED")
-    bare = Joint(joint.scene, joint.first, people.issue(people.hana))
+    bare = Joint(joint.scene, joint.first, people.issue(people.hana, suite=1))
     assert bare.ask(bare.asked([ADULT], [])).outcome == (422, "PREDICATE_UNSUPPORTED")
     twice = Joint(joint.scene, joint.first, joint.first)
     assert twice.ask(twice.asked([ADULT], [])).outcome == (400, "INVALID_REQUEST")

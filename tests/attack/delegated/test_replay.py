@@ -189,7 +189,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[int, str]]] = {
     "predicate": ({}, {"about": ("age", "gte", 151)}, (422, "PREDICATE_UNSUPPORTED")),
     "exhausted": ({"maxUses": 0}, {}, (403, "DELEGATION_EXHAUSTED")),
     "disclosure": ({"maxThresholds": 0}, {}, (403, "DISCLOSURE_LIMIT")),
-    "not begun": ({"notBefore": later(600)}, {}, (403, "DELEGATION_NOT_ACTIVE")),
+    "not begun": ({"notBefore": later(12 * 3600)}, {}, (403, "DELEGATION_NOT_ACTIVE")),
     "delegation": ({}, {"delegation": str(uuid.uuid4())}, (403, "DELEGATION_INVALID")),
     "no": ({}, {"value": 90}, UNSATISFIED),
 }
