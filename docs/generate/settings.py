@@ -34,15 +34,16 @@ def _table(kind: type[Any], at: str) -> str:
     says = "" if kind is Settings else _flat(inspect.getdoc(kind) or "")
     # A dataclass without a docstring has its signature for one.
     words = "" if says.startswith(f"{kind.__name__}(") else says
-    return page(title, words, table(("key", "default", "limits", "meaning"), _rows(kind, at)))
+    return page(title, words, table(("key", "default", "meaning"), _rows(kind, at)))
 
 
-def _rows(kind: type[Any], at: str) -> Iterator[tuple[str, str, str, str]]:
+def _rows(kind: type[Any], at: str) -> Iterator[tuple[str, str, str]]:
     for one, type_ in public_fields(kind):
         if is_table(type_):
             continue
         key = f"{at}.{one.name}" if at else one.name
-        yield f"`{one.name}`<br>`{variable(key)}`", _default(one), _limits(one, type_), one.metadata.get("help", "")
+        meaning = f"{one.metadata.get('help', '')}{_limits(one, type_)}"
+        yield f"`{one.name}`<br>`{variable(key)}`", _default(one), meaning
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
@@ -55,10 +56,10 @@ def _default(field: dataclasses.Field[Any]) -> str:
 def _limits(field: dataclasses.Field[Any], kind: Any) -> str:
     least, most = field.metadata.get("least"), field.metadata.get("most")
     choices = next((one for one in (kind, *get_args(kind)) if get_origin(one) is Literal), None)
-    if choices is not None:
-        return ", ".join(f"`{one}`" for one in get_args(choices))
-    bounds = [f"{word} {value:,}" for word, value in (("at least", least), ("at most", most)) if value is not None]
-    return ", ".join([*bounds, *(["a secret"] if field.metadata.get("secret") else [])])
+    said = [f"`{one}`" for one in get_args(choices)] if choices is not None else []
+    said += [f"{word} {value:,}" for word, value in (("at least", least), ("at most", most)) if value is not None]
+    said += ["a secret"] if field.metadata.get("secret") else []
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _flat(text: str) -> str:

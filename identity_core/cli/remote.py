@@ -86,9 +86,12 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
     """The three lines for one of ``CALL_ERRORS`` from the service at ``url``."""
     match error:
         case ServiceError():
-            details = {name: value for name, value in error.details.items() if name != "requestId"}
-            where = f"{url}, request {error.details.get('requestId', '-')}"
-            return as_options(f"{error.code}: {error.message}"), where, as_options(remedy(error, details))
+            details = dict(error.details)
+            where, explanation = f"{url}, request {details.pop('requestId', '-')}", details.pop("docUrl", None)
+            then = as_options(remedy(error, details))
+            if isinstance(explanation, str) and explanation.startswith("/"):
+                then += f"; more at {url.rstrip('/')}{explanation}"
+            return as_options(f"{error.code}: {error.message}"), where, then
         case ForeignOrigin():
             remedy_of = f"call it there; only if this is the same service: IDENTITY_ORIGIN={error.origin}"
             return f"nothing was signed: {error}", url, remedy_of

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from identity_core.cli.remedies import remedy
+from identity_core.cli.remote import explained
 from identity_core.client import Client, ServiceError, ServiceUnreachable
 from tests.unit.cli.conftest import Commands
 
@@ -32,6 +33,22 @@ from tests.unit.cli.conftest import Commands
 )
 def test_a_remedy_is_a_sentence(status: int, details: dict[str, Any], says: str) -> None:
     assert remedy(ServiceError(status, "ANY", "Any.", details), details) == says
+
+
+@pytest.mark.parametrize(
+    ("documented", "then"),
+    [
+        ({}, "see `identity --help`"),
+        ({"docUrl": "/docs/guide/e.html#any"}, "see `identity --help`; more at http://a.example/docs/guide/e.html#any"),
+        ({"docUrl": "https://elsewhere.example/"}, "see `identity --help`"),
+        ({"docUrl": ["/docs"]}, "see `identity --help`"),
+    ],
+)
+def test_a_refusal_that_the_service_explains_says_where_and_hides_no_remedy(
+    documented: dict[str, Any], then: str
+) -> None:
+    error = ServiceError(400, "ANY", "Any.", {"requestId": "r-1", **documented})
+    assert explained(error, "http://a.example/") == ("ANY: Any.", "http://a.example/, request r-1", then)
 
 
 def test_a_list_of_whose_names_its_options(remote: Commands) -> None:
