@@ -3,7 +3,7 @@
 - `console`: lines after `$ ` are typed, `> ` goes on; what follows is printed, where `…` stands for whatever is left out. A command
   whose output begins with `error:` ends with another status than 0, every other one with 0.
 - a `code-block` or a `literalinclude` with a caption is a file of that name, which is there from then on.
-- `sh`: shown and not run, because it stays in the foreground or is for another machine; its commands and options exist.
+- `sh`: shown and not run, because it stays in the foreground or is for another machine.
 """
 
 from __future__ import annotations
@@ -82,12 +82,6 @@ def _typed(line: int, content: str) -> Iterator[Step]:
             raise ValueError(f"line {line + offset}: a console block begins with a command")
     if command:
         yield Step(begins, command, printed)
-
-
-def shown(text: str) -> list[str]:
-    """The commands of `sh` blocks, which are not run."""
-    lines = [line for _, language, content in fences(text) if language == "sh" for line in content.splitlines()]
-    return [line.strip() for line in lines if line.strip()]
 
 
 def fits(printed: str, expected: str) -> bool:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
-from identity_core.cli import main
 from identity_core.cli.local_server import LocalServer
-from tests.docs.blocks import ForkedCommands, fits, run, shown, steps
+from tests.docs.blocks import ForkedCommands, fits, run, steps
 from tests.servers import local_server
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -24,7 +20,6 @@ PAGES = {
     for path in sorted((DOCS / folder).glob("*.md"))
 }
 RUN = {name: page for name, text in PAGES.items() if (page := steps(text, (DOCS / name).parent))}
-SHOWN = [(name, line) for name, text in PAGES.items() for line in shown(text)]
 
 
 @pytest.fixture(scope="module")
@@ -55,27 +50,6 @@ def test_a_page_does_what_it_says(name: str, server: LocalServer, commands: Fork
 def test_the_pages_that_teach_are_run() -> None:
     assert "tutorial/first-proof.md" in RUN
     assert len(RUN) >= 5
-
-
-def _words(line: str) -> Iterator[list[str]]:
-    for part in re.split(r"\||&&|;", line):
-        words = shlex.split(part, comments=True)
-        while words and (words[0] in ("sudo", "$") or "=" in words[0]):
-            words = words[1:]
-        if words and words[0] == "identity":
-            yield words[1:]
-
-
-@pytest.mark.parametrize(("name", "line"), SHOWN)
-def test_a_command_that_is_only_shown_exists_with_its_options(name: str, line: str) -> None:
-    for words in _words(line):
-        command: click.Command = main
-        while isinstance(command, click.Group):
-            below = command.get_command(click.Context(command), words.pop(0))
-            assert below is not None, line
-            command = below
-        known = {one for parameter in command.params for one in (*parameter.opts, *parameter.secondary_opts)}
-        assert {word.partition("=")[0] for word in words if re.match("-+[a-z]", word)} <= known, line
 
 
 # The runner itself, on pages that are wrong.
