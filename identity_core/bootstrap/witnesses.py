@@ -74,7 +74,9 @@ async def feed_witnesses(
 
     from identity_core.client.witness import DEADLINE_SECONDS, HttpWitness
 
-    http = await stack.enter_async_context(httpx.AsyncClient(timeout=DEADLINE_SECONDS, trust_env=False))
+    http = await stack.enter_async_context(
+        httpx.AsyncClient(timeout=DEADLINE_SECONDS, trust_env=False, verify=httpx.create_ssl_context())
+    )
     fed = [FedWitness(one, HttpWitness(http, one.url)) for one in policy.witnesses if one.url is not None]
     lock = FileLock(settings.data_dir / LOCK)
     stack.callback(lock.close)
@@ -101,7 +103,7 @@ async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWi
 
     from identity_core.client.witness import DEADLINE_SECONDS, HttpWitness
 
-    async with httpx.AsyncClient(timeout=DEADLINE_SECONDS, trust_env=False) as http:
+    async with httpx.AsyncClient(timeout=DEADLINE_SECONDS, trust_env=False, verify=httpx.create_ssl_context()) as http:
 
         async def latest(one: PolicyWitness) -> bytes | None:
             if one.url is None:

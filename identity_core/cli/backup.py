@@ -215,7 +215,7 @@ def _checkpoint(place: str) -> bytes:
     remedy = "name another witness, or a file"
     with (
         failing((httpx.HTTPError, httpx.InvalidURL), place, remedy, what="the checkpoint cannot be fetched"),
-        httpx.stream("GET", place, timeout=FETCH_SECONDS, trust_env=False) as answer,
+        httpx.stream("GET", place, timeout=FETCH_SECONDS, trust_env=False, verify=httpx.create_ssl_context()) as answer,
     ):
         answer.raise_for_status()
         for piece in answer.iter_bytes():

@@ -65,7 +65,8 @@ class Client:
         self.origin = origin or self.url
         self._on_exchange = on_exchange
         # Plain HTTP shows no certificate, and to read those that are trusted takes longer than a request.
-        verify = not self.url.startswith("http://")
+        # Environment: certificates that are trusted (SSL_CERT_FILE), but no proxy.
+        verify = False if self.url.startswith("http://") else httpx.create_ssl_context()
         self._http = httpx.Client(base_url=self.url, timeout=timeout_seconds, trust_env=False, verify=verify)
         self._api_key = api_key
 

@@ -37,7 +37,7 @@ class PublishedGaps:
     def __init__(self, url: str, *, timeout_seconds: float = 10.0) -> None:
         self.url = url.rstrip("/")
         self._timeout_seconds = timeout_seconds
-        self._http = httpx.AsyncClient(timeout=timeout_seconds, trust_env=False)
+        self._http = httpx.AsyncClient(timeout=timeout_seconds, trust_env=False, verify=httpx.create_ssl_context())
 
     async def __aenter__(self) -> Self:
         return self

@@ -6,11 +6,17 @@ import json
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
 from threading import Thread
 from typing import Any, NoReturn
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer, hash_body
 from identity_core.domain.dids import challenge, keys
@@ -174,3 +180,42 @@ def test_only_a_client_of_https_reads_the_trust_store(monkeypatch: pytest.Monkey
     Client("http://127.0.0.1:1").close()
     with pytest.raises(RuntimeError, match="the trust store is read"):
         Client("https://id.example")
+
+
+def test_it_trusts_the_authority_that_the_environment_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service with a certificate of its operator's own, as `deploy/GUIDE.md` makes one."""
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    addresses = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(days=1), now + timedelta(days=1))
+    pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    certificate = made.add_extension(addresses, critical=False).sign(key, hashes.SHA256()).public_bytes(pem)
+    (tmp_path / "own.pem").write_bytes(certificate)
+    (tmp_path / "own.key").write_bytes(key.private_bytes(pem, form, serialization.NoEncryption()))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *said: object) -> None:
+            return None
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "own.pem", tmp_path / "own.key")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"https://127.0.0.1:{server.server_port}"
+        for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+            monkeypatch.delenv(variable, raising=False)
+        with Client(url) as client, pytest.raises(ServiceUnreachable):
+            client.call("GET", "/health")
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
+        # A proxy of the environment is asked nothing.
+        monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+        with Client(url) as client:
+            assert client.call("GET", "/health") == {}
+        server.shutdown()
