@@ -1,147 +1,17 @@
-"""The pages in a real browser: Debian's Chromium, driven by Playwright. One server and one browser for the module.
-
-Where there is no Chromium the tests skip and say so; in CI they fail. Each page is watched: what it writes to the console, what its policy
-refuses, what it loads from elsewhere and what it sends are looked at when the test ends.
-"""
+"""The pages for anybody and for holders in a real browser."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from tests.servers import local_server, run
-
-MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
-PAGES = ("home", "agents", "delegations", "proofs", "credentials", "keys")
-NARROW = {"width": 360, "height": 740}
-WAIT_MILLISECONDS = 60_000
-
-
-@dataclass
-class Site:
-    """A served instance and the people who use it: their keys files, as the command line writes them."""
-
-    url: str
-    api_key: str
-    folder: Path
-
-    def keys(self, name: str) -> Path:
-        file = self.folder / f"{name}.json"
-        if not file.exists():
-            environment = dict(os.environ) | {"IDENTITY_API_KEY": self.api_key, "API_KEY": self.api_key}
-            made = run("did", "create", "--keys", file, "--url", self.url, environment=environment)
-            assert made.returncode == 0, made.stderr
-        return file
-
-    def did(self, name: str) -> str:
-        return str(json.loads(self.keys(name).read_text())["did"])
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with local_server() as server:
-        yield Site(server.url, server.api_key, tmp_path_factory.mktemp("keys"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium")
-    if program is None:
-        give_up = pytest.fail if os.environ.get("CI") else pytest.skip
-        give_up("chromium is not installed")
-    with sync_playwright() as playwright:
-        # A container has no namespaces for the sandbox of a browser that visits nothing but loopback.
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield started
-        started.close()
-
-
-@dataclass
-class Watched:
-    """What pages did that they should not."""
-
-    origin: str
-    secrets: tuple[str, ...] = ()
-    faults: list[str] = field(default_factory=list)
-
-    def watch(self, context: BrowserContext) -> None:
-        context.on("console", lambda message: self._console(message.type, message.text))
-        context.on("weberror", lambda error: self.faults.append(f"error: {error.error}"))
-        context.on("request", self._sent)
-        context.add_init_script(
-            "document.addEventListener('securitypolicyviolation', (event) => "
-            "console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
-        )
-
-    def _console(self, kind: str, text: str) -> None:
-        # A refusal of the service is an answer; the console reports it as a resource that failed.
-        if kind in ("error", "warning") and not text.startswith("Failed to load resource"):
-            self.faults.append(f"console: {text}")
-
-    def _sent(self, request: Any) -> None:
-        parts = urlsplit(request.url)
-        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != self.origin:
-            self.faults.append(f"off-site: {request.url}")
-        said = json.dumps([request.url, request.headers, request.post_data])
-        self.faults.extend("a secret was sent" for secret in self.secrets if secret in said)
-
-    def look(self, page: Page) -> None:
-        """At a page that stands: nothing hangs out at the side, no secret is in it, it has one heading."""
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wide <= 0, page.url
-        content = page.content()
-        assert [secret for secret in self.secrets if secret in content] == []
-        assert page.locator("main h1").count() == 1
-        named = page.evaluate(
-            "[...document.querySelectorAll('input,textarea')].filter((e) => !e.labels.length && !e.ariaLabel).map((e) => e.id)"
-        )
-        assert named == []
-
-
-Open = Callable[..., tuple[Page, Watched]]
-
-
-@pytest.fixture
-def opened(site: Site, browser: Browser) -> Iterator[Open]:
-    """Opens a narrow window of its own; afterwards nothing must have gone wrong in it."""
-    contexts: list[BrowserContext] = []
-    windows: list[Watched] = []
-
-    def make(origin: str = site.url, **options: Any) -> tuple[Page, Watched]:
-        private = json.loads(site.keys("hana").read_text())["keys"]
-        secrets = [one["privateKey"] for one in private.values() if isinstance(one, dict)]
-        watched = Watched(origin, (*secrets, site.api_key))
-        context = browser.new_context(viewport=NARROW, locale=options.pop("locale", "en-GB"), **options)
-        context.set_default_timeout(WAIT_MILLISECONDS)
-        watched.watch(context)
-        contexts.append(context)
-        windows.append(watched)
-        return context.new_page(), watched
-
-    expect.set_options(timeout=WAIT_MILLISECONDS)
-    yield make
-    for context in contexts:
-        context.close()
-    assert [fault for each in windows for fault in each.faults] == []
-
-
-def sign_in(page: Page, site: Site, name: str = "hana", *, keep: bool = False, to: str = "home") -> None:
-    page.goto(f"{site.url}/ui/{to}")
-    expect(page).to_have_url(re.compile(rf"/ui/sign-in\?to={to}$"))
-    page.set_input_files("#keys", site.keys(name))
-    page.set_checked("#keep", keep)
-    page.click("#sign-in button")
-    expect(page).to_have_url(f"{site.url}/ui/{to}")
+from tests.ui.visiting import MARKUP, PAGES, Open, Site, sign_in
 
 
 def give_delegation(page: Page, site: Site, purpose: str) -> None:

@@ -257,45 +257,52 @@
     }
   }
 
-  const approve = document.querySelector("#approve");
-  if (approve) {
-    approve.addEventListener("submit", (event) => {
-      event.preventDefault();
-      doing(async () => {
-        const asked = JSON.parse(approve.dataset.request);
-        const [times, hours] = approve.querySelector("[name=term]:checked").value.split(" ").map(Number);
-        const signer = await signerFor(signedIn());
-        if (signer === null) return;
-        const now = Date.now(), end = now + hours * 3600e3;
-        const terms = {
-          holderDid: signer.did,
-          agentDid: asked.agentDid,
-          actions: asked.actions,
-          autonomyLevel: 2,
-          maxUses: times,
-          expiresAt: inSeconds(end),
-        };
-        if (asked.purpose) terms.purpose = asked.purpose;
-        const { id } = await change(signer, "/api/v1/delegations", "delegate", terms);
-        const lines = [];
-        for (let count = 0; count < times; count++) {
-          const answer = {
-            holderDid: signer.did,
-            agentDid: asked.agentDid,
-            credentialId: approve.querySelector("#credential").value,
-            predicates: asked.predicates,
-            ibct: await token(signer, asked.agentDid, asked.actions.join(" "), id, now, end),
-          };
-          if (asked.domain) answer.domain = asked.domain;
-          lines.push(JSON.stringify(answer));
-        }
-        document.querySelector("#answer").value = lines.join("\n");
-        approve.hidden = true;
-        document.querySelector("#approved").hidden = false;
-        document.querySelector("#answer").focus();
-      });
-    });
+  // One delegation for what was asked, and a token for each time.
+  async function answersOf(signer, approve) {
+    const asked = JSON.parse(approve.dataset.request);
+    const [times, hours] = approve.querySelector("[name=term]:checked").value.split(" ").map(Number);
+    const now = Date.now(), end = now + hours * 3600e3;
+    const terms = {
+      holderDid: signer.did,
+      agentDid: asked.agentDid,
+      actions: asked.actions,
+      autonomyLevel: 2,
+      maxUses: times,
+      expiresAt: inSeconds(end),
+    };
+    if (asked.purpose) terms.purpose = asked.purpose;
+    const { id } = await change(signer, "/api/v1/delegations", "delegate", terms);
+    const answers = [];
+    for (let count = 0; count < times; count++) {
+      const answer = {
+        holderDid: signer.did,
+        agentDid: asked.agentDid,
+        credentialId: approve.querySelector("#credential").value,
+        predicates: asked.predicates,
+        ibct: await token(signer, asked.agentDid, asked.actions.join(" "), id, now, end),
+      };
+      if (asked.domain) answer.domain = asked.domain;
+      answers.push(answer);
+    }
+    return answers;
   }
+
+  // The form comes into the page when the request has been read.
+  document.addEventListener("submit", (event) => {
+    const approve = event.target;
+    if (approve.id !== "approve") return;
+    event.preventDefault();
+    doing(async () => {
+      const signer = await signerFor(signedIn());
+      if (signer === null) return;
+      const answers = await answersOf(signer, approve);
+      const shown = document.querySelector("#answer");
+      shown.value = answers.map((answer) => JSON.stringify(answer)).join("\n");
+      approve.hidden = true;
+      document.querySelector("#approved").hidden = false;
+      shown.focus();
+    });
+  });
 
   const signOut = document.querySelector("#sign-out");
   if (signOut) {

@@ -1,0 +1,261 @@
+"""The story that everything else is for, with eyes and a keyboard: Hana sees what Aki asks for, approves it, sees the proof and stops him;
+Vera verifies it; Olu sees it all and no attribute."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from identity_core.client import Client, ServiceError, Signer
+from tests.ui.visiting import MARKUP, PAGES, Open, Site, Watched, examine, press, sign_in, tab_to
+
+SCHEMA = "https://schemas.example/person"
+VALUES: dict[str, Any] = {"age": 37, "income": 5_213_774, "country": "Wakanda"}
+REQUEST = {
+    "predicates": [
+        {"attributeName": "age", "type": "gte", "value": 18},
+        {"attributeName": "country", "type": "set_member", "value": ["Genovia", "Wakanda"]},
+    ],
+    "domain": "https://shop.example",
+    "purpose": "to buy a bottle of wine",
+}
+OPERATOR = ("", "/dids", "/ledger", "/verifications", "/api-keys", "/plugins", "/audit", "/settings", "/doctor")
+
+
+@dataclass
+class World:
+    """What is there before the story begins: Hana's credential from Ivo, and the service as Aki and Vera call it."""
+
+    site: Site
+    client: Client
+
+    def person(self, name: str) -> tuple[Signer, dict[str, str]]:
+        """The signer of somebody, and a header with an access token."""
+        value = json.loads(self.site.keys(name).read_text())
+        signer = Signer(value["did"], value["keys"]["authentication"]["privateKey"])
+        return signer, {"Authorization": f"Bearer {self.client.token(signer)['access_token']}"}
+
+    def asks(self, **change: Any) -> dict[str, Any]:
+        return {"agentDid": self.site.did("aki")} | REQUEST | change
+
+    def link(self, **change: Any) -> str:
+        text = base64.urlsafe_b64encode(json.dumps(self.asks(**change)).encode()).decode().rstrip("=")
+        return f"{self.site.url}/ui/consent#{text}"
+
+    def prove(self, line: str) -> Any:
+        """What the service answers to Aki, who sends a line as he got it."""
+        _, aki = self.person("aki")
+        return self.client.call("POST", "/zkp/delegated-proofs", body=json.loads(line), headers=aki)
+
+
+@pytest.fixture(scope="module")
+def world(site: Site) -> World:
+    client = Client(site.url, api_key=site.api_key)
+    attributes = [{"name": "age", "type": "integer", "minimum": 0, "maximum": 150}]
+    attributes += [{"name": "income", "type": "integer"}, {"name": "country", "type": "string"}]
+    client.call("POST", "/credential-schemas", body={"id": SCHEMA, "attributes": attributes})
+    key = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+    ivo = client.call(
+        "POST", "/dids", body={"method": "ids", "options": {"additionalKeys": [key], "storeSecrets": True}}
+    )
+    claims = {"issuerDid": ivo["did"], "holderDid": site.did("hana"), "schemaId": SCHEMA, "attributes": VALUES}
+    client.call("POST", "/credentials", body=claims)
+    return World(site, client)
+
+
+def shows_no_value(page: Page) -> None:
+    content = page.content()
+    assert [value for value in (str(VALUES["income"]), "Wakanda") if value in content] == [], page.url
+
+
+def consider(page: Page, watched: Watched, world: World) -> None:
+    """Hana follows Aki's link, signs in, and has the request read to her."""
+    page.goto(world.link())
+    expect(page).to_have_url(re.compile(r"/ui/sign-in\?to=consent#"))
+    examine(page)
+    page.set_input_files("#keys", world.site.keys("hana"))
+    press(page, "#keep", "Space")
+    press(page, "#sign-in button")
+    expect(page).to_have_url(f"{world.site.url}/ui/consent")
+    expect(page.locator("#request")).to_have_value(re.compile("bottle of wine"))
+    watched.look(page)
+    examine(page)
+    press(page, "#consent button")
+    expect(page.locator("#learnt li")).to_have_text(
+        [re.compile(r"age\s+is at least 18"), re.compile(r"country\s+is one of \[")]
+    )
+
+
+def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open) -> None:
+    page, watched = opened()
+    consider(page, watched, world)
+    for said in ("to buy a bottle of wine", "https://shop.example", world.site.did("aki")):
+        expect(page.locator("dl").first).to_contain_text(said)
+    watched.look(page)
+    examine(page)
+    tab_to(page, "[name=term]:checked")
+    page.keyboard.press("ArrowDown")
+    press(page, "#approve button")
+    expect(page.locator("#answer")).to_be_focused()
+    examine(page)
+    lines = page.locator("#answer").input_value().splitlines()
+    assert len(lines) == 5
+
+    made = world.prove(lines[0])
+    with pytest.raises(ServiceError) as refused:
+        world.prove(lines[1].replace('"value":18', '"value":21'))
+    assert refused.value.code == "SCOPE_MISMATCH"
+
+    press(page, "nav a[href='/ui/home']")
+    expect(page.locator("tbody tr").first).to_contain_text("was refused")
+    expect(page.locator("tbody tr").nth(1)).to_contain_text("An agent obtained a proof about you.")
+    examine(page)
+    press(page, f"tbody a[href*='{made['proofId']}']")
+    expect(page.locator("main")).to_contain_text(re.compile(r"age\s+is at least 18"))
+    expect(page.locator("main")).to_contain_text("https://shop.example")
+    watched.look(page)
+    examine(page)
+
+    vera, hers = opened()
+    vera.goto(f"{world.site.url}/ui/verify")
+    tab_to(vera, "#proof")
+    vera.keyboard.insert_text(json.dumps(made["proof"]))
+    press(vera, "main button")
+    expect(vera.locator("#result h2")).to_have_text("The proof holds")
+    hers.look(vera)
+    examine(vera)
+    _, bearer = world.person("vera")
+    verdict = world.client.call("POST", "/zkp/proofs/verify", body=made["proof"], headers=bearer)
+    assert verdict["verified"]
+
+    press(page, "nav a[href='/ui/agents']")
+    expect(page.locator(".cards .state")).to_have_text("active")
+    examine(page)
+    press(page, ".cards header button.stop")
+    expect(page.locator(".cards .state")).to_have_text("stopped")
+    examine(page)
+    with pytest.raises(ServiceError) as refused:
+        world.prove(lines[2])
+    assert refused.value.code == "DELEGATION_NOT_ACTIVE"
+
+    operator_sees_it_all(world, opened)
+
+
+def operator_sees_it_all(world: World, opened: Open) -> None:
+    page, watched = opened(color_scheme="dark")
+    page.goto(f"{world.site.url}/ui/operator")
+    expect(page).to_have_url(f"{world.site.url}/ui/operator/sign-in")
+    examine(page)
+    tab_to(page, "#key")
+    # A key that is none, then the right one; neither is shown or sent anywhere but to the service.
+    page.keyboard.type("wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    watched.secrets = tuple(secret for secret in watched.secrets if secret != world.site.api_key)
+    tab_to(page, "#key")
+    page.keyboard.type(world.site.api_key)
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Overview")
+    watched.secrets += (world.site.api_key,)
+    for path in OPERATOR:
+        press(page, f"nav a[href='/ui/operator{path}']")
+        expect(page).to_have_url(f"{world.site.url}/ui/operator{path}")
+        expect(page.locator("main h1")).to_be_visible()
+        watched.look(page)
+        examine(page)
+        shows_no_value(page)
+        content = page.locator("main").inner_text()
+        assert [name for name in VALUES if re.search(rf"\b{name}\b", content)] == [], page.url
+    page.goto(f"{world.site.url}/ui/operator/verifications")
+    expect(page.locator("tbody")).to_contain_text(world.site.did("vera"))
+    page.goto(f"{world.site.url}/ui/operator/audit")
+    expect(page.locator("#chain")).to_have_text(re.compile(r"verified to row (\d+) of \1\."))
+    for operation in ("generateDelegatedProof", "suspendDelegation", "signIn"):
+        expect(page.locator("tbody")).to_contain_text(operation)
+    page.goto(f"{world.site.url}/ui/operator/dids")
+    press(page, "#changes a[href*='/ui/did/']")
+    expect(page.locator("#lives")).to_be_visible()
+    examine(page)
+    watched.look(page)
+    page.go_back()
+    press(page, "#changes a[href*='/ui/transaction/']")
+    expect(page.locator("ol.tree .own").last).to_contain_text("entry")
+    expect(page.locator("main p.holds")).to_contain_text("this is the root")
+    examine(page)
+    watched.look(page)
+    page.get_by_role("button", name="Sign out as an operator").click()
+    expect(page).to_have_url(f"{world.site.url}/ui/operator/sign-in")
+    page.go_back()
+    page.reload()
+    page.goto(f"{world.site.url}/ui/operator/audit")
+    expect(page).to_have_url(f"{world.site.url}/ui/operator/sign-in")
+
+
+def test_declining_signs_nothing_and_a_second_tab_takes_nothing_along(world: World, opened: Open) -> None:
+    page, watched = opened()
+    before = len(world.client.call("GET", "/delegations", query={"limit": 200})["items"])
+    consider(page, watched, world)
+    other = page.context.new_page()
+    other.goto(f"{world.site.url}/ui/home")
+    other.get_by_role("button", name="Sign out").click()
+    expect(other).to_have_url(f"{world.site.url}/ui")
+    # The other tab has forgotten the key for both: it takes the file to approve.
+    page.get_by_role("button", name="Approve and sign").click()
+    expect(page.locator("#signing")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#approved")).to_be_hidden()
+    page.get_by_role("button", name="Decline").click()
+    expect(page).to_have_url(re.compile(r"sign-in\?to=home"))
+    # Back is a page that is asked for anew: nothing is sent a second time.
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"sign-in\?to=consent"))
+    assert len(world.client.call("GET", "/delegations", query={"limit": 200})["items"]) == before
+
+
+def test_markup_that_others_write_stays_text_on_every_page(world: World, opened: Open) -> None:
+    world.client.call("POST", "/admin/api-keys", body={"name": MARKUP, "scopes": ["audit:read"]})
+    terms = {"holderDid": world.site.did("hana"), "agentDid": world.site.did("aki"), "purpose": MARKUP}
+    terms |= {"actions": ["zkp.prove.age.gte"], "autonomyLevel": 2, "expiresAt": tomorrow()}
+    given = world.client.call("POST", "/delegations", body=terms)
+    world.client.call("POST", f"/delegations/{given['id']}/revoke", body={"reason": MARKUP})
+    page, watched = opened()
+    sign_in(page, world.site, keep=True)
+    request = world.asks(
+        purpose=MARKUP, domain=MARKUP, predicates=[{"attributeName": "country", "type": "eq", "value": MARKUP}]
+    )
+    page.goto(f"{world.site.url}/ui/consent")
+    page.fill("#request", json.dumps(request))
+    page.click("#consent button")
+    expect(page.locator("#learnt")).to_contain_text(MARKUP)
+    unharmed(page, watched)
+    for name in PAGES:
+        page.goto(f"{world.site.url}/ui/{name}")
+        unharmed(page, watched)
+    watched.secrets = ()
+    page.goto(f"{world.site.url}/ui/operator/sign-in")
+    page.fill("#key", world.site.api_key)
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Overview")
+    for path in OPERATOR:
+        page.goto(f"{world.site.url}/ui/operator{path}")
+        unharmed(page, watched)
+    page.goto(f"{world.site.url}/ui/operator/api-keys")
+    expect(page.locator("main")).to_contain_text(MARKUP)
+
+
+def tomorrow() -> str:
+    return (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def unharmed(page: Page, watched: Watched) -> None:
+    watched.look(page)
+    assert page.title() not in ("1", "2")
+    assert page.locator("main img").count() == 0
+    assert page.locator("main script").count() == 0

@@ -1,0 +1,126 @@
+"""Windows of a real browser that are watched, and the people who sign in in them.
+
+What a page writes to the console, what its policy refuses, what it loads from elsewhere and what it sends are looked at when the test ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.servers import run
+
+MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+PAGES = ("home", "agents", "consent", "delegations", "proofs", "credentials", "keys")
+NARROW = {"width": 360, "height": 740}
+WAIT_MILLISECONDS = 60_000
+
+
+@dataclass
+class Site:
+    """A served instance and the people who use it: their keys files, as the command line writes them."""
+
+    url: str
+    api_key: str
+    folder: Path
+
+    def keys(self, name: str) -> Path:
+        file = self.folder / f"{name}.json"
+        if not file.exists():
+            environment = dict(os.environ) | {"IDENTITY_API_KEY": self.api_key, "API_KEY": self.api_key}
+            made = run("did", "create", "--keys", file, "--url", self.url, environment=environment)
+            assert made.returncode == 0, made.stderr
+        return file
+
+    def did(self, name: str) -> str:
+        return str(json.loads(self.keys(name).read_text())["did"])
+
+
+@dataclass
+class Watched:
+    """What pages did that they should not."""
+
+    origin: str
+    secrets: tuple[str, ...] = ()
+    faults: list[str] = field(default_factory=list)
+
+    def watch(self, context: BrowserContext) -> None:
+        context.on("console", lambda message: self._console(message.type, message.text))
+        context.on("weberror", lambda error: self.faults.append(f"error: {error.error}"))
+        context.on("request", self._sent)
+        context.add_init_script(
+            "document.addEventListener('securitypolicyviolation', (event) => "
+            "console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
+        )
+
+    def _console(self, kind: str, text: str) -> None:
+        # A refusal of the service is an answer; the console reports it as a resource that failed.
+        if kind in ("error", "warning") and not text.startswith("Failed to load resource"):
+            self.faults.append(f"console: {text}")
+
+    def _sent(self, request: Any) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != self.origin:
+            self.faults.append(f"off-site: {request.url}")
+        said = json.dumps([request.url, request.headers, request.post_data])
+        self.faults.extend("a secret was sent" for secret in self.secrets if secret in said)
+
+    def look(self, page: Page) -> None:
+        """At a page that stands: nothing hangs out at the side, no secret is in it, it has one heading."""
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, page.url
+        content = page.content()
+        assert [secret for secret in self.secrets if secret in content] == []
+        assert page.locator("main h1").count() == 1
+        named = page.evaluate(
+            "[...document.querySelectorAll('input,textarea')].filter((e) => !e.labels.length && !e.ariaLabel).map((e) => e.id)"
+        )
+        assert named == []
+
+
+Open = Callable[..., tuple[Page, Watched]]
+
+
+def sign_in(page: Page, site: Site, name: str = "hana", *, keep: bool = False, to: str = "home") -> None:
+    page.goto(f"{site.url}/ui/{to}")
+    expect(page).to_have_url(re.compile(rf"/ui/sign-in\?to={to}$"))
+    page.set_input_files("#keys", site.keys(name))
+    page.set_checked("#keep", keep)
+    page.click("#sign-in button")
+    expect(page).to_have_url(f"{site.url}/ui/{to}")
+
+
+AXE = (Path(__file__).parent / "axe.min.js").read_text()
+# ``violations`` of WCAG and of what axe calls best practice; minor ones are told to nobody.
+_EXAMINE = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations.filter((one) => one.impact !== "minor").map(
+  (one) => `${one.impact} ${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`)"""
+
+
+def examine(page: Page) -> None:
+    """Accessibility by axe-core 4.14.1 (npm, MPL-2.0; it is in no wheel): nothing moderate or worse."""
+    page.evaluate(AXE)
+    assert page.evaluate(_EXAMINE) == [], page.url
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Moves the focus there with the Tab key alone."""
+    wanted = page.locator(selector).first
+    expect(wanted).to_be_visible()
+    for _ in range(60):
+        if wanted.evaluate("(element) => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{selector} cannot be reached with Tab on {page.url}")
+
+
+def press(page: Page, selector: str, key: str = "Enter") -> None:
+    tab_to(page, selector)
+    page.keyboard.press(key)
