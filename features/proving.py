@@ -144,3 +144,4 @@ def _drafted(world: World, found: Operation) -> Draft:
 
 
 DRAFTS[OPERATION] = _drafted
+DRAFTS["checkDelegatedProof"] = _drafted

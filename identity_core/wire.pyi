@@ -132,6 +132,12 @@ class Challenge(Struct, frozen=True, kw_only=True):
     did: str
     expires_at: str
 
+class CheckedDelegation(Struct, frozen=True, kw_only=True):
+    id: str
+    status: str
+    uses_left: int | None
+    expires_at: str
+
 class CreateApiKeyRequest(Struct, frozen=True, kw_only=True):
     name: str
     admin: bool | UnsetType = UNSET
@@ -284,6 +290,16 @@ class DeactivatedDidResolution(Struct, frozen=True, kw_only=True):
     did_document: dict[str, Any] | None | UnsetType = UNSET
     did_document_metadata: dict[str, Any] | UnsetType = UNSET
     did_resolution_metadata: DidResolutionMetadata | UnsetType = UNSET
+
+class DelegatedProofCheck(Struct, frozen=True, kw_only=True):
+    usable: bool
+    reasons: tuple[DelegatedProofRefusal, ...]
+    delegation: CheckedDelegation | UnsetType = UNSET
+
+class DelegatedProofRefusal(Struct, frozen=True, kw_only=True):
+    code: str
+    message: str
+    details: dict[str, Any]
 
 class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
     holder_did: str

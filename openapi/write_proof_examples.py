@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from identity_prover_bbs import BbsProver
 
-from identity_core.api.proofs import result
+from identity_core.api.proofs import checked, result
 from identity_core.client import Signer, ibct
 from identity_core.codec.structs import plain
 from identity_core.crypto.bls12381 import select
@@ -24,6 +24,8 @@ from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest
 from identity_core.domain.proofs.stored import DelegatedProof
+from identity_core.errors import ScopeMismatch
+from identity_core.use_cases.proofs.dry_run import DryRun, UsableDelegation
 from openapi.joint_proof_examples import CHALLENGE as JOINT_CHALLENGE
 from openapi.joint_proof_examples import QUESTION, JointTelling
 from openapi.story import START, Json, Story, dice
@@ -35,6 +37,7 @@ PROOF: Final = "4f0c1b8e-6f1a-4c52-9a0e-3d3a1d7c9b21"
 AGE: Final = {"attributeName": "age", "type": "gte", "value": 18}
 OVER_18: Final = ibct.action_text("age", "gte", pin=18)
 SHOP: Final = "https://shop.example"
+MISMATCH: Final = ScopeMismatch(details={"reason": "the action is about another attribute"})
 CHALLENGE: Final = "vc1_qL9mJ4hR2sT6uV8wX0yZ1aB3cD5eF7gH9iJ0kL2mN4o"
 
 
@@ -80,7 +83,16 @@ class ProofTelling:
                     "notAnchored": plain(result(DelegatedProof(DELEGATION, proof, None))),
                     "ofTwoCredentials": plain(result(DelegatedProof(DELEGATION, shown, None))),
                 },
-            }
+            },
+            "checkDelegatedProof": {
+                "request": {"overEighteen": self.request(token)},
+                "200": {
+                    "usable": plain(
+                        checked(DryRun(None, UsableDelegation(DELEGATION, "active", 4, START + timedelta(days=30))))
+                    ),
+                    "anotherPredicate": plain(checked(DryRun(MISMATCH, None))),
+                },
+            },
         }
 
     def token(self, action: str = OVER_18) -> dict[str, str]:

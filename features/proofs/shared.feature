@@ -14,4 +14,5 @@ Feature: The door of delegated proofs is that of every operation
       | verifyProof            |
       | getProof               |
       | verifyStoredProof      |
+      | checkDelegatedProof    |
       | revokeProof            |

@@ -29,6 +29,7 @@ Feature: No one fills the disk of others
       | generateDelegatedProof  |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | revokeProof             |
       | createVerifierChallenge |
       | eraseRecords            |

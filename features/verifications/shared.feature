@@ -11,6 +11,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -30,6 +31,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -48,6 +50,7 @@ Feature: The door of verification is that of every operation
     Examples:
       | operation               |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -67,6 +70,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -86,6 +90,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -105,6 +110,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -124,6 +130,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -153,6 +160,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -171,6 +179,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | revokeProof             |
       | createVerifierChallenge |
       | eraseRecords            |
@@ -185,6 +194,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | revokeProof             |
       | createVerifierChallenge |
       | eraseRecords            |
@@ -210,6 +220,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -229,6 +240,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -249,6 +261,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -269,6 +282,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -289,6 +303,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
@@ -309,6 +324,7 @@ Feature: The door of verification is that of every operation
       | operation               |
       | verifyProof             |
       | verifyStoredProof       |
+      | checkDelegatedProof     |
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |

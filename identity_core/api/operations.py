@@ -37,6 +37,7 @@ PURPOSES: Final = {
     "listDelegations": challenge.READ,
     "getDelegation": challenge.READ,
     "generateDelegatedProof": challenge.PROVE,
+    "checkDelegatedProof": challenge.READ,
 }
 
 # What stays for good; everything else is forgotten when it has expired, or is a line of a log.
@@ -66,7 +67,7 @@ USUAL_OCTETS: Final = 4_096
 
 OCTETS_A_TOKEN: Final = 512
 
-_BY_SIZE: Final = frozenset({"verifyProof", "generateDelegatedProof"})
+_BY_SIZE: Final = frozenset({"verifyProof", "generateDelegatedProof", "checkDelegatedProof"})
 _CREDENTIAL: Final = 4
 """Checking an issuer's signature takes 2 ms for six attributes and 16 for 64, in the server's own process."""
 

@@ -17,8 +17,9 @@ from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.question import Asked, Question
 from identity_core.domain.proofs.stored import DelegatedProof, KeptQuestion, StoredProof
 from identity_core.domain.proofs.verification import AnyPresented, ProofVerification, issuer_of
-from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.errors import IdentityError, InvalidRequest, JsonValue
 from identity_core.ports.proofs import RefusedInvocation
+from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof, DryRun
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
 from identity_core.use_cases.proofs.stored import VERIFY_SCOPE, GetProof, RevokeProof
 from identity_core.use_cases.proofs.verify import VerifyProof, VerifyStoredProof
@@ -26,9 +27,10 @@ from identity_core.use_cases.proofs.verify import VerifyProof, VerifyStoredProof
 
 @dataclass(frozen=True, slots=True)
 class ProofHandlers:
-    """generateDelegatedProof, verifyProof, verifyStoredProof, getProof, revokeProof."""
+    """generateDelegatedProof, checkDelegatedProof, verifyProof, verifyStoredProof, getProof, revokeProof."""
 
     generate: GenerateDelegatedProof
+    check: CheckDelegatedProof
     received: VerifyProof
     stored: VerifyStoredProof
     get: GetProof
@@ -42,6 +44,10 @@ class ProofHandlers:
         if isinstance(answered.outcome, RefusedInvocation):
             raise answered.outcome.error()
         return Answer(201, result(answered.outcome), headers=[NO_STORE])
+
+    async def check_delegated_proof(self, request: Request) -> Answer:
+        _refuse_fractions(request)
+        return Answer(200, checked(await self.check(request.body, request.authenticated)), headers=[NO_STORE])
 
     async def verify_proof(self, request: Request) -> Answer:
         if request.caller is not None:
@@ -81,6 +87,22 @@ def result(made: DelegatedProof) -> wire.DelegatedProofResult:
         proof=zk_proof(made.proof),
         anchor=anchor(made.anchor),
     )
+
+
+def checked(check: DryRun) -> wire.DelegatedProofCheck:
+    """The answer of a check; what it would be refused for has the members of an error."""
+    refused, found = check.refused, check.delegation
+    reasons = () if refused is None else (_refusal(refused),)
+    delegation: wire.CheckedDelegation | UnsetType = UNSET
+    if found is not None:
+        delegation = wire.CheckedDelegation(
+            id=found.id, status=found.status, uses_left=found.uses_left, expires_at=printed(found.expires_at)
+        )
+    return wire.DelegatedProofCheck(usable=refused is None, reasons=reasons, delegation=delegation)
+
+
+def _refusal(error: IdentityError) -> wire.DelegatedProofRefusal:
+    return wire.DelegatedProofRefusal(code=error.code, message=str(error), details=error.details)
 
 
 def zk_proof(proof: ZkProof) -> wire.ZKProof:

@@ -76,6 +76,7 @@ from identity_core.use_cases.ledger.read import (
     GetLedgerTransaction,
 )
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
+from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import ProofPolicy
@@ -270,8 +271,10 @@ def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, auton
     access = ProofAccess(proofs, store.verifier_challenges)
     status = ProofStatus(access, proofs, store.credentials, store.delegations)
     verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
+    making = _generate(opened, sealed_credentials, autonomy)
     return ProofHandlers(
-        generate=_generate(opened, sealed_credentials, autonomy),
+        generate=making,
+        check=CheckDelegatedProof(making),
         received=verify,
         stored=VerifyStoredProof(verify),
         get=GetProof(access, record, clock),

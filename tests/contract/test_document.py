@@ -353,6 +353,8 @@ def test_the_operations_that_change_something_take_an_idempotency_key(document: 
     changes_nothing |= {"POST /zkp/proofs/verify", "POST /zkp/proofs/{proofId}/verify", "POST /challenges"}
     # The nonce of the IBCT is one already.
     changes_nothing |= {"POST /zkp/delegated-proofs"}
+    # What would be refused is only told.
+    changes_nothing |= {"POST /zkp/delegated-proofs/check"}
     # The same approval of a witness again is one.
     changes_nothing |= {"POST /dids/{did}/approvals"}
     # DID Resolution reads by POST, too.

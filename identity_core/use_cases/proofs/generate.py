@@ -132,7 +132,7 @@ class GenerateDelegatedProof:
                 attempt = await find_delegation(attempt, self.delegations)
                 if earlier is not None:
                     return await self._answered(attempt, context, Earlier(earlier))
-                attempt = await self._prepared(attempt)
+                attempt = await self.prepared(attempt)
             except IdentityError as error:
                 if earlier is not None or isinstance(error, _FAILURES):
                     raise
@@ -156,8 +156,8 @@ class GenerateDelegatedProof:
     async def _refused(self, attempt: ProofAttempt, context: RequestContext, code: str) -> None:
         await self.record(context, _event(attempt, REFUSED, code), attempt.now)
 
-    async def _prepared(self, attempt: ProofAttempt) -> ProofAttempt:
-        """Steps 12 to 16."""
+    async def prepared(self, attempt: ProofAttempt) -> ProofAttempt:
+        """Steps 12 to 16, which spend nothing. Raises their refusals."""
         ids = [part.credential_id for part in attempt.asked.parts]
         credentials = [await self.sealed_credentials.find(one, attempt.holder) for one in ids]
         attempt = check_scope(replace(attempt, credentials=tuple(credentials)))

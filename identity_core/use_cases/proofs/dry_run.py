@@ -1,0 +1,80 @@
+"""checkDelegatedProof: what generateDelegatedProof would refuse a request for, with nothing spent and nothing recorded.
+
+Steps 4 to 16 alone. What comes after them is decided in the transaction that spends, because it tells of the attribute, or of what others
+have asked; so it is never decided here. Of an IBCT that was used nothing is told but that, because the answer that it got may be step 18's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from identity_core.domain.callers import Caller
+from identity_core.domain.delegations.chain import DelegationChain
+from identity_core.errors import AnchoringDisabled, Forbidden, IbctReplayed, IdentityError, RequestInProgress
+from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
+from identity_core.use_cases.proofs.steps import ProofAttempt, check_capability, find_delegation
+from identity_core.wire import DelegatedProofRequest
+
+
+@dataclass(frozen=True, slots=True)
+class UsableDelegation:
+    """A delegation as the agent may know it; ``uses_left`` None for no limit."""
+
+    id: str
+    status: str
+    uses_left: int | None
+    expires_at: datetime
+
+    @classmethod
+    def of(cls, chain: DelegationChain, now: datetime) -> UsableDelegation:
+        """What holds along the whole chain."""
+        left = [one.max_uses - one.uses for one in chain.records if one.max_uses is not None]
+        ends = min(one.expires_at for one in chain.records)
+        return cls(chain.leaf.id, chain.state(now).value, max(0, min(left)) if left else None, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """``refused`` is the first refusal, None where there is none; ``delegation`` None until it is known to be that of the parties."""
+
+    refused: IdentityError | None
+    delegation: UsableDelegation | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDelegatedProof:
+    """``making`` is what would make the proof."""
+
+    making: GenerateDelegatedProof
+
+    async def __call__(self, request: DelegatedProofRequest, caller: Caller) -> DryRun:
+        """Raises ``InvalidRequest``, ``InvalidDid``, ``Forbidden`` for a caller who is not the agent, and failures, which say nothing of
+        the request."""
+        making = self.making
+        attempt = ProofAttempt.of(request, making.reader, making.clock.now())
+        await making.turns()
+        try:
+            attempt = await check_capability(attempt, caller, making.reader, making.policy)
+            if attempt.anchor and (making.anchoring is None or not making.anchoring.enabled):
+                raise AnchoringDisabled
+            if await self._was_used(attempt):
+                raise IbctReplayed
+            attempt = await find_delegation(attempt, making.delegations)
+            await making.prepared(attempt)
+        except IdentityError as error:
+            is_failure = error.status >= 500 and not isinstance(error, AnchoringDisabled)
+            if is_failure or isinstance(error, Forbidden):
+                raise
+            return DryRun(error, _found(attempt))
+        return DryRun(None, _found(attempt))
+
+    async def _was_used(self, attempt: ProofAttempt) -> bool:
+        try:
+            return await self.making.invocations.find(attempt.invocation, attempt.now) is not None
+        except (IbctReplayed, RequestInProgress):
+            return True
+
+
+def _found(attempt: ProofAttempt) -> UsableDelegation | None:
+    return None if attempt.chain is None else UsableDelegation.of(attempt.chain, attempt.now)
