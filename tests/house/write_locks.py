@@ -24,6 +24,9 @@ LOCKS = {
     },
 }
 
+# What runs beside somebody else's program and not with a server.
+BESIDE = frozenset({"plugins/mcp"})
+
 
 def local() -> dict[str, str]:
     """Folder of each distribution of this repository, from its root, to its name."""
@@ -37,7 +40,7 @@ def write(lock: str, extras: dict[str, list[str]], options: list[str]) -> None:
     """Resolves everything together and replaces the lock file."""
     distributions = local()
     with tempfile.NamedTemporaryFile("w", suffix=".in") as wanted:
-        for folder in distributions:
+        for folder in sorted(distributions.keys() - (BESIDE if lock == "requirements.lock" else set())):
             chosen = ",".join(extras.get(folder, []))
             wanted.write(f"{ROOT / folder}{f'[{chosen}]' if chosen else ''}\n")
         wanted.flush()

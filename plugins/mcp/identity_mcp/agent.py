@@ -1,0 +1,156 @@
+"""The agent at its service: its key, its access token, and calls of the interface.
+
+The key signs client assertions (``private_key_jwt``, RFC 7523 §2.2) and nothing else. The audience is the issuer that the operator has
+set, never one that the service tells: else another service could ask for assertions that are good at this one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+import orjson
+
+from identity_core.codec import multibase, multikey
+from identity_core.crypto import ed25519
+
+PREFIX: Final = "/api/v1"
+SCOPES: Final = "delegations:read zkp:prove zkp:verify"
+"""No more than the tools need."""
+
+ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+ASSERTION_SECONDS: Final = 60
+RENEWED_BEFORE_SECONDS: Final = 30.0
+TIMEOUT_SECONDS: Final = 60.0
+OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+class NotSetUp(Exception):
+    """What is missing or wrong in the environment; the message says what to do, and holds no secret."""
+
+
+class Refused(Exception):
+    """What the service answered instead: ``code`` is stable, ``message`` for people."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKey:
+    """A DID and the 32 raw octets of one of its authentication keys."""
+
+    did: str
+    secret: bytes = field(repr=False)
+
+    @classmethod
+    def read(cls, did: str, path: Path) -> AgentKey:
+        """From a file with the secret multikey (``z3u2…``) that no one but its owner may read. Raises ``NotSetUp``."""
+        try:
+            if os.name == "posix" and path.stat().st_mode & OTHERS:
+                raise NotSetUp(f"{path} may be read by others than its owner: chmod 600 it.")
+            text = path.read_text(encoding="ascii").strip()
+            kind, secret = multikey.decode_secret(text)
+        except (OSError, ValueError) as error:
+            raise NotSetUp(f"{path} is no file with a secret multikey (z3u2…).") from error
+        if kind != multikey.ED25519:
+            raise NotSetUp(f"{path} holds a key of another type than Ed25519.")
+        return cls(did, secret)
+
+    def assertion(self, issuer: str, now: int) -> str:
+        """A client assertion of now, for one use."""
+        head = {"alg": "EdDSA", "typ": "client-authentication+jwt"}
+        times = {"iat": now, "exp": now + ASSERTION_SECONDS, "jti": str(uuid.uuid4())}
+        claims = {"iss": self.did, "sub": self.did, "aud": issuer, **times}
+        text = ".".join(multibase.base64url_encode(orjson.dumps(part)) for part in (head, claims))
+        return f"{text}.{multibase.base64url_encode(ed25519.sign(self.secret, text.encode('ascii')))}"
+
+
+@dataclass(slots=True)
+class Agent:
+    """``url`` is where the service is called, ``issuer`` its own name (``public_url``)."""
+
+    key: AgentKey
+    url: str
+    issuer: str
+    http: httpx.AsyncClient
+    _token: str = field(default="", repr=False)
+    _good_until: float = 0.0
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str], http: httpx.AsyncClient) -> Agent:
+        """By ``IDENTITY_URL``, ``IDENTITY_AGENT_DID``, ``IDENTITY_AGENT_KEY_FILE``, and ``IDENTITY_ISSUER`` where the service has another
+        name than its URL. Raises ``NotSetUp``."""
+        names = ("IDENTITY_URL", "IDENTITY_AGENT_DID", "IDENTITY_AGENT_KEY_FILE")
+        missing = [name for name in names if not environment.get(name)]
+        if missing:
+            raise NotSetUp(f"Set {' and '.join(missing)}.")
+        url, did, path = (environment[name] for name in names)
+        url = url.rstrip("/")
+        return cls(AgentKey.read(did, Path(path)), url, environment.get("IDENTITY_ISSUER", url).rstrip("/"), http)
+
+    async def call(self, method: str, path: str, body: Any = None, query: Mapping[str, Any] | None = None) -> Any:
+        """The JSON of an operation's answer. A token that the service takes no more is renewed once. Raises ``Refused``."""
+        answer = await self._send(method, path, body, query)
+        if answer.status_code == 401:
+            self._good_until = 0.0
+            answer = await self._send(method, path, body, query)
+        return _value(answer)
+
+    async def _send(self, method: str, path: str, body: Any, query: Mapping[str, Any] | None) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {await self._bearer()}"}
+        content = None
+        if body is not None:
+            content, headers["Content-Type"] = orjson.dumps(body), "application/json"
+        params = {name: value for name, value in (query or {}).items() if value is not None}
+        return await self._request(method, PREFIX + path, content=content, params=params, headers=headers)
+
+    async def _bearer(self) -> str:
+        if time.monotonic() >= self._good_until:
+            form = {
+                "grant_type": "client_credentials",
+                "client_assertion_type": ASSERTION_TYPE,
+                "client_assertion": self.key.assertion(self.issuer, int(time.time())),
+                "scope": SCOPES,
+            }
+            found = _value(await self._request("POST", "/oauth/token", data=form))
+            self._token = found["access_token"]
+            self._good_until = time.monotonic() + found["expires_in"] - RENEWED_BEFORE_SECONDS
+        return self._token
+
+    async def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
+        try:
+            return await self.http.request(method, self.url + path, timeout=TIMEOUT_SECONDS, **more)
+        except httpx.TransportError as error:
+            raise Refused("UNREACHABLE", f"{self.url} does not answer.") from error
+
+
+def segment(text: str) -> str:
+    """One segment of a path, whatever the text. Raises ``Refused`` for one that would be another path."""
+    if text in (".", ".."):
+        raise Refused("INVALID_REQUEST", "This is no identifier.")
+    return quote(text, safe="")
+
+
+def _value(answer: httpx.Response) -> Any:
+    """Raises ``Refused`` for an error in the service's shape or OAuth's, and for what is neither."""
+    try:
+        value = answer.json()
+        if answer.status_code < 400:
+            return value
+        error = value["error"]
+        if isinstance(error, str):
+            raise Refused(value.get("code", error), value.get("error_description", error))
+        raise Refused(error["code"], error["message"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refused("UNREADABLE", f"The service answered {answer.status_code} with something unreadable.") from error

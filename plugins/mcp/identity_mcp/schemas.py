@@ -1,0 +1,114 @@
+"""The JSON Schemas (2020-12) of the tools: what a model may send, and what it gets."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+Json = dict[str, Any]
+
+
+def _object(properties: Json, required: tuple[str, ...] = (), *, closed: bool = True) -> Json:
+    schema: Json = {"type": "object", "properties": properties, "required": list(required)}
+    return schema | ({"additionalProperties": False} if closed else {})
+
+
+def _text(description: str, most: int = 512) -> Json:
+    return {"type": "string", "minLength": 1, "maxLength": most, "description": description}
+
+
+DID: Final = {"type": "string", "pattern": "^did:[a-z0-9]+:[!-~]+$", "maxLength": 2048}
+PREDICATE: Final = _object(
+    {
+        "attributeName": _text("Attribute of the credential.", 256),
+        "type": {"type": "string", "enum": ["gte", "gt", "lte", "lt", "eq", "set_member"]},
+        "value": {"description": "What it is compared with; may be left out where the holder has pinned it."},
+    },
+    ("attributeName", "type"),
+)
+IBCT: Final = _object(
+    {
+        name: _text("As the holder signed it.", 65_536)
+        for name in (
+            *("id", "type", "invoker", "target", "action", "delegationRef"),
+            *("nonce", "issuedAt", "expiresAt", "proofValue"),
+        )
+    },
+    (
+        *("id", "type", "invoker", "target", "action", "delegationRef"),
+        *("nonce", "issuedAt", "expiresAt", "proofValue"),
+    ),
+)
+ASKED: Final[Json] = {
+    "holderDid": {**DID, "description": "Whom it is about."},
+    "credentialId": _text("Which credential of the holder."),
+    "predicate": PREDICATE,
+    "ibct": IBCT,
+    "challenge": _text("The verifier's challenge.", 256),
+    "domain": _text("Whom the proof is for, such as the verifier's origin."),
+    "anchor": {"type": "boolean", "description": "Whether a commitment to the proof goes to the ledger."},
+}
+NEEDED: Final = ("holderDid", "credentialId", "predicate", "ibct")
+EXPECTED: Final = _object(
+    {
+        "predicate": PREDICATE,
+        "challenge": _text("The one that you gave.", 256),
+        "domain": _text("The one that you gave."),
+        "issuerDid": DID,
+        "schemaId": _text("The schema that the credential must have."),
+    }
+)
+PROOF: Final = _object(
+    {
+        "proof": _text("base64url of the envelope.", 131_072),
+        "publicSignals": {"type": "array", "maxItems": 256, "items": {"type": "string"}},
+        "predicateType": _text("Type of the predicate.", 256),
+        "proofId": _text("Identifier of the proof."),
+    },
+    ("proof",),
+)
+
+RESOLVE_IN: Final = _object(
+    {"did": DID, "versionId": {"type": "integer", "minimum": 1}, "versionTime": _text("RFC 3339.", 64)}, ("did",)
+)
+RESOLVE_OUT: Final = _object(
+    {"didDocument": {"type": "object"}, "didDocumentMetadata": {"type": "object"}},
+    ("didDocument", "didDocumentMetadata"),
+    closed=False,
+)
+CHECK_IN: Final = _object(ASKED, NEEDED)
+CHECK_OUT: Final = _object(
+    {"usable": {"type": "boolean"}, "reasons": {"type": "array"}, "delegation": {"type": "object"}},
+    ("usable", "reasons"),
+)
+LIST_IN: Final = _object({"status": _text("Such as active.", 32), "cursor": _text("nextCursor of the page before.")})
+LIST_OUT: Final = _object(
+    {"items": {"type": "array", "items": {"type": "object"}}, "nextCursor": {"type": ["string", "null"]}},
+    ("items", "nextCursor"),
+)
+REQUEST_IN: Final = _object(
+    ASKED | {"includeProof": {"type": "boolean", "description": "Whether the proof itself comes along: 2 to 5 kB."}},
+    NEEDED,
+)
+REQUEST_OUT: Final = _object(
+    {
+        "status": {"type": "string", "enum": ["proved"]},
+        "proofId": {"type": "string"},
+        "delegationId": {"type": "string"},
+        "proofUri": {"type": "string"},
+        "anchor": {"type": ["object", "null"]},
+        "proof": {"type": "object"},
+    },
+    ("status", "proofId", "delegationId", "proofUri"),
+)
+VERIFY_IN: Final[Json] = _object({"proof": PROOF, "proofId": _text("A stored proof."), "expect": EXPECTED}) | {
+    "oneOf": [{"required": ["proof"]}, {"required": ["proofId"]}]
+}
+VERIFY_OUT: Final = _object({"verified": {"type": "boolean"}}, ("verified",), closed=False)
+GET_IN: Final = _object({"proofId": _text("Identifier of the proof.")}, ("proofId",))
+GET_OUT: Final = _object(
+    {"proofId": {"type": "string"}, "proof": {"type": "object"}}, ("proofId", "proof"), closed=False
+)
+CHALLENGE_IN: Final = _object({"domain": _text("Whom the proof is for, such as your origin.")}, ("domain",))
+CHALLENGE_OUT: Final = _object(
+    {name: {"type": "string"} for name in ("challenge", "domain", "expiresAt")}, ("challenge", "expiresAt")
+)

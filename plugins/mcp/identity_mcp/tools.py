@@ -1,0 +1,169 @@
+"""The seven tools: what each is called, may be sent, and does at the service. None changes a DID, issues or revokes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from jsonschema_rs import Draft202012Validator
+from mcp.types import Tool, ToolAnnotations
+
+from identity_mcp import schemas
+from identity_mcp.agent import Agent, Refused, segment
+from identity_mcp.schemas import Json
+
+PROOF_URI: Final = "identity://proofs/"
+
+
+async def resolve_did(agent: Agent, given: Json) -> Json:
+    """resolveDid."""
+    found: Json = await agent.call("GET", f"/dids/{segment(given.pop('did'))}", query=given)
+    return found
+
+
+async def check_delegation(agent: Agent, given: Json) -> Json:
+    """checkDelegatedProof."""
+    found: Json = await agent.call("POST", "/zkp/delegated-proofs/check", {**given, "agentDid": agent.key.did})
+    return found
+
+
+async def list_delegations(agent: Agent, given: Json) -> Json:
+    """listDelegations, of those to this agent."""
+    page: Json = await agent.call("GET", "/delegations", query={**given, "agentDid": agent.key.did})
+    return page
+
+
+async def request_proof(agent: Agent, given: Json) -> Json:
+    """generateDelegatedProof. The proof travels as a link, because it is of no use to a model and kilobytes long."""
+    include = given.pop("includeProof", False)
+    made = await agent.call("POST", "/zkp/delegated-proofs", {**given, "agentDid": agent.key.did})
+    answer = {"status": "proved", "proofId": made["proofId"], "delegationId": made["delegationId"]}
+    answer |= {"proofUri": PROOF_URI + segment(made["proofId"]), "anchor": made.get("anchor")}
+    return answer | ({"proof": made["proof"]} if include else {})
+
+
+async def verify_proof(agent: Agent, given: Json) -> Json:
+    """verifyProof or verifyStoredProof."""
+    expected = given.get("expect", {})
+    if "proofId" in given:
+        path, body = f"/zkp/proofs/{segment(given['proofId'])}/verify", expected
+    else:
+        path, body = "/zkp/proofs/verify", given["proof"] | expected
+    verdict: Json = await agent.call("POST", path, body)
+    return verdict
+
+
+async def get_proof(agent: Agent, given: Json) -> Json:
+    """getProof."""
+    record: Json = await agent.call("GET", f"/zkp/proofs/{segment(given['proofId'])}")
+    return record
+
+
+async def create_challenge(agent: Agent, given: Json) -> Json:
+    """createVerifierChallenge."""
+    made: Json = await agent.call("POST", "/challenges", given)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTool:
+    """A tool, what checks its arguments, and what runs it."""
+
+    tool: Tool
+    arguments: Draft202012Validator
+    run: Callable[[Agent, Json], Awaitable[Json]]
+
+    async def __call__(self, agent: Agent, given: Json) -> Json:
+        """Raises ``Refused``, also for arguments that the published schema refuses."""
+        wrong = next(iter(self.arguments.iter_errors(given)), None)
+        if wrong is not None:
+            place = "/".join(map(str, wrong.instance_path)) or "arguments"
+            raise Refused("INVALID_REQUEST", f"{place}: {wrong.message[:300]}")
+        return await self.run(agent, dict(given))
+
+
+def _tool(
+    run: Callable[[Agent, Json], Awaitable[Json]],
+    title: str,
+    description: str,
+    given: Json,
+    gives: Json,
+    *,
+    reads: bool = True,
+    repeats: bool = True,
+    open_world: bool = False,
+) -> AgentTool:
+    hints = ToolAnnotations(
+        read_only_hint=reads, destructive_hint=False, idempotent_hint=repeats, open_world_hint=open_world
+    )
+    tool = Tool(
+        name=run.__name__,
+        title=title,
+        description=description,
+        input_schema=given,
+        output_schema=gives,
+        annotations=hints,
+    )
+    return AgentTool(tool, Draft202012Validator(given), run)
+
+
+TOOLS: Final = {
+    one.tool.name: one
+    for one in (
+        _tool(
+            resolve_did,
+            "Resolve a DID",
+            "The DID document of a DID, of now, of a version or of a time.",
+            schemas.RESOLVE_IN,
+            schemas.RESOLVE_OUT,
+            open_world=True,
+        ),
+        _tool(
+            check_delegation,
+            "Check a request for a proof",
+            "What would refuse a request for a proof. Spends nothing, and does not say whether the predicate holds.",
+            schemas.CHECK_IN,
+            schemas.CHECK_OUT,
+        ),
+        _tool(
+            list_delegations,
+            "List delegations",
+            "What holders have delegated to this agent.",
+            schemas.LIST_IN,
+            schemas.LIST_OUT,
+        ),
+        _tool(
+            request_proof,
+            "Request a proof",
+            "Proves that a predicate holds of a holder's credential, without showing the attribute. Needs an IBCT that the holder has "
+            "signed for this agent and this predicate; it works once, and the identical request gets the identical answer.",
+            schemas.REQUEST_IN,
+            schemas.REQUEST_OUT,
+            reads=False,
+        ),
+        _tool(
+            verify_proof,
+            "Verify a proof",
+            "Whether a proof holds, and whether it is what you expect.",
+            schemas.VERIFY_IN,
+            schemas.VERIFY_OUT,
+        ),
+        _tool(
+            get_proof,
+            "Get a proof",
+            "A stored proof of this agent, with its anchor.",
+            schemas.GET_IN,
+            schemas.GET_OUT,
+        ),
+        _tool(
+            create_challenge,
+            "Create a challenge",
+            "A challenge to give to somebody who shall prove something to you.",
+            schemas.CHALLENGE_IN,
+            schemas.CHALLENGE_OUT,
+            reads=False,
+            repeats=False,
+        ),
+    )
+}
