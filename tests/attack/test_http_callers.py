@@ -19,7 +19,7 @@ from http.client import HTTPException
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from nacl.signing import SigningKey
@@ -292,6 +292,27 @@ def test_who_is_full_can_end_what_is_his(small: Running) -> None:
     assert hana.act("recover", recovery_body(public(fresh))).status == 200
     hana.key = fresh
     assert hana.act("deactivate", LEAVE).status == 200
+
+
+def test_tokens_by_assertions_count_as_those_by_signatures(small: Running) -> None:
+    """Each leaves a line in the audit log."""
+    hana = small.stranger.holder()
+    times = {"iat": int(time.time()), "exp": int(time.time()) + 60}
+    answers = []
+    for number in range(60):
+        said = {"iss": hana.did, "sub": hana.did, "aud": small.wire.url, "jti": str(number)} | times
+        text = ".".join(base64url(json.dumps(part).encode()) for part in ({"alg": "EdDSA"}, said))
+        fields = {
+            "grant_type": "client_credentials",
+            "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+            "client_assertion": f"{text}.{base64url(hana.key.sign(text.encode()).signature)}",
+        }
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        answers.append(small.wire.call("POST", "/oauth/token", urlencode(fields).encode(), form))
+        if answers[-1].status != 200:
+            break
+    assert (answers[-1].status, answers[-1].json["code"]) == FULL
+    assert answers[-1].json["error"] == "temporarily_unavailable"
 
 
 def test_a_full_address_locks_no_controller_out(small: Running) -> None:
