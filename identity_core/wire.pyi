@@ -312,6 +312,7 @@ class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
     either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
     pseudonym: str | UnsetType = UNSET
     ibct: IBCT
+    holder_consent: HolderConsent | UnsetType = UNSET
     anchor: bool | UnsetType = UNSET
     sync_wait_ms: int | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
@@ -541,6 +542,13 @@ class GetVerificationStatsQuery(Struct, frozen=True, kw_only=True):
 
 class Health(Struct, frozen=True, kw_only=True):
     status: Literal["ok"]
+
+class HolderConsent(Struct, frozen=True, kw_only=True):
+    cover: int | UnsetType = UNSET
+    not_before: int
+    not_after: int
+    value: str
+    blind_differences: tuple[str, ...]
 
 class HolderProof(Struct, frozen=True, kw_only=True):
     type: str

@@ -10,9 +10,11 @@ from typing import Final
 
 from identity_prover_bbs import BbsProver
 
+from identity_core.codec.multibase import base64url_encode
 from identity_core.crypto.bbs.consent import consent
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import select
+from identity_core.crypto.frames import scalar
 from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.credentials.credential import Credential, particulars_of
 from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
@@ -32,7 +34,7 @@ from identity_core.domain.proofs.presented import presentation_signals
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof, capability_digest
 from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
 from openapi.story import START, Json, dice
-from openapi.write_credential_examples import HANDLE, CredentialTelling
+from openapi.write_credential_examples import HANDLE, WALLETS_ID, CredentialTelling
 
 PROOF: Final = "b7c1f1de-7e35-4f3f-8d0f-2f5f6a9d1e42"
 SHOP: Final = "https://shop.example"
@@ -57,6 +59,11 @@ QUESTION: Final[Json] = {
     "same": [[{"credential": 0, "attributeName": "country"}, {"credential": 1, "attributeName": "country"}]],
     "either": [[2, 3]],
     "pseudonym": "https://shop.example/accounts",
+}
+
+
+AT_HOME: Final[Json] = {
+    "credentials": [{"credentialId": WALLETS_ID, "predicates": [{"attributeName": "age", "type": "gte", "value": 18}]}]
 }
 
 
@@ -93,6 +100,27 @@ class JointTelling:
         text = BbsProver(select(), dice("prover")).present(statement, witness, bound=bound)
         kinds = ",".join(one.type for asked in question.credentials for one in asked.predicates)
         return ZkProof(text, presentation_signals(question, context), kinds, PROOF)
+
+    def agreed_at_home(self) -> Json:
+        """The consent of Hana's wallet to ``AT_HOME``, as the request has it."""
+        shown, secret, blind = self.told.of_a_wallet()
+        binding = shown.credential.binding
+        assert binding is not None
+        header = BoundHeader.from_octets(binding.header)
+        asked = tuple(parse_asked(header.schema, each) for each in AT_HOME["credentials"][0]["predicates"])
+        question = Question((AskedCredential(header, asked),), status=True)
+        context = Context(SHOP, CHALLENGE.encode(), START, START + timedelta(hours=1), PROOF, None, None)
+        terms, suite = ConsentTerms.around(START, timedelta(hours=1)), ciphersuite(select())
+        message = terms.message(question, context, None)
+        agreed = HolderConsent(*consent(suite, secret, [blind], message, dice("hana's wallet agrees")))
+        agreed.check([binding.commitment], message, None)
+        return {
+            "cover": int(terms.cover),
+            "notBefore": terms.not_before,
+            "notAfter": terms.not_after,
+            "value": base64url_encode(agreed.octets),
+            "blindDifferences": [base64url_encode(scalar(rho)) for rho in agreed.rhos],
+        }
 
     def question(self, credentials: list[Credential]) -> Question:
         """``QUESTION`` under the headers of the credentials."""

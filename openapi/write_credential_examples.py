@@ -92,6 +92,7 @@ VALUES: Final[dict[str, JsonValue]] = {
     "enrolledAt": None,
 }
 HANDLE: Final = 2_718_281_828
+WALLETS_ID: Final = "urn:uuid:7c2b0d9e-4a35-4f0b-8f57-90c1d2e3f4a5"
 
 
 class CredentialTelling:
@@ -205,7 +206,7 @@ class CredentialTelling:
 
     def asked_by_a_wallet(self) -> Json:
         """What Ivo asks to be imported of a credential that he signed at home, on a secret that Hana's wallet keeps."""
-        shown, _, _ = self.held("urn:uuid:7c2b0d9e-4a35-4f0b-8f57-90c1d2e3f4a5", 3_141_592_653, SecretKeeper.WALLET)
+        shown, _, _ = self.of_a_wallet()
         credential, binding = shown.credential, shown.credential.binding
         assert binding is not None
         return {
@@ -224,6 +225,10 @@ class CredentialTelling:
                 "handle": binding.handle,
             },
         }
+
+    def of_a_wallet(self) -> tuple[ShownCredential, HolderSecret, int]:
+        """As ``held``, for a secret that Hana's wallet keeps."""
+        return self.held(WALLETS_ID, 1_123_581_321, SecretKeeper.WALLET)
 
     def held(
         self, credential_id: str, handle: int, keeper: SecretKeeper = SecretKeeper.CUSTODIAN

@@ -26,8 +26,8 @@ from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Wit
 from identity_core.domain.proofs.stored import DelegatedProof
 from identity_core.errors import ScopeMismatch
 from identity_core.use_cases.proofs.dry_run import DryRun, UsableDelegation
+from openapi.joint_proof_examples import AT_HOME, QUESTION, JointTelling
 from openapi.joint_proof_examples import CHALLENGE as JOINT_CHALLENGE
-from openapi.joint_proof_examples import QUESTION, JointTelling
 from openapi.story import START, Json, Story, dice
 from openapi.write_credential_examples import CredentialTelling
 from openapi.write_examples import write
@@ -76,6 +76,13 @@ class ProofTelling:
                     "forAShopAndAnchored": anchored,
                     "twoCredentialsTogether": ibct.question_request(
                         jointly, QUESTION, challenge=JOINT_CHALLENGE, domain=SHOP
+                    ),
+                    "withTheWalletsConsent": ibct.question_request(
+                        self.token(ibct.question_action(AT_HOME)),
+                        AT_HOME,
+                        challenge=JOINT_CHALLENGE,
+                        domain=SHOP,
+                        holderConsent=joint.agreed_at_home(),
                     ),
                 },
                 "201": {

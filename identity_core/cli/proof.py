@@ -19,6 +19,7 @@ from identity_core.cli.options import (
 )
 from identity_core.cli.output import fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.proof_consent import consent
 from identity_core.cli.proof_create import create
 from identity_core.cli.proof_question import proven, question_option
 from identity_core.cli.proof_verify import verify
@@ -39,6 +40,7 @@ def command() -> None:
 
 command.add_command(verify)
 command.add_command(create)
+command.add_command(consent)
 
 
 @command.command()
@@ -53,6 +55,12 @@ command.add_command(create)
 )
 @click.option("--challenge", help="The verifier's challenge, at least 16 characters.")
 @click.option("--domain", help="The verifier: a DID or an origin.")
+@click.option(
+    "--holder-consent",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="What the holder's wallet printed (`identity proof consent`), where it keeps the secret.",
+)
 @click.option("--anchor", is_flag=True, help="Put a commitment to the proof on the ledger.")
 @click.option("--sync-wait-ms", type=click.IntRange(min=0), default=0, help="How long to wait for the anchor.")
 @secret_option("--token", "IDENTITY_TOKEN", what="access token", parameter="bearer")
@@ -63,6 +71,7 @@ def request(
     credential: str | None,
     question: Any,
     values: tuple[str, ...],
+    holder_consent: Any,
     anchor: bool,
     sync_wait_ms: int,
     bearer: str | None,
@@ -78,6 +87,8 @@ def request(
     if (credential is None) == (question is None) or (question is not None and values):
         misused("what is asked?", "give --credential, with --value or without, or --question alone")
     more = named(caller, values=[*map(predicate_value, values)] or None, **verifier)
+    if holder_consent is not None:
+        more |= read_json(holder_consent)
     if anchor:
         more |= {"anchor": True, "syncWaitMs": sync_wait_ms}
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -12,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from identity_core.cli.credential_wallet import held_option, opened
-from identity_core.cli.options import configured, load_json, name_of, predicate_value, several
-from identity_core.cli.output import Command, fail, failing, show
+from identity_core.cli.options import configured, load_json, name_of, predicate_value, read_json, several
+from identity_core.cli.output import Command, fail, failing, misused, show
+from identity_core.cli.proof_home import AskedAtHome, WalletCredential, agreed, asked_of
+from identity_core.cli.proof_question import question_option
 from identity_core.cli.proof_verify import installed_prover
 from identity_core.cli.remote import keys_option
 from identity_core.cli.wallet import Wallet
@@ -23,24 +24,26 @@ from identity_core.errors import IdentityError
 from identity_core.ports.prover import PresentingProver
 
 if TYPE_CHECKING:
-    from identity_core.domain.credentials.verifiable_credential import PresentedBinding, PresentedCredential
-    from identity_core.domain.proofs.presentation import ConsentTerms, GapWitness, StatusPart
+    from identity_core.domain.credentials.status_gaps import StatusEpoch
+    from identity_core.domain.proofs.presentation import BoundWitness, GapWitness, StatusPart
     from identity_core.domain.proofs.proof import Context
-    from identity_core.domain.proofs.question import Question
 
 
 @click.command(cls=Command)
 @keys_option
 @held_option
-@click.option("--credential", "credential_id", required=True, metavar="ID", help="Which of the file's credentials.")
+@click.option("--credential", "credential_id", metavar="ID", help="Which of the file's credentials.")
 @several("--predicate", "ATTRIBUTE TYPE VALUE", "What the verifier asked.", into="predicates")
+@question_option
 @click.option("--audience", required=True, help="Whom the proof is for: the verifier's DID or origin.")
 @click.option("--challenge", required=True, metavar="TEXT", help="The verifier's challenge, 16 to 256 characters.")
 @click.option(
     "--gap",
+    "gaps",
     type=click.File("rb"),
+    multiple=True,
     metavar="FILE",
-    help="What `identity status fetch --json` printed: the proof then says that the credential is not revoked.",
+    help="What `identity status fetch --json` printed, one for each credential: the proof then says that none is revoked.",
 )
 @click.option(
     "--list-key",
@@ -51,45 +54,31 @@ if TYPE_CHECKING:
 def create(
     wallet: Path,
     held: Path,
-    credential_id: str,
+    credential_id: str | None,
     predicates: tuple[tuple[str, str, str], ...],
+    question: Any,
     audience: str,
     challenge: str,
-    gap: Any,
+    gaps: tuple[Any, ...],
     list_key: str | None,
     minutes: int,
 ) -> None:
-    """Prove at home, with a credential that `identity credential accept` took, and print what `identity proof verify` takes. No service
+    """Prove at home, with credentials that `identity credential accept` took, and print what `identity proof verify` takes. No service
     learns of it. The verifier checks it as one of a service's, and sees that no token of an agent stands behind it.
 
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
     """
-    from identity_core.domain.proofs.presentation import (
-        ConsentTerms,
-        PresentationContext,
-        PresentationStatement,
-        PresentationWitness,
-        last_expiry,
-        proof_day,
-    )
+    from identity_core.domain.proofs.presentation import last_expiry, proof_day
     from identity_core.domain.proofs.proof import WitnessInvalid
 
     now = datetime.now(UTC).replace(microsecond=0)
     record = opened(held, Wallet.open(wallet).did)
-    kept, presented, own = _kept(record, credential_id, held)
+    body = _body(credential_id, predicates, question)
     prover = _prover()
-    own_key = _key(kept["issuerKey"])
     expires = min(now + timedelta(minutes=minutes), last_expiry(proof_day(now)))
     try:
-        question = _question(own, predicates, is_status_asked=gap is not None)
-        status, gaps = _status(gap, presented, own_key, list_key)
-        terms = ConsentTerms.around(now, timedelta(hours=1))
-        context = _context(audience, challenge, now, expires)
-        bound = PresentationContext(context, None, terms)
-        agreed = _agreed(record["secret"], kept["blind"], question, context, terms)
-        witness = PresentationWitness((_witness(presented, own),), gaps, agreed)
-        statement = PresentationStatement(question, (own_key,), proof_day(now), status)
-        text = prover.present(statement, witness, bound=bound)
+        asked = asked_of(record, body, held, status=bool(gaps))
+        text = _proved(prover, record["secret"], asked, gaps, list_key, _context(audience, challenge, now, expires))
     except WitnessInvalid:
         remedy = "bring the file back from your copy, and fetch the gap again"
         fail("credential, secret and gap do not belong together", str(held), remedy)
@@ -100,17 +89,29 @@ def create(
     show({"proof": text})
 
 
-def _kept(
-    record: dict[str, Any], credential_id: str, held: Path
-) -> tuple[dict[str, str], PresentedCredential, PresentedBinding]:
-    """What the file holds of the credential, the credential, and what it is bound to. One that is not there ends the command."""
-    from identity_core.domain.credentials import verifiable_credential
+def _proved(
+    prover: PresentingProver,
+    secret: str,
+    asked: AskedAtHome,
+    gaps: tuple[Any, ...],
+    list_key: str | None,
+    context: Context,
+) -> str:
+    from identity_core.domain.proofs.presentation import (
+        ConsentTerms,
+        PresentationContext,
+        PresentationStatement,
+        PresentationWitness,
+        proof_day,
+    )
 
-    kept = record["credentials"].get(credential_id)
-    presented = None if kept is None else verifiable_credential.parse(kept["credential"])
-    if presented is None or presented.bound is None:
-        fail("the file holds no such credential", str(held), "`identity credential accept` puts credentials there")
-    return kept, presented, presented.bound
+    keys = tuple(_key(one.kept["issuerKey"]) for one in asked.held)
+    status, signed = _status(gaps, asked.held, keys, list_key)
+    terms = ConsentTerms.around(context.issued_at, timedelta(hours=1))
+    consent = agreed(secret, asked, context, terms)
+    witness = PresentationWitness(tuple(map(_witness, asked.held)), signed, consent)
+    statement = PresentationStatement(asked.question, keys, proof_day(context.issued_at), status)
+    return prover.present(statement, witness, bound=PresentationContext(context, None, terms))
 
 
 def _prover() -> PresentingProver:
@@ -125,14 +126,14 @@ def _prover() -> PresentingProver:
     return prover
 
 
-def _question(
-    bound: PresentedBinding, predicates: tuple[tuple[str, str, str], ...], *, is_status_asked: bool
-) -> Question:
-    from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
-
+def _body(credential_id: str | None, predicates: tuple[tuple[str, str, str], ...], question: Any) -> Mapping[str, Any]:
+    """What is asked, as a request has it. Ends the command where it is said twice, or not at all."""
+    if (credential_id is None) == (question is None) or (question is not None and predicates):
+        misused("what is asked?", "give --credential, with --predicate or without, or --question alone")
+    if question is not None:
+        return read_json(question)
     members = [{"attributeName": name, "type": kind, "value": predicate_value(text)} for name, kind, text in predicates]
-    asked = tuple(parse_asked(bound.header.schema, one) for one in members)
-    return Question((AskedCredential(bound.header, asked),), status=is_status_asked)
+    return {"credentialId": credential_id, "predicates": members}
 
 
 def _context(audience: str, challenge: str, now: datetime, expires: datetime) -> Context:
@@ -141,39 +142,49 @@ def _context(audience: str, challenge: str, now: datetime, expires: datetime) ->
     return Context(audience, challenge.encode(), now, expires, str(uuid.uuid4()), None, None)
 
 
-def _witness(presented: PresentedCredential, bound: PresentedBinding) -> Any:
+def _witness(held: WalletCredential) -> BoundWitness:
     from identity_core.domain.credentials.bound_credential import Particulars
     from identity_core.domain.proofs.presentation import BoundWitness
 
+    presented = held.presented
     times = presented.valid_from, presented.valid_until
-    particulars = Particulars(presented.id, str(presented.holder), *times, bound.handle)
+    particulars = Particulars(presented.id, str(presented.holder), *times, held.bound.handle)
     return BoundWitness(presented.signature, presented.attributes, particulars)
 
 
-def _agreed(secret: str, blind: str, question: Question, context: Context, terms: ConsentTerms) -> Any:
-    """The holder's consent, which the wallet gives to itself: the proof then has the form of one that a service makes."""
-    from identity_core.crypto.bbs.consent import consent
-    from identity_core.crypto.bbs.openings import HolderSecret
-    from identity_core.crypto.bbs.suite import ciphersuite
-    from identity_core.crypto.bls12381 import select
-    from identity_core.domain.proofs.presentation import HolderConsent
-
-    suite = ciphersuite(select())
-    message = terms.message(question, context, None)
-    own = HolderSecret.of(suite, base64url_decode(secret))
-    octets, rhos = consent(suite, own, [int.from_bytes(base64url_decode(blind), "big")], message, os.urandom)
-    return HolderConsent(octets, rhos)
-
-
 def _status(
-    file: Any, presented: PresentedCredential, own_key: bytes, list_key: str | None
+    files: tuple[Any, ...], held: tuple[WalletCredential, ...], keys: tuple[bytes, ...], list_key: str | None
 ) -> tuple[tuple[StatusPart, ...], tuple[GapWitness, ...]]:
-    """The gap in the file, whose list is the credential's. Raises ``ValueError``."""
-    from identity_core.domain.credentials.status_gaps import StatusEpoch
-    from identity_core.domain.proofs.presentation import GapWitness, StatusPart
+    """The gap of each credential: of its list, with its handle. Raises ``ValueError``."""
+    from identity_core.domain.proofs.presentation import StatusPart
 
-    if file is None:
+    if not files:
         return (), ()
+    gaps = [_gap(file) for file in files]
+    parts: list[StatusPart] = []
+    chosen: list[GapWitness] = []
+    for one, own_key in zip(held, keys, strict=True):
+        reference, handle = one.bound.header.status, one.bound.handle
+        fitting = [
+            (name, epoch, gap)
+            for name, epoch, gap in gaps
+            if reference is not None and epoch.list_id == reference.list_id and gap.low <= handle <= gap.high
+        ]
+        if not fitting:
+            raise ValueError(f"no --gap is the one of {one.presented.id}")
+        name, epoch, gap = fitting[0]
+        is_own = epoch.method == one.presented.verification_method
+        if not is_own and list_key is None:
+            fail("another key signed the list", name, "give it with --list-key", status=2)
+        parts.append(StatusPart(epoch, own_key if is_own else _key(str(list_key))))
+        chosen.append(gap)
+    return tuple(parts), tuple(chosen)
+
+
+def _gap(file: Any) -> tuple[str, StatusEpoch, GapWitness]:
+    from identity_core.domain.credentials.status_gaps import StatusEpoch
+    from identity_core.domain.proofs.presentation import GapWitness
+
     with failing(ValueError, name_of(file), "give what `identity status fetch --json` printed", status=2):
         value = load_json(file)
         if not isinstance(value, Mapping) or not {"header", "low", "high", "signature"} <= value.keys():
@@ -181,14 +192,8 @@ def _status(
         header, signature, low, high = (value[name] for name in ("header", "signature", "low", "high"))
         if not (isinstance(header, str) and isinstance(signature, str) and type(low) is int and type(high) is int):
             raise ValueError("a member of the gap has another type")
-        epoch, witness = (
-            StatusEpoch.from_header(base64url_decode(header)),
-            GapWitness(low, high, base64url_decode(signature)),
-        )
-    if epoch.method != presented.verification_method and list_key is None:
-        fail("another key signed the list", name_of(file), "give it with --list-key", status=2)
-    key = own_key if list_key is None else _key(list_key)
-    return (StatusPart(epoch, key),), (witness,)
+        epoch = StatusEpoch.from_header(base64url_decode(header))
+        return name_of(file), epoch, GapWitness(low, high, base64url_decode(signature))
 
 
 def _key(text: str) -> bytes:

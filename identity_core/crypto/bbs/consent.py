@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from identity_core.crypto.bbs.openings import (
+    BLIND_SLOT,
     PSEUDONYM_DST,
     TAG,
     Challenge,
@@ -74,6 +75,25 @@ def check_consent(
         raise ConsentInvalid(str(fault)) from None
     shown = None if base is None else octets[count * G1_OCTETS : (count + 1) * G1_OCTETS]
     return CheckedConsent(tuple(points[:count]), shown)
+
+
+def check_agreed(
+    suite: Ciphersuite,
+    octets: bytes,
+    rhos: Sequence[int],
+    commitments: Sequence[bytes],
+    message: bytes,
+    pseudonym: str | None = None,
+) -> None:
+    """For whoever proves with a consent from elsewhere: it is to ``message``, and with ρ to just the credentials of these commitments K (48
+    octets each), K = K' + ρ·H_1. Raises ``ConsentInvalid``."""
+    curve = suite.curve
+    points = check_consent(suite, octets, len(commitments), message, pseudonym).points
+    if len(rhos) != len(points):
+        raise ConsentInvalid("there is not one difference of blinds for each credential")
+    for point, rho, commitment in zip(points, rhos, commitments, strict=True):
+        if curve.g1_to_octets(curve.g1_add(point, suite.combine(0, 0, (BLIND_SLOT,), (rho,)))) != commitment:
+            raise ConsentInvalid("the consent is about another credential")
 
 
 def _consent_challenge(message: bytes) -> Challenge:

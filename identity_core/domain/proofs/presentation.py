@@ -6,7 +6,7 @@ covers fields of the verifier's own request, so that the verifier computes the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntFlag
@@ -188,8 +188,31 @@ class HolderConsent:
     octets: bytes
     rhos: tuple[int, ...]
 
+    def check(self, commitments: Sequence[bytes], message: bytes, pseudonym: str | None) -> None:
+        """That the holder of the credentials with these commitments K agreed to ``message``. Raises ``PredicateUnsupported``."""
+        # The curve backends are slow to load, and most processes of the command line never need them.
+        from identity_core.crypto.bbs.consent import ConsentInvalid, check_agreed
+        from identity_core.crypto.bbs.suite import ciphersuite
+        from identity_core.crypto.bls12381 import select
+
+        try:
+            check_agreed(ciphersuite(select()), self.octets, self.rhos, commitments, message, pseudonym)
+        except ConsentInvalid:
+            raise refused("the holder's consent is not to this request, or not for these credentials") from None
+
     def __repr__(self) -> str:
         return "HolderConsent(…)"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Agreement:
+    """A consent with its terms, as a wallet sends it."""
+
+    terms: ConsentTerms
+    consent: HolderConsent
+
+    def __repr__(self) -> str:
+        return "Agreement(…)"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -5,7 +5,7 @@ knows; DIDs that only the network knows are left out, because no one could sign 
 
 issueCredential: signed with an assertion key of the issuer that the custodian holds.
 
-importCredential (``use_cases/credentials/imports.py``): signed by its issuer elsewhere, with a key that the issuer's DID document lists.
+importCredential: signed by its issuer elsewhere, with a key that the issuer's DID document lists.
 
 The signature of suite 1 covers schema and values. That this holder is meant, and for how long, the issuer says by making the
 request, or an operator who may act for the issuer; a holder cannot import. That of suite 2 covers all of it, and a secret of the

@@ -13,7 +13,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from identity_core.codec.structs import given
@@ -42,7 +42,9 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.delegations import Delegations
 from identity_core.ports.proofs import Earlier, Invocations, Lease, Outcome, RefusedInvocation
 from identity_core.use_cases.credentials.sealed import SealedCredentials
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.proofs.agreement import agreement
 from identity_core.use_cases.proofs.prepare import found, prepare
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import (
@@ -115,6 +117,7 @@ class GenerateDelegatedProof:
     random: Callable[[int], bytes]
     policy: ProofPolicy
     turns: FairQueue = field(default_factory=FairQueue)
+    consents: SignatureChecks = field(default_factory=SignatureChecks)
 
     async def __call__(self, request: DelegatedProofRequest, context: RequestContext) -> Answered:
         """The outcome; a refusal that spent the token is one. Raises ``InvalidRequest``, ``InvalidDid``, the refusals of steps 4 to 10 and
@@ -168,7 +171,9 @@ class GenerateDelegatedProof:
             credential.check_usable(attempt.now)
         asked, provers = attempt.asked, self.present.provers
         prepared = await prepare(asked, attempt.claims, usable, self.sealed_credentials, provers)
-        return replace(attempt, prepared=prepared)
+        attempt = replace(attempt, prepared=prepared)
+        context = _context_of(attempt, attempt.now, self.random, self.policy)
+        return replace(attempt, agreed=await agreement(attempt.request, prepared, context, self.consents))
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
         """Steps 17 to 19, and the receipt of the anchor."""
@@ -213,6 +218,9 @@ def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], by
     if attempt.prepared.question is not None:
         # What it says of the credential's validity is said of one day.
         expires_at = min(expires_at, last_expiry(proof_day(issued_at)))
+    if attempt.agreed is not None:
+        # No verifier takes it past the holder's consent.
+        expires_at = min(expires_at, datetime.fromtimestamp(attempt.agreed.terms.not_after, UTC))
     return Context(
         audience=given(request.domain, policy.audience),
         nonce=nonce,

@@ -1,7 +1,8 @@
 """The proof with a credential of suite 2: bound to its holder, valid today, not in the list of the revoked (PROTOCOL-2.md §4, §5).
 
 The custodian keeps the holder's secret and consents to exactly this question of this verifier; it is asked only here, behind a use that an
-IBCT of the holder's has paid for. The gap of the handle comes from what was published for the present epoch: a revocation within it is
+IBCT of the holder's has paid for. Where a wallet keeps it, its consent came with the request (``agreement``).
+The gap of the handle comes from what was published for the present epoch: a revocation within it is
 seen by those who prove from the next edition on.
 """
 
@@ -18,9 +19,11 @@ from identity_core.domain.credentials.credential import Binding, Credential, par
 from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
 from identity_core.domain.credentials.status_gaps import StatusListRefused
 from identity_core.domain.proofs.presentation import (
+    Agreement,
     BoundWitness,
     ConsentTerms,
     GapWitness,
+    HolderConsent,
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
@@ -53,12 +56,18 @@ class PresentBound:
     issuer_keys: IssuerKeys
 
     async def __call__(
-        self, credentials: Sequence[Credential], question: Question, witnesses: Sequence[Witness], context: Context
+        self,
+        credentials: Sequence[Credential],
+        question: Question,
+        witnesses: Sequence[Witness],
+        context: Context,
+        agreed: Agreement | None = None,
     ) -> ZkProof:
-        """The credentials are those of the question, all bound to one secret."""
+        """The credentials are those of the question, all bound to one secret; ``agreed`` is the checked consent of the wallet that keeps
+        it, None where the custodian does."""
         bindings = [credential.binding for credential in credentials if credential.binding is not None]
         now = context.issued_at
-        terms = ConsentTerms.around(now, CONSENT_LIFETIME)
+        terms = ConsentTerms.around(now, CONSENT_LIFETIME) if agreed is None else agreed.terms
         bound = PresentationContext(context, None, terms)
         status = [
             await self._status(binding, asked.header.status, now)
@@ -67,19 +76,27 @@ class PresentBound:
         ]
         keys = tuple(credential.issuer_public_key for credential in credentials)
         statement = PresentationStatement(question, keys, proof_day(now), tuple(part for part, _ in status))
-        if not isinstance(self.custodian, HolderCustodian):
-            raise PluginUnavailable("The custodian that keeps the holder's secret is not there.")
-        ids = [credential.id for credential in credentials]
-        message = terms.message(question, context, None)
-        agreed = await self.custodian.consent(bindings[0].secret, ids, message, question.pseudonym)
+        if agreed is None:
+            ids = [credential.id for credential in credentials]
+            message = terms.message(question, context, None)
+            consent = await self._custodians(bindings[0].secret, ids, message, question.pseudonym)
+        else:
+            consent = agreed.consent
         held = tuple(
             BoundWitness(witness.signature, witness.attributes, particulars_of(credential, binding))
             for credential, binding, witness in zip(credentials, bindings, witnesses, strict=True)
         )
         gaps = tuple(gap for _, gap in status)
-        text = await self.provers.present(statement, PresentationWitness(held, gaps, agreed), bound=bound)
+        text = await self.provers.present(statement, PresentationWitness(held, gaps, consent), bound=bound)
         kinds = ",".join(predicate.type for asked in question.credentials for predicate in asked.predicates)
         return ZkProof(text, presentation_signals(question, context), kinds, context.proof_id)
+
+    async def _custodians(
+        self, secret: str, ids: Sequence[str], message: bytes, pseudonym: str | None
+    ) -> HolderConsent:
+        if not isinstance(self.custodian, HolderCustodian):
+            raise PluginUnavailable("The custodian that keeps the holder's secret is not there.")
+        return await self.custodian.consent(secret, ids, message, pseudonym)
 
     async def _status(
         self, binding: Binding, reference: StatusListReference, now: datetime

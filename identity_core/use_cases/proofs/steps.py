@@ -23,6 +23,7 @@ from identity_core.domain.delegations.ibct import Capability, invalid
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
+from identity_core.domain.proofs.presentation import Agreement
 from identity_core.domain.proofs.proof import (
     MAX_NONCE_OCTETS,
     Context,
@@ -80,7 +81,8 @@ class ProofAttempt:
 
     Each step sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine token, ``chain`` its
     delegation, ``credentials`` the holder's or None, in the order of ``asked``; ``claims`` are what the IBCT's actions are about, each with
-    the request's value or the pin's, and ``pinned`` says of each whether the holder fixed it."""
+    the request's value or the pin's, and ``pinned`` says of each whether the holder fixed it; ``agreed`` is the consent of
+    a wallet."""
 
     request: DelegatedProofRequest
     asked: AskedProof
@@ -96,6 +98,7 @@ class ProofAttempt:
     claims: tuple[Claim, ...] = ()
     pinned: tuple[bool, ...] = ()
     prepared: PreparedProof = _LATER
+    agreed: Agreement | None = None
 
     @classmethod
     def of(cls, request: DelegatedProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
@@ -231,7 +234,7 @@ async def prove(
     witnesses = [await sealed_credentials.witness(credential) for credential in prepared.credentials]
     try:
         if prepared.question is not None:
-            return await present(prepared.credentials, prepared.question, witnesses, context)
+            return await present(prepared.credentials, prepared.question, witnesses, context, attempt.agreed)
         (credential,) = prepared.credentials
         issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
         statement = Statement(issuer, credential.schema, prepared.plain)

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +31,7 @@ from identity_core.domain.credentials.bound_credential import Particulars, Secre
 from identity_core.domain.proofs.presentation import (
     BoundWitness,
     ConsentTerms,
+    Cover,
     HolderConsent,
     PresentationContext,
     PresentationStatement,
@@ -39,6 +40,7 @@ from identity_core.domain.proofs.presentation import (
 )
 from identity_core.domain.proofs.proof import Context
 from identity_core.domain.proofs.verification import Expectation
+from identity_core.errors import PredicateUnsupported
 from tests.presenting import AUDIENCE, NONCE, ask
 from tests.unit.cli.conftest import Commands
 
@@ -436,3 +438,70 @@ def test_what_is_signed_for_a_services_list_is_imported_there(exchange: Exchange
         assert "which list" in exchange.run.refused("credential", "offer", *words, *service, *more, status=2)[0]
     older = put("older", value | {"proof": value["proof"] | {"cryptosuite": "identity-bbs-credential-1"}})
     assert "cannot be imported" in exchange.run.refused("credential", "import", older)[0]
+
+
+def two_asked(exchange: Exchange) -> tuple[Path, Path, Path]:
+    """Hana has two credentials. The question as her wallet reads it, as the verifier puts it, and a gap for both of them."""
+    for _ in range(2):
+        exchange.run.ok(*exchange.accepting(exchange.signed(exchange.request(exchange.offer()))))
+    first, second = json.loads(Path("held").read_text())["credentials"]
+    adult = {"attributeName": "age", "type": "gte", "value": 18}
+    same = [[{"credential": 0, "attributeName": "age"}, {"credential": 1, "attributeName": "age"}]]
+    rest = {"same": same, "pseudonym": f"{AUDIENCE}/accounts"}
+    credentials = [{"credentialId": first, "predicates": [adult]}, {"credentialId": second}]
+    named = {"issuerDid": IVO, "schemaId": "urn:example:person:1"}
+    expected = [named | {"predicates": [adult]}, named | {"predicates": []}]
+    return (
+        put("question", {"credentials": credentials} | rest),
+        put("expected", {"credentials": expected} | rest),
+        exchange.gap(),
+    )
+
+
+def test_a_wallet_proves_with_two_credentials_at_home(exchange: Exchange) -> None:
+    question, expected, gap = two_asked(exchange)
+    words = ("--keys", exchange.keys[HANA], "--held", "held", "--audience", AUDIENCE, "--challenge", CHALLENGE)
+    made = put("proof", exchange.run.json("proof", "create", *words, "--question", question, "--gap", gap))
+    checking = ("proof", "verify", made, "--issuer-key", exchange.key(IVO), "--challenge", CHALLENGE)
+    asked = ("--audience", AUDIENCE, "--question", expected, *SAID)
+    assert exchange.run.ok(*checking, *asked).startswith("valid")
+    value = json.loads(expected.read_text())
+    other = put("other", value | {"pseudonym": "https://bank.example"})
+    exchange.run.refused(*checking, "--audience", AUDIENCE, "--question", other)
+    alone = ("--credential", "urn:x")
+    for more in (("--question", question, *alone), ("--question", question, "--predicate", *ADULT), ()):
+        assert "what is asked" in exchange.run.refused("proof", "create", *words, *more, status=2)[0]
+    foreign = put("foreign", json.loads(gap.read_text()) | {"low": 4_294_967_294})
+    assert (
+        "no --gap"
+        in exchange.run.refused("proof", "create", *words, "--question", question, "--gap", foreign, status=2)[0]
+    )
+
+
+def test_a_wallet_agrees_to_what_an_agent_asks_and_to_nothing_else(exchange: Exchange) -> None:
+    """What `identity proof consent` prints is the holder's consent to the question that the service puts, for this verifier."""
+    question, _, _ = two_asked(exchange)
+    words = ("--keys", exchange.keys[HANA], "--held", "held", "--audience", AUDIENCE, "--challenge", CHALLENGE)
+    given = exchange.run.json("proof", "consent", question, *words)["holderConsent"]
+    held = json.loads(Path("held").read_text())
+    shown = [verifiable_credential.parse(kept["credential"]).bound for kept in held["credentials"].values()]
+    first, second = [one for one in shown if one is not None]
+    asked = ask((first.header, ("age", "gte", 18)), (second.header,))
+    place = ((0, "age"), (1, "age"))
+    posed = replace(asked, same=(place,), status=True, pseudonym=f"{AUDIENCE}/accounts")
+    now = datetime.now(UTC).replace(microsecond=0)
+    context = Context(AUDIENCE, CHALLENGE.encode(), now, now + timedelta(minutes=4), "proof-1", None, None)
+    terms = ConsentTerms(Cover(given["cover"]), given["notBefore"], given["notAfter"])
+    rhos = tuple(int.from_bytes(base64url_decode(one), "big") for one in given["blindDifferences"])
+    agreed = HolderConsent(base64url_decode(given["value"]), rhos)
+    points = [first.commitment, second.commitment]
+    agreed.check(points, terms.message(posed, context, None), posed.pseudonym)
+    for other in (replace(posed, status=False), replace(posed, same=())):
+        with pytest.raises(PredicateUnsupported):
+            agreed.check(points, terms.message(other, context, None), other.pseudonym)
+    with pytest.raises(PredicateUnsupported):
+        agreed.check(points[::-1], terms.message(posed, context, None), posed.pseudonym)
+    for value in ({}, {"credentials": []}, {"credentials": 7}, {"credentialId": "urn:x"}, {"credentials": [{}]}):
+        exchange.run.refused("proof", "consent", put("none", value), *words, status=2)
+    stranger = put("stranger", {"credentialId": "urn:x", "predicate": {}})
+    assert "no such credential" in exchange.run.refused("proof", "consent", stranger, *words)[0]

@@ -117,7 +117,10 @@ def test_what_is_asked_wrongly(identity: Commands, here: Path, key: str) -> None
     assert "--history" in identity.refused("ledger", "verify", "--key", key, status=2)[0]
     assert "key is missing" in identity.refused("ledger", "verify", "did:x:y")[0]
     assert "no verifier key" in identity.refused("ledger", "verify", "did:x:y", "--key", "a+b+c")[0]
-    assert "neither a verifier key nor a file" in identity.refused("ledger", "verify", "did:x:y", "--key", "no/such/file")[0]
+    assert (
+        "neither a verifier key nor a file"
+        in identity.refused("ledger", "verify", "did:x:y", "--key", "no/such/file")[0]
+    )
     assert "no installation" in identity.refused("ledger", "audit", "--key", key)[0]
     (here / "empty").mkdir()
     for words in (("audit", "--key", key), ("checkpoint", "--key", key), ("export", here / "copy")):
