@@ -9,13 +9,16 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from identity_core.cli.wallet import make_key
 from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.credentials import credential_schema
 from identity_core.domain.dids.keys import Key
+from tests import servers
 from tests.attack.delegated.scene import ATTRIBUTES, VALUES, People, Scene, canonical, opened
 from tests.attack.delegated.test_joint import ADULT, ALL, RICH, actions
 from tests.attack.stranger import PREFIX, Answer
@@ -151,6 +154,35 @@ def test_the_agent_asks_the_wallet_consents_the_service_proves(home: AtHome) -> 
     assert envelope["consent"]["value"] == consent["value"]
     assert envelope["context"]["expiresAt"] <= consent["notAfter"]
     assert not any(rho in json.dumps(envelope) for rho in consent["blindDifferences"])
+
+
+def test_what_the_command_prints_is_what_the_service_takes(home: AtHome, tmp_path: Path) -> None:
+    """Hana's file has what the service shows her, and her secret; the command agrees to Aki's request as it will be sent."""
+    hana = home.scene.people.hana
+    first = home.held[0]
+    shown = home.scene.act(hana, "GET", f"/credentials/{first.particulars.id}", "read").json["credential"]
+    kept = {
+        "credential": shown,
+        "blind": base64url_encode(first.blind.to_bytes(32, "big")),
+        "issuerKey": home.scene.people.ivo.created["keys"]["assertionMethod"]["publicKey"],
+    }
+    secret = base64url_encode(home.wallet.secret.scalar.to_bytes(32, "big"))
+    asked = home.asked([ADULT])
+    body = home.body(asked)
+    files = {
+        "keys": {"did": hana.did, "keys": {"authentication": make_key("Ed25519")}},
+        "held": {"did": hana.did, "secret": secret, "requests": {}, "credentials": {shown["id"]: kept}},
+        "request": body,
+    }
+    at = {name: tmp_path / name for name in files}
+    for name, value in files.items():
+        at[name].touch(0o600)
+        at[name].write_text(json.dumps(value))
+    words = ("--keys", at["keys"], "--held", at["held"], "--audience", SHOP, "--challenge", home.challenge)
+    done = servers.run("proof", "consent", at["request"], *words, "--json")
+    assert done.returncode == 0, done.stderr
+    answer = home.scene.ask(body | json.loads(done.stdout))
+    assert answer.status == 201, answer.body
 
 
 def test_no_consent_no_proof_and_no_use(home: AtHome) -> None:
