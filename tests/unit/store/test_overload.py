@@ -138,13 +138,13 @@ def test_every_write_of_every_repository(tmp_path: Path, url: str | None, monkey
         reached: set[str] = set()
         write = store.database.write
 
-        def spy(job: Any, *, durable: bool = True, patience_seconds: float = 0.0) -> Any:
+        def spy(job: Any, **options: Any) -> Any:
             frame = sys._getframe(1)
             if frame.f_code.co_qualname == HELPER:
                 assert frame.f_back is not None
                 frame = frame.f_back
             reached.add(".".join(frame.f_code.co_qualname.split(".")[:2]))
-            return write(job, durable=durable, patience_seconds=patience_seconds)
+            return write(job, **options)
 
         monkeypatch.setattr(store.database, "write", spy)
         monkeypatch.setattr(store.database._queue, "queue_limit", 0)
