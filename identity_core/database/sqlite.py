@@ -25,9 +25,11 @@ from identity_core.database.interface import (
     Dialect,
     Job,
     T,
+    Transaction,
     WriterLoad,
 )
 from identity_core.database.sqlite_connection import (
+    BetweenGroups,
     open_reader,
     open_writer,
     patiently,
@@ -87,6 +89,8 @@ class SqliteDatabase:
         self._lock.release()
         self._synchronous = True
         self._committing = False
+        self._between_groups = BetweenGroups(self._writer, self._reader)
+        self._reads: Transaction = self._between_groups
         self._rows_at_checkpoint = 0
         self._foreign = 0
         self._deadline: asyncio.TimerHandle | None = None
@@ -99,11 +103,15 @@ class SqliteDatabase:
     # Reading
 
     async def read(self, job: Job[T]) -> T:
-        return self.read_now(job)
+        return self._read(self._reads, job)
 
     def read_now(self, job: Job[T]) -> T:
+        # Perhaps from another thread than the writer's jobs.
+        return self._read(self._reader, job)
+
+    def _read(self, transaction: Transaction, job: Job[T]) -> T:
         try:
-            return job(self._reader)
+            return job(transaction)
         except sqlite3.Error as error:
             if self._queue.closed:
                 raise DatabaseClosed("the database is closed") from error
@@ -144,6 +152,7 @@ class SqliteDatabase:
 
     def _perform(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
         """On the loop: begins at once when no one is in the way, else on the thread."""
+        self._reads = self._reader
         if not self._polite and self._lock.try_acquire():
             try:
                 self._begin(group)
@@ -256,6 +265,7 @@ class SqliteDatabase:
             self._worker.submit(lambda: self._checkpoint_on_thread(loop))
             return
         self._release()
+        self._reads = self._between_groups
         self._queue.proceed()
 
     def _checkpoint_on_thread(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -286,6 +296,7 @@ class SqliteDatabase:
         self._worker.submit(done.set)
         done.wait()
         self._release()
+        self._reads = self._between_groups
 
     async def close(self) -> None:
         if self._queue.closed:

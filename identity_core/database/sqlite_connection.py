@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -18,8 +18,8 @@ _READER = """
 PRAGMA query_only=ON; PRAGMA mmap_size=2147418112; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=0;
 """
 _WRITER = """
-PRAGMA foreign_keys=ON; PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=67108864;
-PRAGMA synchronous=FULL;
+PRAGMA foreign_keys=ON; PRAGMA mmap_size=2147418112; PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=0;
+PRAGMA journal_size_limit=67108864; PRAGMA synchronous=FULL;
 """
 
 
@@ -27,6 +27,22 @@ class Connection(sqlite3.Connection):
     """The connection is itself the ``Transaction`` that jobs get; ``group`` counts the BEGINs (the reader's stays 0)."""
 
     group: int = 0
+
+
+class BetweenGroups:
+    """The ``Transaction`` of jobs that read while no group is under way: their SELECT statements run on the writer's connection, because
+    it keeps its pages over its own commits, and all others on the reader's, which refuses to write."""
+
+    group = 0
+
+    def __init__(self, writer: Connection, reader: Connection) -> None:
+        self._writer = writer
+        self._reader = reader
+
+    def execute(self, sql: str, /, *parameters: Mapping[str, object]) -> sqlite3.Cursor:
+        # No statement of SQLite that begins so writes; one that begins with WITH may.
+        connection = self._writer if sql.startswith("SELECT") else self._reader
+        return connection.execute(sql, *parameters)
 
 
 def open_writer(path: Path, *, patience_seconds: float) -> Connection:

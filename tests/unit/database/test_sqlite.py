@@ -237,6 +237,72 @@ def test_readers_cannot_write(database: Database) -> None:
     assert "readonly" in caught.value.reason
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO things VALUES ('x', 1)",
+        " \n/* SELECT */ INSERT INTO things VALUES ('x', 1)",
+        "WITH new AS (SELECT 'x') INSERT INTO things SELECT 'x', 1 FROM new",
+        "INSERT INTO things VALUES ('x', 1) RETURNING name",
+        "UPDATE things SET grp = 7 WHERE name = 'kept' RETURNING grp",
+        "SELECT 1; DELETE FROM things",
+        "DELETE FROM things",
+        "DROP TABLE things",
+    ],
+)
+def test_a_job_that_reads_between_two_groups_cannot_write(database: Database, sql: str) -> None:
+    async def scenario() -> None:
+        await database.write(put("kept"))
+        with pytest.raises((DatabaseError, sqlite3.Error)):
+            await database.read(lambda tx: tx.execute(sql).fetchall())
+        assert await database.read(lambda tx: tx.execute("SELECT name FROM things").fetchall()) == [("kept",)]
+        await database.write(put("after"))
+
+    asyncio.run(scenario())
+    assert names(database) == ["after", "kept"]
+
+
+def test_reads_between_groups_keep_the_pages_of_the_writer(database: Database) -> None:
+    """The reader's are thrown away after each commit, so a SELECT that could have them from the writer does not ask there."""
+    assert isinstance(database, room.SqliteDatabase)
+    asked: list[str] = []
+    counted = "SELECT count(*) FROM things WHERE grp > :grp"
+    database._reader.set_trace_callback(asked.append)
+
+    async def scenario() -> None:
+        for durable in (True, False):
+            await database.write(put(f"durable {durable}"), durable=durable)
+            assert (await database.read(lambda tx: tx.execute(counted, {"grp": 0}).fetchone()))[0] > 0
+
+    asyncio.run(scenario())
+    assert asked == []
+
+
+def test_a_read_beside_a_commit_sees_what_is_committed(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(database, room.SqliteDatabase)
+    arrived, go_on, commit = threading.Event(), threading.Event(), database._commit
+
+    def held_up() -> None:
+        arrived.set()
+        go_on.wait(60)
+        commit()
+
+    monkeypatch.setattr(database, "_commit", held_up)
+
+    async def found() -> list[tuple[str]]:
+        return await database.read(lambda tx: tx.execute("SELECT name FROM things").fetchall())
+
+    async def scenario() -> None:
+        written = asyncio.ensure_future(database.write(put("a")))
+        await asyncio.to_thread(arrived.wait, 60)
+        assert await found() == []
+        go_on.set()
+        await written
+        assert await found() == [("a",)]
+
+    asyncio.run(scenario())
+
+
 def test_only_groups_with_a_durable_job_wait_for_the_disk(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(database, "_set_synchronous", seen.append)
