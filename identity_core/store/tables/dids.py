@@ -18,7 +18,6 @@ class DidVersion(StoreModel, table=True):
     __tablename__ = "did_versions"
     __table_args__ = (
         PrimaryKeyConstraint("did", "version_id"),
-        Index(None, "did", "printed_second"),
         Index(None, "sequence", unique=True),
         Index(None, "owner", "did", sqlite_where=text("owner IS NOT NULL"), postgresql_where=text("owner IS NOT NULL")),
         Index(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from identity_core.cache import BoundedCache
+from identity_core.database import Transaction
 from identity_core.database.sqlite import SqliteDatabase
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
@@ -21,6 +22,7 @@ from identity_core.errors import PluginUnavailable
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
+from identity_core.store.documents import _AT
 
 START = datetime(2026, 1, 2, 3, 4, 5, 250_000, tzinfo=UTC)
 KEY = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
@@ -224,6 +226,19 @@ def test_a_caller_that_is_cancelled_takes_no_row_with_it(store: Store) -> None:
         assert await store.documents.head("did:ids:a") == version("a", 2, 2)
 
     run(scenario())
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_version_at_a_time_is_searched_by_its_number(store: Store) -> None:
+    """There is no index on times: every step of the search is a look-up by the primary key."""
+
+    def plan(transaction: Transaction) -> list[str]:
+        asked = {"did": "did:ids:a", "second": 0, "newest": 9}
+        return [row[3] for row in transaction.execute(f"EXPLAIN QUERY PLAN {_AT}", asked).fetchall()]
+
+    steps = [step for step in store.database.read_now(plan) if "did_versions" in step]
+    assert len(steps) == 1
+    assert steps[0].endswith("(did=? AND version_id=?)")
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
