@@ -210,7 +210,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
         refusals=refusals,
         schemes=DOCUMENT_SCHEMES,
-        pages=metadata_pages(origin_of(settings)) | did_pages(opened, tags.dids.log) | guide_pages(guide_folder()),
+        pages=metadata_pages(origin_of(settings)) | did_pages(opened, tags.dids) | guide_pages(guide_folder()),
         people=pages,
         forms=forms | {TOKEN_PATH: token_endpoint(opened, token_keys, refusals).form},
         max_body=settings.server.max_body_bytes,

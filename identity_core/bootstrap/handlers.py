@@ -20,6 +20,7 @@ from identity_core.api.request import Handler
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of, shows_deactivated
 from identity_core.bootstrap.runtime import Runtime
+from identity_core.cache import BoundedCache
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.errors import InvalidDid
 from identity_core.settings import StartError
@@ -53,10 +54,12 @@ from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
 from identity_core.use_cases.dids.witnessed import (
+    LOGS_KNOWN,
     ApproveDidVersion,
     GetDidApprovals,
     GetPublishedLog,
     PublishApprovals,
+    ReadWitnessedLog,
 )
 from identity_core.use_cases.identifiers import (
     ListDidMethodProperties,
@@ -100,8 +103,9 @@ def did_handlers(opened: Runtime) -> DidHandlers:
     writer = DidWriter(reader, methods, ledger, store.documents, Record(store.activity), opened.signer, clock, hourly)
     visible = shows_deactivated(opened.settings)
     cosigned = None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
-    approvals = GetDidApprovals(ledger, store.witness_files)
-    publish = PublishApprovals(ledger, store.witness_files)
+    recorded = ReadWitnessedLog(ledger, BoundedCache(LOGS_KNOWN))
+    approvals = GetDidApprovals(recorded, store.witness_files)
+    publish = PublishApprovals(recorded, store.witness_files)
     return DidHandlers(
         reader=reader,
         create=CreateDid(methods, writer, custodian, clock, random),
@@ -119,9 +123,10 @@ def did_handlers(opened: Runtime) -> DidHandlers:
     )
 
 
-def did_pages(opened: Runtime, log: GetDidLog) -> dict[str, Handler]:
+def did_pages(opened: Runtime, dids: DidHandlers) -> dict[str, Handler]:
     """The places that DIDs name themselves, where readers fetch their logs."""
-    return log_pages(opened.reader.methods.values(), GetPublishedLog(log, opened.store.witness_files))
+    published = GetPublishedLog(dids.log, dids.approvals.recorded, opened.store.witness_files)
+    return log_pages(opened.reader.methods.values(), published)
 
 
 def identifier_handlers(opened: Runtime, dids: DidHandlers) -> IdentifierHandlers:

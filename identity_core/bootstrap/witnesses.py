@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from identity_core.bootstrap.beside import TransparencyLog
 from identity_core.bootstrap.ports import SystemClock, load_plugins, store_beside
+from identity_core.cache import BoundedCache
 from identity_core.database.files import FileLock
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
 from identity_core.domain.ledger.note import Note, cosigned_at
@@ -21,7 +22,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.witnesses import WitnessFailed
 from identity_core.settings import Settings, SettingsError, StartError
 from identity_core.store import Store
-from identity_core.use_cases.dids.witnessed import PublishApprovals
+from identity_core.use_cases.dids.witnessed import PublishApprovals, ReadWitnessedLog
 from identity_core.use_cases.ledger.feed import CosignedLog, FedWitness, WitnessFeeder
 
 LOCK = "witnesses.lock"
@@ -150,4 +151,5 @@ async def approvals_to_publish(settings: Settings) -> AsyncIterator[PublishAppro
         stack.push_async_callback(plugins.close)
         store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
         stack.push_async_callback(store.close)
-        yield PublishApprovals(plugins.ledger(settings.ledger.backend), store.witness_files)
+        recorded = ReadWitnessedLog(plugins.ledger(settings.ledger.backend), BoundedCache(1))
+        yield PublishApprovals(recorded, store.witness_files)

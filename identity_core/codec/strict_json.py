@@ -39,9 +39,9 @@ class JsonRefused(ValueError):
         self.reason = reason
 
 
-def loads(octets: bytes) -> Any:
-    """The value of a JSON text. Raises ``JsonRefused``."""
-    between = _check_size(octets)
+def loads(octets: bytes, *, room: int = 1) -> Any:
+    """The value of a JSON text, which may have ``room`` times as many values as a request. Raises ``JsonRefused``."""
+    between = _check_size(octets, room)
     try:
         value = orjson.loads(octets)
     except orjson.JSONDecodeError as error:
@@ -49,45 +49,45 @@ def loads(octets: bytes) -> Any:
     members, fractions = _measure(value)
     # Of colons that are counted with the strings there may be too many, never too few.
     if octets.count(b":") != members:
-        between = between or _between_strings(octets)
+        between = between or _between_strings(octets, room)
         if between.count(b":") != members:
             raise JsonRefused("an object has two members of the same name")
     # orjson reads an integer beyond 64 bits as a fraction.
-    if fractions and _fractions_in(between or _between_strings(octets)) != fractions:
+    if fractions and _fractions_in(between or _between_strings(octets, room)) != fractions:
         raise JsonRefused("an integer does not fit into 64 bits")
     return value
 
 
-def _check_size(octets: bytes) -> bytes:
+def _check_size(octets: bytes, room: int) -> bytes:
     """Raises ``JsonRefused`` for too many values. What stands between the strings, when it had to be looked at.
 
     Each value but the outermost follows a comma or the beginning of a container.
     """
-    if _excess(octets) is None:
+    if _excess(octets, room) is None:
         return b""
-    between = _between_strings(octets)
-    excess = _excess(between)
+    between = _between_strings(octets, room)
+    excess = _excess(between, room)
     if excess is not None:
         raise JsonRefused(excess)
     return between
 
 
-def _excess(octets: bytes) -> str | None:
+def _excess(octets: bytes, room: int) -> str | None:
     containers = octets.count(b"[") + octets.count(b"{")
-    if containers > MAX_CONTAINERS:
-        return f"more than {MAX_CONTAINERS} arrays and objects"
-    if octets.count(b":") > MAX_MEMBERS:
-        return f"more than {MAX_MEMBERS} members"
-    return f"more than {MAX_VALUES} values" if octets.count(b",") + containers >= MAX_VALUES else None
+    if containers > MAX_CONTAINERS * room:
+        return f"more than {MAX_CONTAINERS * room} arrays and objects"
+    if octets.count(b":") > MAX_MEMBERS * room:
+        return f"more than {MAX_MEMBERS * room} members"
+    return f"more than {MAX_VALUES * room} values" if octets.count(b",") + containers >= MAX_VALUES * room else None
 
 
-def _between_strings(octets: bytes) -> bytes:
+def _between_strings(octets: bytes, room: int) -> bytes:
     """The text without its strings, the names of members among them. Raises ``JsonRefused`` when they are too many."""
     if b"\\" in octets:
         # A run of backslashes begins an escape with its first one, so that they pair from the left.
         octets = octets.replace(rb"\\", b"").replace(rb"\"", b"")
-    if octets.count(b'"') > 2 * (MAX_VALUES + MAX_MEMBERS):
-        raise JsonRefused(f"more than {MAX_VALUES} values")
+    if octets.count(b'"') > 2 * (MAX_VALUES + MAX_MEMBERS) * room:
+        raise JsonRefused(f"more than {MAX_VALUES * room} values")
     return b'""'.join(octets.split(b'"')[::2])
 
 

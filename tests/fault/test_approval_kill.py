@@ -43,7 +43,7 @@ def opened(folder: Path) -> Site:
 
 
 async def approve(site: Site) -> Approvals:
-    pending = GetDidApprovals(site.ledger, site.store.witness_files)  # type: ignore[arg-type]
+    pending = GetDidApprovals(site.recorded, site.store.witness_files)
     use_case = ApproveDidVersion(site.publish, pending, MovableClock())
     return await use_case(
         site.of, convert(WISH, wire.ApproveDidVersionRequest), RequestContext("approveDidVersion", OPERATOR)

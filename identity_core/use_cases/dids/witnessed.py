@@ -17,6 +17,7 @@ from typing import Final
 
 import orjson
 
+from identity_core.cache import BoundedCache
 from identity_core.codec.structs import plain
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.dids.did import Did
@@ -36,31 +37,22 @@ WITNESS: Final = "witness"
 """The parameter of an entry that says who must approve."""
 AT_ONCE: Final = 64
 MAX_FILE: Final = 1024 * 1024
-"""Of a did-witness.json, in octets: some 2,000 approvals. Each one that comes is put in its place in all of it."""
+"""Of a did-witness.json, in octets: some 2,000 approvals, more than the witnesses of one list have on their way (``witness.MOST_PENDING``).
+Each one that comes is put in its place in all of it."""
 MAX_RACES: Final = 16
+LOGS_KNOWN: Final = 32
+"""So many logs are remembered, with some 200 octets an entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class WitnessedLog:
-    """Of each entry of a log: its versionId, its length in octets, and who must approve of it."""
+    """Of each entry of a log: its versionId, its length in octets, and who must approve of it. ``said`` has the parameters that ask for
+    it."""
 
-    version_ids: Sequence[str]
-    octets: Sequence[int]
+    version_ids: tuple[str, ...]
+    octets: tuple[int, ...]
+    said: tuple[object, ...]
     required: Sequence[Witnesses | None]
-
-    @classmethod
-    async def read(cls, ledger: LedgerBackend, did: Did) -> WitnessedLog:
-        """What is recorded, which is not verified again. Raises ``DidNotFound``, ``LedgerUnavailable``."""
-        version_ids, octets, said = list[str](), list[int](), list[object]()
-        while lines := await ledger.entries(str(did), after=len(octets), limit=AT_ONCE):
-            for line in lines:
-                entry = orjson.loads(line.entry)
-                version_ids.append(entry["versionId"])
-                octets.append(len(line.entry))
-                said.append(entry["parameters"].get(WITNESS))
-        if not octets:
-            raise DidNotFound(details={"did": did.shown})
-        return cls(version_ids, octets, witness.required_by(said))
 
     def shown(self, kept: WitnessFile | None) -> int:
         """How many entries a reader takes: those that are approved, and those behind them that nobody had to approve of."""
@@ -81,11 +73,53 @@ class WitnessedLog:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadWitnessedLog:
+    """What is recorded of a log, which is not verified again. ``known`` has it from before: of a log only the last entry that was known
+    and those behind it are read. Raises ``DidNotFound``, ``LedgerUnavailable``."""
+
+    ledger: LedgerBackend
+    known: BoundedCache[str, WitnessedLog]
+
+    async def __call__(self, did: Did) -> WitnessedLog:
+        name = str(did)
+        before = self.known.get(name) or WitnessedLog((), (), (), ())
+        behind = len(before.octets)
+        more = await self._entries(name, max(behind - 1, 0))
+        if behind and (not more or more[0][0] != before.version_ids[-1]):
+            # The ledger has another story to tell than it had, as after a deep reorganisation of a chain.
+            before, more = WitnessedLog((), (), (), ()), await self._entries(name, 0)
+        elif behind:
+            more = more[1:]
+        if not more:
+            if not before.octets:
+                raise DidNotFound(details={"did": did.shown})
+            return before
+        version_ids, octets, said = zip(*more, strict=True)
+        asked = (*before.said, *said)
+        whole = WitnessedLog(
+            (*before.version_ids, *version_ids), (*before.octets, *octets), asked, witness.required_by(asked)
+        )
+        return self.known.put(name, whole)
+
+    async def _entries(self, did: str, after: int) -> list[tuple[str, int, object]]:
+        """The versionId, the length and the parameter of each entry behind ``after`` ones."""
+        found = list[tuple[str, int, object]]()
+        while lines := await self.ledger.entries(did, after=after + len(found), limit=AT_ONCE):
+            for line in lines:
+                entry = orjson.loads(line.entry)
+                found.append((entry["versionId"], len(line.entry), entry["parameters"].get(WITNESS)))
+            if len(lines) < AT_ONCE:
+                break
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class GetPublishedLog:
     """The log of a DID as its own place shows it. Raises ``DidNotFound``, also for one of which nothing is approved yet, and as
     ``GetDidLog``."""
 
     log: GetDidLog
+    recorded: ReadWitnessedLog
     files: WitnessFiles
 
     async def __call__(self, did: Did) -> DidLog:
@@ -93,7 +127,7 @@ class GetPublishedLog:
         kept = await self.files.find(str(did))
         if (kept is not None and kept.versions >= whole.versions) or not await self._is_witnessed(did):
             return whole
-        recorded = await WitnessedLog.read(self.log.ledger, did)
+        recorded = await self.recorded(did)
         shown = recorded.shown(kept)
         if not shown:
             raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
@@ -120,11 +154,11 @@ class PublishApprovals:
     ``InvalidDocument`` for a DID without witnesses and for approvals that say nothing new, ``VersionConflict`` where another one was
     faster."""
 
-    ledger: LedgerBackend
+    recorded: ReadWitnessedLog
     files: WitnessFiles
 
     async def __call__(self, did: Did, offered: bytes) -> WitnessFile:
-        recorded = await WitnessedLog.read(self.ledger, did)
+        recorded = await self.recorded(did)
         if not await self.add(did, recorded, offered):
             raise InvalidDocument(
                 "Nothing in the file approves of anything new in this log.", details={"did": str(did)}
@@ -169,11 +203,11 @@ class Approvals:
 class GetDidApprovals:
     """Raises ``DidNotFound``, ``InvalidDocument`` for a DID that never had witnesses."""
 
-    ledger: LedgerBackend
+    recorded: ReadWitnessedLog
     files: WitnessFiles
 
     async def __call__(self, did: Did) -> Approvals:
-        recorded = await WitnessedLog.read(self.ledger, did)
+        recorded = await self.recorded(did)
         if not any(recorded.required):
             raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
         kept = await self.files.find(str(did))
@@ -208,7 +242,7 @@ class ApproveDidVersion:
             key = witness.check_approval(wish.version_id, proof)
         except LogInvalid as error:
             raise AuthFailed from error
-        recorded = await WitnessedLog.read(self.publish.ledger, did)
+        recorded = await self.publish.recorded(did)
         if not any(recorded.required):
             raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
         if wish.version_id not in recorded.version_ids:

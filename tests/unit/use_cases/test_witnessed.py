@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from identity_core.cache import BoundedCache
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import LogInvalid, verify, witness
+from identity_core.domain.dids.log.witness import read_witnesses
 from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict
 from identity_core.ports.witness_files import WitnessFile
 from identity_core.store import Store
 from identity_core.store.audit import drop_projections
 from identity_core.use_cases.dids.read import GetDidLog
-from identity_core.use_cases.dids.witnessed import GetPublishedLog, PublishApprovals
+from identity_core.use_cases.dids.witnessed import MAX_FILE, GetPublishedLog, PublishApprovals, ReadWitnessedLog
 from tests.unit.domain.log.test_webvh import first, following
 
 PAIRS = [ed25519.generate(bytes([number]) * 32) for number in (1, 2, 3)]
@@ -70,8 +74,9 @@ class Site:
         self.witness_version: int | None = None
         self.of = DID
         log = GetDidLog(SimpleNamespace(index=self), self.ledger, True)  # type: ignore[arg-type]
-        self.published = GetPublishedLog(log, self.store.witness_files)
-        self.publish = PublishApprovals(self.ledger, self.store.witness_files)  # type: ignore[arg-type]
+        self.recorded = ReadWitnessedLog(self.ledger, BoundedCache(4))  # type: ignore[arg-type]
+        self.published = GetPublishedLog(log, self.recorded, self.store.witness_files)
+        self.publish = PublishApprovals(self.recorded, self.store.witness_files)
 
     async def head(self, did: str) -> Any:
         return SimpleNamespace(state=SimpleNamespace(witness_version=self.witness_version))
@@ -269,3 +274,120 @@ def test_what_approves_of_entries_that_a_rollback_cuts_goes_with_them(tmp_path: 
         assert await files.find("did:webvh:b") is None
 
     with_site(tmp_path, story, ONE)
+
+
+def long_log(versions: int, parameter: Any) -> list[Any]:
+    """Entries without the hashes and proofs that the ledger has looked at."""
+    said: list[dict[str, Any]] = [{"witness": parameter}, *({} for _ in range(versions - 1))]
+    return [{"versionId": f"{number}-Qm", "parameters": each} for number, each in enumerate(said, 1)]
+
+
+def test_a_witness_that_approves_of_everything_leaves_room_for_the_others(tmp_path: Path) -> None:
+    log = long_log(400, {"threshold": 2, "witnesses": [{"id": each} for each in IDS]})
+
+    async def story(site: Site) -> None:
+        # More than is kept of one witness, some at a time.
+        for part in range(0, 399, 100):
+            await site.publish(DID, approvals_of_all(0, log[part : min(part + 100, 399)]))
+        kept = await site.store.witness_files.find(str(DID))
+        assert kept is not None
+        of_places = [int(one["versionId"].split("-")[0]) for one in json.loads(kept.octets)]
+        # The first and the newest, and between them nobody has to wait for more than some.
+        assert (of_places[0], of_places[-1], len(of_places)) == (1, 399, witness.MOST_PENDING)
+        assert max(after - before for before, after in pairwise(of_places)) < 40
+        # Who approves of the newest version completes nothing that the first has approved of; who does so of an older one does.
+        assert (await site.publish(DID, approvals((1, log[-1])))).versions == 0
+        assert (await site.publish(DID, approvals((2, log[-1])))).versions == 400
+        kept = await site.store.witness_files.find(str(DID))
+        assert kept is not None
+        assert len(json.loads(kept.octets)) == 2
+
+    with_site(tmp_path, story, *log)
+
+
+def test_a_list_of_sixteen_has_room_for_all_that_its_witnesses_approve_of(tmp_path: Path) -> None:
+    """No list has more, and all of them are asked: what is kept on the way to the last one is still a file that is read."""
+    pairs = [ed25519.generate(bytes([100 + number]) * 32) for number in range(16)]
+    keys = [multikey.encode_public(multikey.ED25519, pair.public) for pair in pairs]
+    first_line = first(witness={"threshold": 16, "witnesses": [{"id": f"did:key:{key}"} for key in keys]})
+    log = [first_line]
+    while len(log) < 20:
+        log.append(following(log[-1]))
+    did = Did.parse(first_line["state"]["id"])
+
+    async def story(site: Site) -> None:
+        site.ledger.did, site.of = str(did), did
+        for pair in pairs[1:]:
+            file = b"[]"
+            for entry in log:
+                file = witness.approve(None, entry["versionId"], pair, AT)[:-1].removesuffix(b"]") + b"," + file[1:]
+            assert (await site.publish(did, file.replace(b",]", b"]"))).versions == 0
+        kept = await site.store.witness_files.find(str(did))
+        assert kept is not None
+        assert sum(len(one["proof"]) for one in json.loads(kept.octets)) == 15 * 20
+        assert len(kept.octets) / (15 * 20) * 16 * (witness.MOST_PENDING + 1) < MAX_FILE
+        last = witness.approve(None, log[-1]["versionId"], pairs[0], AT)
+        assert (await site.publish(did, last)).versions == len(log)
+        shown, published = await site.shown(), await site.published.witness_file(did)
+        assert verify(shown, witness_file=published).versions == len(log)
+
+    with_site(tmp_path, story, *log)
+
+
+def approvals_of_all(number: int, entries: list[Any]) -> bytes:
+    files = [json.loads(approvals((number, entry))) for entry in entries]
+    return json.dumps([one for file in files for one in file]).encode()
+
+
+def test_a_log_is_read_once_and_then_what_is_new_of_it(tmp_path: Path) -> None:
+    log = long_log(200, witness_list(0))
+
+    async def story(site: Site) -> None:
+        read = list[int]()
+        entries = site.ledger.entries
+
+        async def counted(did: str, *, after: int = 0, limit: int | None = None) -> list[Any]:
+            found = await entries(did, after=after, limit=limit)
+            read.append(len(found))
+            return found
+
+        site.ledger.entries = counted  # type: ignore[method-assign]
+        site.ledger.kept = lines(*log[:150])
+        assert len((await site.recorded(DID)).version_ids) == 150
+        assert sum(read) == 150
+        read.clear()
+        await site.publish(DID, approvals((0, log[100])))
+        assert (await site.shown()).count(b"\n") == 101
+        site.ledger.kept = lines(*log)
+        found = await site.recorded(DID)
+        assert found.version_ids == tuple(one["versionId"] for one in log)
+        assert (len(found.required), sum(found.octets)) == (200, sum(map(len, site.ledger.kept)))
+        # What is shown is read as it is sent.
+        assert sum(read) <= 1 + 1 + 101 + 51 + 2
+        # A chain that was reorganised: another entry in the place of the last that was known, or fewer.
+        site.ledger.kept = lines(*log[:150], log[150] | {"versionId": "151-Qx"})
+        assert (await site.recorded(DID)).version_ids[-1] == "151-Qx"
+        site.ledger.kept = lines(*log[:20])
+        assert len((await site.recorded(DID)).version_ids) == 20
+        site.ledger.kept = []
+        with pytest.raises(DidNotFound):
+            await site.recorded(DID)
+
+    with_site(tmp_path, story, *log)
+
+
+def test_how_far_a_log_is_approved_is_what_the_rule_says() -> None:
+    """Held against every beginning of the log by itself, as a reader would have it."""
+    chance = random.Random(7)
+    lists = [None, *(read_witnesses(witness_list(*numbers)) for numbers in ((0,), (1,), (0, 1), (0, 1, 2)))]
+    lists += [read_witnesses({"threshold": 2, "witnesses": [{"id": each} for each in IDS]})]
+    seen = set()
+    for _ in range(400):
+        length = chance.randrange(1, 9)
+        guards: list[Any] = sorted(chance.choices(lists, k=length), key=lists.index)
+        approved = [{key for key in IDS if chance.random() < 0.4} for _ in range(length)]
+        keys = [{each.removeprefix("did:key:") for each in some} for some in approved]
+        expected = max(n for n in range(length + 1) if witness._unapproved(guards[:n], keys[:n]) is None)
+        assert witness._taken(guards, keys) == expected
+        seen.add((length, expected))
+    assert len(seen) > 30

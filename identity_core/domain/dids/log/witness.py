@@ -6,7 +6,7 @@ that is replaced still has to witness the entry that replaces it, or a stolen up
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +19,11 @@ from identity_core.domain.dids.state import LogInvalid
 
 NOTHING: Final = b"[]\n"
 """The did-witness.json without an approval."""
+ROOM: Final = 32
+"""A did-witness.json has so many times the values of a request at most: 4,000 approvals, each of eight members."""
+MOST_PENDING: Final = 64
+"""Approvals of one witness that are kept although the entries are not approved by enough yet: who approves of everything leaves room for
+the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +96,62 @@ def merge(
     """The did-witness.json with the approvals of both files, and how many of the entries, from the first, a reader takes who has it.
 
     Of each witness the newest approval for one of these is kept, because a reader of the log so far counts no other, and what approves of
-    entries behind them, for when they are enough. Anything else is left out. ``before`` is what this made, so its signatures are not looked
-    at again. Raises ``LogInvalid`` for a file that is none.
+    entries behind them, for when they are enough: ``MOST_PENDING`` of each witness, spread over the log. Anything else is left out.
+    ``before`` is what this made, so its signatures are not looked at again. Raises ``LogInvalid`` for a file that is none.
     """
     approvals = _kept_approvals(version_ids, before or NOTHING)
     for found, more in zip(approvals, _good_approvals(version_ids, required, offered), strict=True):
         found.update((key, proof) for key, proof in more.items() if key not in found)
-    approvers = [set(found) for found in approvals]
-    counts = range(len(version_ids), -1, -1)
-    taken = next(count for count in counts if _unapproved(required[:count], approvers[:count]) is None)
-    newest = {key: place for place in range(taken) for key in approvers[place]}
+    taken = _taken(required, approvals)
+    newest = {key: place for place in range(taken) for key in approvals[place]}
+    pending = _pending(approvals, taken)
     shown = []
     for place, (version_id, found) in enumerate(zip(version_ids, approvals, strict=True)):
-        proofs = [proof for key, proof in found.items() if place >= taken or newest[key] == place]
+        kept = {key for key in found if (place in pending[key] if place >= taken else newest[key] == place)}
+        proofs = [proof for key, proof in found.items() if key in kept]
         shown += [{"versionId": version_id, "proof": proofs}] if proofs else []
     return orjson.dumps(shown, option=orjson.OPT_INDENT_2) + b"\n", taken
+
+
+def _pending(approvals: Sequence[Collection[str]], taken: int) -> dict[str, list[int]]:
+    """The places behind the first ``taken`` whose approvals are kept, by witness: the first and the newest, and of those between them
+    not the ones that stand closest to their neighbours."""
+    found: dict[str, list[int]] = {}
+    for place in range(taken, len(approvals)):
+        for key in approvals[place]:
+            places = found.setdefault(key, [])
+            places.append(place)
+            if len(places) > MOST_PENDING:
+                gaps = range(1, len(places) - 1)
+                del places[min(gaps, key=lambda at: places[at + 1] - places[at - 1])]
+    return found
+
+
+def _taken(required: Sequence[Witnesses | None], approvals: Sequence[Collection[str]]) -> int:
+    """How many entries, from the first, are approved by approvals of them alone."""
+    # Of each entry: with how many, from the first, enough have approved of it or a later one. From the end backwards, so that the next
+    # approval of each witness is known.
+    following, enough, until = dict[str, int](), list[int](), 0
+    guards: Witnesses | None = None
+    for place in reversed(range(len(required))):
+        if approvals[place] or required[place] is not guards:
+            guards = required[place]
+            following.update(dict.fromkeys(approvals[place], place + 1))
+            until = _reached(guards, following, len(required) + 1)
+        enough.append(until)
+    taken, most = 0, 0
+    for count, one in enumerate(reversed(enough), 1):
+        most = max(most, one)
+        if most <= count:
+            taken = count
+    return taken
+
+
+def _reached(guards: Witnesses | None, following: Mapping[str, int], never: int) -> int:
+    if guards is None:
+        return 0
+    places = sorted(following[key] for key in guards.keys if key in following)
+    return places[guards.threshold - 1] if len(places) >= guards.threshold else never
 
 
 def unapproved(
@@ -137,7 +183,7 @@ def _good_approvals(
 ) -> list[dict[str, dict[str, Any]]]:
     """The good proofs in the file of each version, by the key of the witness."""
     approvals = _read_approvals(witness_file)
-    everybody = {key for witnesses in required if witnesses is not None for key in witnesses.keys}
+    everybody = {key for witnesses in set(required) if witnesses is not None for key in witnesses.keys}
     return [_approvers(version_id, approvals, everybody) for version_id in version_ids]
 
 
@@ -154,7 +200,7 @@ def _unapproved(required: Sequence[Witnesses | None], approvers: Sequence[set[st
 
 def _read_approvals(witness_file: bytes) -> dict[str, list[dict[str, Any]]]:
     try:
-        value = strict_json.loads(witness_file)
+        value = strict_json.loads(witness_file, room=ROOM)
     except strict_json.JsonRefused as error:
         raise LogInvalid(f"did-witness.json is {error.reason}.") from error
     if type(value) is not list:
