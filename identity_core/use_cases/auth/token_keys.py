@@ -17,7 +17,7 @@ from identity_core.codec import multibase, multikey
 from identity_core.codec.structs import convert
 from identity_core.crypto.jws import VerificationKey
 from identity_core.domain import tokens as token
-from identity_core.domain.dids.log.service_keys import TOKEN, Replacement, of_use
+from identity_core.domain.dids.log.service_keys import TOKEN, Replacement, of_use, since_theft
 from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
@@ -80,7 +80,7 @@ class TokenKeys:
             if publics[0] != last.multikey:
                 raise StorageMismatch("The service log is not of the token keys that the custodian holds.")
             keep = timedelta(seconds=self.lifetime_seconds + token.LEEWAY_SECONDS)
-            before = {one.at + keep: _verifying(one.replaces) for one in mine if not one.compromised}
+            before = {one.at + keep: _verifying(one.replaces) for one in since_theft(mine)}
         else:
             # Raising the setting replaced it, and no one noted when.
             before = {} if number == 1 else {_NEVER: _verifying(await self._made(number - 1))}

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Final
 
 from identity_core.codec import multikey
-from identity_core.domain.dids.log.service_keys import TYPE, Replacement, newest, of_use
+from identity_core.domain.dids.log.service_keys import TYPE, Replacement, newest, of_use, since_theft
 from identity_core.errors import JsonValue
 from identity_core.use_cases.dids.log_keys import FRESH_SECONDS
 from identity_core.use_cases.dids.service_log import ServiceLog
@@ -54,8 +54,8 @@ class ReplaceServiceKey:
     """What the keys of a replacement say of each other, for those who keep what the old one signed."""
 
     async def __call__(self, *, compromised: bool = False) -> ReplacedKey:
-        """Replaces the present key. ``compromised``: what the old key has signed counts no more, and it is destroyed. Raises what a change
-        of a DID raises, and the custodian."""
+        """Replaces the present key. ``compromised``: what the old key and those before it have signed counts no more, and they are
+        destroyed. Raises what a change of a DID raises, and the custodian."""
         log = self.log
         await log.follow.now()
         did = await log.begun()
@@ -88,11 +88,9 @@ class ReplaceServiceKey:
     async def _destroy_past(self) -> tuple[int, ...]:
         """Takes the keys out of the custodian whose signatures count no more."""
         custodian, now = self.log.writer.signer.custodian, self.log.writer.clock.now()
-        past = [
-            one.number - 1
-            for one in of_use(self.log.history.replaced, self.use)
-            if one.compromised or one.at + self.keep < now
-        ]
+        mine = of_use(self.log.history.replaced, self.use)
+        kept = since_theft(mine)
+        past = [one.number - 1 for one in mine if one not in kept or one.at + self.keep < now]
         for number in past:
             await custodian.destroy(self.name_of(number))
         return tuple(past)

@@ -1,11 +1,13 @@
 """The keys that sign the log's checkpoints: ``checkpoint``, ``checkpoint/2``, … in the custodian. The service log says which is in use.
 
 The one before signs too for thirty days after it was replaced, so that witnesses and auditors have that time to take over the new one; a
-compromised one signs nothing any more.
+compromised one signs nothing any more, and neither does one that was replaced before it: whoever had that key could have had both.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -41,9 +43,11 @@ async def first_key(custodian: Custodian, origin: str) -> CheckpointKeys:
     return CheckpointKeys(verifier_key(origin, await custodian.public_key(CHECKPOINT)))
 
 
-def signs_still(one: EarlierKey, now: datetime) -> bool:
-    """Whether an earlier key signs beside the present one."""
-    return not one.is_compromised and now < one.replaced_at + OVERLAP
+def signing_still(earlier: Sequence[EarlierKey], now: datetime) -> list[EarlierKey]:
+    """Which of the earlier keys, the newest first, sign beside the present one: none that was replaced before a compromised one, beside
+    which it lay."""
+    unstolen = itertools.takewhile(lambda one: not one.is_compromised, earlier)
+    return [one for one in unstolen if now < one.replaced_at + OVERLAP]
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.ledger.checkpoint_keys import name_of, signs_still
+from identity_core.use_cases.ledger.checkpoint_keys import name_of, signing_still
 from identity_core.wire import GetLedgerCheckpointQuery
 
 
@@ -168,10 +168,9 @@ class CheckpointSigner:
         text = Checkpoint(keys.present.name, frontier.size, frontier.root).text
         signature = await self.custodian.sign(name_of(keys.number), text.encode())
         lines = [keys.present.line(signature)]
-        for one in keys.earlier:
-            if signs_still(one, self.clock.now()):
-                with contextlib.suppress(KeyNotHeld):
-                    lines.append(one.key.line(await self.custodian.sign(name_of(one.number), text.encode())))
+        for one in signing_still(keys.earlier, self.clock.now()):
+            with contextlib.suppress(KeyNotHeld):
+                lines.append(one.key.line(await self.custodian.sign(name_of(one.number), text.encode())))
         return f"{text}\n{''.join(lines)}".encode()
 
     async def hear(self, _: LogKeyHistory) -> None:

@@ -139,6 +139,25 @@ def test_tokens_of_a_compromised_key_end_at_once_and_no_start_makes_it_anew(tmp_
     run(tmp_path, story)
 
 
+def test_tokens_of_a_key_that_lay_beside_a_stolen_one_end_with_its_own(tmp_path: Path) -> None:
+    async def story(service: Service) -> None:
+        one = await Process.of(service)
+        old = await one.token()
+        await replaced(service)
+        await KeepGenerations(one.follow).step()
+        stolen = await one.token()
+        await one.bearer(old)
+        assert (await replaced(service, compromised=True)).destroyed == (1, 2)
+        await KeepGenerations(one.follow).step()
+        for process in (one, await Process.of(service)):
+            for token in (old, stolen):
+                with pytest.raises(AuthFailed):
+                    await process.bearer(token)
+            await process.bearer(await process.token())
+
+    run(tmp_path, story)
+
+
 def test_the_service_log_lists_it_and_every_reader_checks_who_asked(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         done = await replaced(service)

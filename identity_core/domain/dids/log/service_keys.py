@@ -112,6 +112,13 @@ def of_use(replacements: Sequence[Replacement], use: str) -> tuple[Replacement, 
     return tuple(one for one in replacements if one.use == use)
 
 
+def since_theft(replacements: Sequence[Replacement]) -> tuple[Replacement, ...]:
+    """Those of one use, in their order, whose old keys nobody is known to have: not a compromised one, and not one before it, because both
+    lay in one custodian when somebody had that key."""
+    stolen = max((place for place, one in enumerate(replacements, 1) if one.compromised), default=0)
+    return tuple(replacements[stolen:])
+
+
 def _check_follows(before: Replacement | None, after: Replacement) -> None:
     is_next = before is None or (after.number > before.number and after.replaces == before.multikey)
     if not is_next or after.multikey == after.replaces:

@@ -112,6 +112,28 @@ def test_a_compromised_key_signs_nothing_more_and_counts_up_to_its_size(tmp_path
     run(tmp_path, story)
 
 
+def test_a_key_that_lay_beside_a_stolen_one_signs_nothing_more_either(tmp_path: Path) -> None:
+    """It was replaced for no such reason and would sign for thirty days: whoever had the custodian when he had its successor has both."""
+
+    async def story(service: Service) -> None:
+        one = await Process.of(service)
+        first = one.signer.key
+        await replaced(service)
+        assert set(await one.signers()) == {first, one.signer.key}
+        held = dict(service.custodian.secrets)
+        assert (await replaced(service, compromised=True)).destroyed == (1, 2)
+        assert await one.signers() == [one.signer.key]
+        # Not only because the keys are gone.
+        service.custodian.secrets = held | service.custodian.secrets
+        assert (await one.signers(), one.signer.keys.number) == ([one.signer.key], 3)
+        # What comes after the theft signs beside its successor as ever.
+        third = one.signer.key
+        await replaced(service)
+        assert set(await one.signers()) == {third, one.signer.key}
+
+    run(tmp_path, story)
+
+
 def test_a_checkpoint_is_signed_though_a_stolen_key_goes_while_it_is(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         one = await Process.of(service)
