@@ -103,6 +103,8 @@ def spoilt(version: str) -> dict[str, tuple[dict[str, Any], tuple[int, str]]]:
         ),
         "another time": (good | {"created": "2026-11-02T00:00:00Z"}, refused),
         "no time": ({member: good[member] for member in good if member != "created"}, refused),
+        "a time that is none": (witness_proof(version, OLD[0], created="now"), refused),
+        "an empty time": (witness_proof(version, OLD[0], created=""), refused),
         "no signature": (good | {"proofValue": "z"}, refused),
         "base64": (good | {"proofValue": "u" + "A" * 86}, refused),
         "two keys": (good | {"verificationMethod": f"did:key:{name}#{other}"}, refused),

@@ -140,8 +140,9 @@ BAD[0]["proof"][0]["proofValue"] = json.loads(approvals((1, ONE)))[0]["proof"][0
         approvals((2, TWO)),
         approvals((1, OTHER)),
         json.dumps(BAD).encode(),
+        witness.approve(None, TWO["versionId"], PAIRS[1], "now"),
     ],
-    ids=["nothing", "again", "no witness of the log", "another log", "a wrong signature"],
+    ids=["nothing", "again", "no witness of the log", "another log", "a wrong signature", "a time that is none"],
 )
 def test_what_approves_of_nothing_new_is_refused_and_spoils_nothing(tmp_path: Path, offered: bytes) -> None:
     async def story(site: Site) -> None:
