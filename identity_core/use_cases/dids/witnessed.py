@@ -108,8 +108,6 @@ class ReadWitnessedLog:
             for line in lines:
                 entry = orjson.loads(line.entry)
                 found.append((entry["versionId"], len(line.entry), entry["parameters"].get(WITNESS)))
-            if len(lines) < AT_ONCE:
-                break
         return found
 
 

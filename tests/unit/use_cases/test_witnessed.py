@@ -348,7 +348,8 @@ def test_a_log_is_read_once_and_then_what_is_new_of_it(tmp_path: Path) -> None:
         entries = site.ledger.entries
 
         async def counted(did: str, *, after: int = 0, limit: int | None = None) -> list[Any]:
-            found = await entries(did, after=after, limit=limit)
+            # A ledger may give fewer than it is asked for.
+            found = (await entries(did, after=after, limit=limit))[:30]
             read.append(len(found))
             return found
 
