@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -24,6 +25,7 @@ from identity_ledger_evm.settings import EvmSettings
 from identity_ledger_evm.watcher import Watcher
 from identity_ledger_evm.worker import NeverRead
 
+from identity_core.database import Transaction, migrate, open_database
 from identity_core.errors import LedgerUnavailable
 from identity_core.plugin import NotConfigured, PluginError
 from identity_core.ports.ledger import AnchoringLedger, LedgerHead
@@ -222,3 +224,30 @@ def test_deploying_says_what_went_wrong(site: Any) -> None:
     site.server.expensive()
     with pytest.raises(LedgerUnavailable, match="max_fee_gwei"):
         asyncio.run(deploy(replace(site.settings, max_fee_gwei=0.000_001), wait_seconds=5))
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+def test_an_index_of_before_is_one_that_was_read_unless_nothing_was(
+    dialect: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The second step of the migrations, over what the first has left."""
+    url = request.getfixturevalue("postgres_url") if dialect == "postgresql" else None
+    database = open_database(url, tmp_path / "index.sqlite")
+    migrate(database, "identity_ledger_evm.migrations", "evm_")
+
+    def as_before(transaction: Transaction, block_hash: bytes) -> None:
+        transaction.execute("DELETE FROM evm_cursor")
+        index.start(transaction, 1, CONTRACT, 5)
+        transaction.execute("UPDATE evm_cursor SET block_hash = :hash", {"hash": block_hash})
+        transaction.execute("ALTER TABLE evm_cursor DROP COLUMN is_read")
+        transaction.execute("DELETE FROM evm_migrations WHERE number = 2")
+
+    for block_hash, is_read in ((b"", False), (bytes(32), True)):
+        database.write_now(partial(as_before, block_hash=block_hash))
+        migrate(database, "identity_ledger_evm.migrations", "evm_")
+        assert database.read_now(index.was_read) is is_read
+        # The first chunk of an index of which nothing was read is not all of it.
+        move = Cursor(7, bytes(32), 0)
+        database.write_now(lambda transaction, move=move: index.advance(transaction, [], move))
+        assert database.read_now(index.was_read) is is_read
+    asyncio.run(database.close())
