@@ -141,8 +141,10 @@ def _words(name: str) -> str:
 
 
 def _say_purpose(operation: Json) -> None:
-    """Ends the description of an operation that takes signatures with the purpose that their challenge may have."""
+    """Ends the description of an operation that takes signatures with the purpose that their challenge may have, and says it for clients
+    that are generated."""
     if operation["operationId"] in PURPOSES:
+        operation["x-challenge-purpose"] = PURPOSES[operation["operationId"]]
         description = operation["description"].rstrip()
         gap = "\n\n" if "\n\n" in description else " "
         purpose = PURPOSES[operation["operationId"]]

@@ -1,0 +1,265 @@
+// Every operation of the document as a method: typed, signed where a signer is named, tried again where that changes nothing.
+
+import { canonicalize } from "./codec.js";
+import type { operations } from "./document.js";
+import { OPERATIONS, type Operation } from "./operations.js";
+import { hashBody, signChallenge, type Signer } from "./signing.js";
+
+export type OperationId = keyof typeof OPERATIONS & keyof operations;
+
+type OrNone<T> = [T] extends [never] ? unknown : T;
+type Given<N extends OperationId, K extends "path" | "query" | "header"> = OrNone<NonNullable<operations[N]["parameters"][K]>>;
+type Body<N extends OperationId> = operations[N] extends { requestBody: { content: { "application/json": infer B } } }
+  ? { body: B }
+  : NonNullable<operations[N]["requestBody"]> extends never
+    ? unknown
+    : NonNullable<operations[N]["requestBody"]> extends { content: { "application/json": infer B } }
+      ? { body?: B }
+      : unknown;
+type Content<R> = R extends { content: { "application/json": infer J } }
+  ? J
+  : R extends { content: { "application/octet-stream": unknown } }
+    ? Uint8Array<ArrayBuffer>
+    : R extends { content: { "text/plain": unknown } | { "text/jsonl": unknown } }
+      ? string
+      : void;
+
+/** The parameters of an operation, those of path, query and header beside each other, and its `body`. */
+export type Arguments<N extends OperationId> = Given<N, "path"> & Given<N, "query"> & Omit<Given<N, "header">, "If-None-Match"> & Body<N>;
+/** What an operation answers when it does what was asked. */
+export type Answer<N extends OperationId> = Content<
+  operations[N]["responses"][keyof operations[N]["responses"] & (200 | 201 | 202 | 204)]
+>;
+/** The operations that answer page by page. */
+export type Paged = { [N in OperationId]: Answer<N> extends { items: unknown[]; nextCursor: string | null } ? N : never }[OperationId];
+type Item<N extends OperationId> = Answer<N> extends { items: (infer I)[] } ? I : never;
+
+export interface CallOptions {
+  signal?: AbortSignal;
+}
+
+type Method<N extends OperationId> = (
+  ...given: {} extends Arguments<N> ? [given?: Arguments<N> & CallOptions] : [given: Arguments<N> & CallOptions]
+) => Promise<Answer<N>>;
+
+export type Identity = { readonly [N in OperationId]: Method<N> } & {
+  /** The same service, with the operations that a DID may ask for signed by `signer`. */
+  as(signer: Signer): Identity;
+  /** The items of all pages. Ends with an error after `maxPages` of them. */
+  each<N extends Paged>(name: N, given: Arguments<N> & CallOptions): AsyncGenerator<Item<N>, void>;
+};
+
+export interface IdentityOptions {
+  /** The service, without the prefix of its operations. */
+  url: string;
+  apiKey?: string;
+  /** Gives an access token for each request, where there is no `apiKey`. */
+  token?: () => Promise<string>;
+  /** The `public_url` of the service where it is another than `url`: challenges of any other are not signed. */
+  origin?: string;
+  /** For one attempt (default 30 s). */
+  timeoutMs?: number;
+  /** How often more than once (default 2). */
+  retries?: number;
+  /** The longest wait before an attempt (default 60 s): who is told to wait longer is told so by an error. */
+  maxWaitMs?: number;
+  maxAnswerOctets?: number;
+  maxPages?: number;
+  fetch?: typeof fetch;
+}
+
+/** The service refused (`code` is one of the document's), or gave no answer (`UNREACHABLE`), or none that can be read (`UNREADABLE`). */
+export class IdentityError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly details: { readonly [name: string]: unknown } = {},
+    readonly retryAfterMs?: number,
+  ) {
+    super(`${status} ${code}: ${message}`);
+    this.name = "IdentityError";
+  }
+
+  get requestId(): string | undefined {
+    return typeof this.details.requestId === "string" ? this.details.requestId : undefined;
+  }
+}
+
+type Values = { readonly [name: string]: unknown };
+
+const PREFIX = "/api/v1";
+const DEFAULTS = { timeoutMs: 30_000, retries: 2, maxWaitMs: 60_000, maxAnswerOctets: 16 * 1024 * 1024, maxPages: 10_000 };
+const PASSING = new Set([429, 502, 503, 504]);
+
+/** A client of the service at `options.url`. */
+export function createIdentity(options: IdentityOptions): Identity {
+  return new Service({ ...DEFAULTS, ...options, url: options.url.replace(/\/+$/, "") }).identity();
+}
+
+class Service {
+  constructor(
+    private readonly options: IdentityOptions & typeof DEFAULTS,
+    private readonly signer?: Signer,
+  ) {}
+
+  identity(): Identity {
+    const methods = Object.entries<Operation>(OPERATIONS).map(([name, operation]) => [
+      name,
+      (given: Values = {}) => this.call(operation, given),
+    ]);
+    const as = (signer: Signer) => new Service(this.options, signer).identity();
+    return { ...Object.fromEntries(methods), as, each: this.each.bind(this) } as unknown as Identity;
+  }
+
+  private async *each(name: OperationId, given: Values): AsyncGenerator<unknown, void> {
+    let cursor: unknown = given.cursor;
+    for (let page = 0; page < this.options.maxPages; page += 1) {
+      const answer = (await this.call(OPERATIONS[name], { ...given, cursor })) as { items?: unknown; nextCursor?: unknown };
+      if (!Array.isArray(answer.items)) throw new IdentityError(200, "UNREADABLE", "the page has no items");
+      yield* answer.items;
+      if (answer.nextCursor === null) return;
+      if (typeof answer.nextCursor !== "string" || answer.nextCursor === cursor)
+        throw new IdentityError(200, "UNREADABLE", "the page does not lead to another");
+      cursor = answer.nextCursor;
+    }
+    throw new IdentityError(200, "UNREADABLE", `the pages do not end after ${this.options.maxPages}`);
+  }
+
+  private async call(operation: Operation, given: Values): Promise<unknown> {
+    // The members of a body as they are sent: dates as texts, `undefined` left out; and one form, which is signed and sent.
+    const body = given.body === undefined ? undefined : canonicalize(JSON.parse(JSON.stringify(given.body)));
+    const headers = new Headers({ Accept: operation.accept });
+    for (const name of operation.headers) if (given[name] !== undefined) headers.set(name, String(given[name]));
+    if (operation.idempotent && !headers.has("Idempotency-Key")) headers.set("Idempotency-Key", crypto.randomUUID());
+    if (body !== undefined) headers.set("Content-Type", "application/json");
+    // What is no change, or the same change under one Idempotency-Key, may be asked for again.
+    const repeatable = operation.method === "GET" || operation.idempotent;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        await this.authorize(operation, headers, body, given);
+        return await this.attempt(operation, given, headers, body);
+      } catch (error) {
+        if (attempt >= this.options.retries || !(error instanceof IdentityError) || !passes(error, repeatable)) throw error;
+        const wait = error.retryAfterMs ?? 250 * 2 ** attempt * (1 + Math.random());
+        if (wait > this.options.maxWaitMs) throw error;
+        await pause(wait, given.signal as AbortSignal | undefined);
+      }
+    }
+  }
+
+  /** A challenge is good for one attempt, so each has its own. */
+  private async authorize(operation: Operation, headers: Headers, body: string | undefined, given: Values): Promise<void> {
+    const { apiKey, token, origin, url } = this.options;
+    if (this.signer !== undefined && operation.scheme !== undefined && operation.purpose !== undefined) {
+      const bodyHash = body === undefined ? {} : { bodyHash: await hashBody(body) };
+      const wanted = { purpose: operation.purpose, ...bodyHash };
+      const asked = { did: this.signer.did, ...wanted, named: true, signal: given.signal };
+      const answer = await this.attempt(OPERATIONS.getDidAuthChallenge, asked, new Headers({ Accept: "application/json" }));
+      const challenge = (answer as { challenge?: unknown }).challenge;
+      const signed = await signChallenge(this.signer, String(challenge), { origin: origin ?? url, ...wanted });
+      headers.set("Authorization", `${operation.scheme} ${signed}`);
+    } else if (operation.keyed && (apiKey !== undefined || token !== undefined))
+      headers.set("Authorization", apiKey !== undefined ? `ApiKey ${apiKey}` : `Bearer ${await token?.()}`);
+  }
+
+  private async attempt(operation: Operation, given: Values, headers: Headers, body?: string): Promise<unknown> {
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(given[name])));
+    const query = new URLSearchParams();
+    for (const name of operation.query) if (given[name] !== undefined) query.set(name, String(given[name]));
+    const target = `${this.options.url}${PREFIX}${path}${query.size > 0 ? `?${query}` : ""}`;
+    const own = AbortSignal.timeout(this.options.timeoutMs);
+    const signal = given.signal === undefined ? own : AbortSignal.any([own, given.signal as AbortSignal]);
+    const asked = { method: operation.method, headers, signal, redirect: "error", credentials: "omit" } as const;
+    let response: Response;
+    let octets: Uint8Array<ArrayBuffer>;
+    try {
+      response = await (this.options.fetch ?? fetch)(target, body === undefined ? asked : { ...asked, body });
+      octets = await read(response, this.options.maxAnswerOctets);
+    } catch (error) {
+      (given.signal as AbortSignal | undefined)?.throwIfAborted();
+      if (error instanceof IdentityError) throw error;
+      throw new IdentityError(0, "UNREACHABLE", `${this.options.url} does not answer: ${reason(error)}`);
+    }
+    if (!response.ok) throw refusal(response, octets);
+    return meaning(operation, response, octets);
+  }
+}
+
+function passes(error: IdentityError, repeatable: boolean): boolean {
+  if (error.status === 429) return true;
+  const inProgress = error.status === 409 && error.code === "REQUEST_IN_PROGRESS";
+  return repeatable && (PASSING.has(error.status) || error.code === "UNREACHABLE" || inProgress);
+}
+
+async function read(response: Response, most: number): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  const reader = response.body?.getReader();
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+    length += part.value.length;
+    if (length > most) {
+      await reader?.cancel();
+      throw new IdentityError(response.status, "UNREADABLE", `the answer has more than ${most} octets`);
+    }
+    parts.push(part.value);
+  }
+  const whole = new Uint8Array(length);
+  let place = 0;
+  for (const part of parts) {
+    whole.set(part, place);
+    place += part.length;
+  }
+  return whole;
+}
+
+function meaning(operation: Operation, response: Response, octets: Uint8Array<ArrayBuffer>): unknown {
+  if (response.status === 204) return undefined;
+  const media = mediaOf(response);
+  if (media !== operation.accept)
+    throw new IdentityError(response.status, "UNREADABLE", `the answer is ${media || "of no type"}, not ${operation.accept}`);
+  if (media === "application/octet-stream") return octets;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(octets);
+    return media === "application/json" ? JSON.parse(text) : text;
+  } catch (error) {
+    throw new IdentityError(response.status, "UNREADABLE", `the answer is no ${media}: ${reason(error)}`);
+  }
+}
+
+function refusal(response: Response, octets: Uint8Array<ArrayBuffer>): IdentityError {
+  const wait = /^[0-9]{1,9}$/.exec(response.headers.get("Retry-After") ?? "");
+  const retryAfterMs = wait === null ? undefined : Number(wait[0]) * 1000;
+  const text = new TextDecoder().decode(octets);
+  try {
+    const { code, message, details } = (JSON.parse(text) as { error: Values }).error;
+    if (typeof code !== "string") throw new TypeError("no code");
+    const known = typeof details === "object" && details !== null ? (details as Values) : {};
+    return new IdentityError(response.status, code, String(message), known, retryAfterMs);
+  } catch {
+    // A proxy before the service, for example: its own words are all that there is.
+    return new IdentityError(response.status, "UNREADABLE", text.slice(0, 200), {}, retryAfterMs);
+  }
+}
+
+const mediaOf = (response: Response): string => (response.headers.get("Content-Type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const ended = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", ended);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted) ended();
+    else signal?.addEventListener("abort", ended, { once: true });
+  });
+}

@@ -1,0 +1,74 @@
+// JSON in canonical form (RFC 8785), base58btc, base64url, SHA-256 and Ed25519, with what browsers and Node have.
+
+export type Octets = Uint8Array<ArrayBuffer>;
+
+const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+const ED25519_PUBLIC = [0xed, 0x01];
+const ED25519_SECRET = [0x80, 0x26];
+// What stands before the 32 octets of a private key in PKCS #8 (RFC 8410 §7).
+const PKCS8 = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
+// A signature has 88 characters, a multikey fewer: whatever is longer would only cost time.
+const LONGEST = 128;
+
+export const utf8 = (text: string): Octets => new TextEncoder().encode(text);
+
+/** The JCS of a JSON value. Throws for what has none: numbers that are not finite, halves of surrogate pairs, `undefined`. */
+export function canonicalize(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalize).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+    return `{${members.map(([name, member]) => `${canonicalize(name)}:${canonicalize(member)}`).join(",")}}`;
+  }
+  if (typeof value === "string" && /\p{Cs}/u.test(value)) throw new TypeError("a text has half of a surrogate pair");
+  if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError("a number is not finite");
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) throw new TypeError(`JSON has no ${typeof value}`);
+  return text;
+}
+
+export function base58(octets: Uint8Array): string {
+  let number = octets.reduce((sum, octet) => sum * 256n + BigInt(octet), 0n);
+  let text = "";
+  for (; number > 0n; number /= 58n) text = ALPHABET.charAt(Number(number % 58n)) + text;
+  const zeros = octets.findIndex((octet) => octet !== 0);
+  return "1".repeat(zeros === -1 ? octets.length : zeros) + text;
+}
+
+export function base58Decode(text: string): Octets {
+  if (text.length > LONGEST) throw new TypeError("base58btc of too many characters");
+  const octets: number[] = [];
+  let number = 0n;
+  for (const character of text) {
+    const digit = ALPHABET.indexOf(character);
+    if (digit === -1) throw new TypeError("not base58btc");
+    number = number * 58n + BigInt(digit);
+  }
+  for (; number > 0n; number /= 256n) octets.unshift(Number(number % 256n));
+  const zeros = text.length - text.replace(/^1+/, "").length;
+  return Uint8Array.from([...Array<number>(zeros).fill(0), ...octets]);
+}
+
+/** Without padding. */
+export const base64url = (octets: Uint8Array): string =>
+  btoa(String.fromCharCode(...octets)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+
+export const sha256 = async (octets: Octets): Promise<Octets> => new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
+
+/** Signs with a secret multikey (`z3u2…`); the key itself cannot be read again. */
+export async function signing(secretMultikey: string): Promise<(message: Octets) => Promise<Octets>> {
+  const pkcs8 = Uint8Array.from([...PKCS8, ...multikey(secretMultikey, ED25519_SECRET)]);
+  const key = await crypto.subtle.importKey("pkcs8", pkcs8, { name: "Ed25519" }, false, ["sign"]);
+  return async (message) => new Uint8Array(await crypto.subtle.sign({ name: "Ed25519" }, key, message));
+}
+
+/** Whether `signature` is one of `message` by a public multikey (`z6Mk…`). Throws for what is no such key. */
+export async function verifies(publicMultikey: string, message: Octets, signature: Octets): Promise<boolean> {
+  const key = await crypto.subtle.importKey("raw", multikey(publicMultikey, ED25519_PUBLIC), { name: "Ed25519" }, false, ["verify"]);
+  return crypto.subtle.verify({ name: "Ed25519" }, key, signature, message);
+}
+
+function multikey(text: string, prefix: number[]): Octets {
+  const octets = text.startsWith("z") ? base58Decode(text.slice(1)) : new Uint8Array();
+  if (octets.length !== 34 || octets[0] !== prefix[0] || octets[1] !== prefix[1]) throw new TypeError("not an Ed25519 key");
+  return octets.slice(2);
+}

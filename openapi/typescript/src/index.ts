@@ -1,0 +1,8 @@
+export { createIdentity, IdentityError } from "./client.js";
+export type { Answer, Arguments, CallOptions, Identity, IdentityOptions, OperationId, Paged } from "./client.js";
+export { canonicalize } from "./codec.js";
+export { LogInvalid, verifyLog } from "./log.js";
+export type { VerifiedLog } from "./log.js";
+export { actionOf, createSigner, signChallenge, signIbct } from "./signing.js";
+export type { Ibct, IssuedKeys, Signer } from "./signing.js";
+export type { components, operations, paths } from "./document.js";

@@ -1,0 +1,97 @@
+// What a controller signs: challenges of the service and capability tokens, and nothing else.
+
+import { base58, base64url, canonicalize, sha256, signing, utf8, type Octets } from "./codec.js";
+import type { components } from "./document.js";
+
+export type Ibct = components["schemas"]["IBCT"];
+
+/** A DID and what signs for it. `sign` gives the 64 octets of an Ed25519 signature, so that a key of a KMS fits. */
+export interface Signer {
+  readonly did: string;
+  sign(message: Octets): Promise<Octets>;
+}
+
+/** What `createDid` answers, and what `identity did create --keys` writes. */
+export interface IssuedKeys {
+  did: string;
+  keys: { [purpose: string]: unknown };
+}
+
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
+
+/** Signs with the key that was issued for `purpose`. */
+export async function createSigner(issued: IssuedKeys, purpose: "authentication" | "recovery" = "authentication"): Promise<Signer> {
+  const key = issued.keys[purpose] as { privateKey?: unknown } | undefined;
+  if (typeof key?.privateKey !== "string") throw new TypeError(`no private key for ${purpose} was issued`);
+  return { did: issued.did, sign: await signing(key.privateKey) };
+}
+
+/** The base64url of the SHA-256 of a body in canonical form: what a challenge binds it by. */
+export const hashBody = async (canonical: string): Promise<string> => base64url(await sha256(utf8(canonical)));
+
+/** The credentials of an `Authorization` header. Throws for a challenge of another service, for another DID, purpose or body: who signs
+ * whatever is put before him signs in for others. */
+export async function signChallenge(signer: Signer, challenge: string, wanted: { origin: string; purpose: string; bodyHash?: string }) {
+  const [label, origin = "", did, purpose, bodyHash, , expiry, ...more] = challenge.split(" ");
+  if (label !== "didauth:v1" || expiry === undefined || more.length > 0) throw new TypeError("not a DIDAuth challenge");
+  if (!sameOrigin(origin, wanted.origin)) throw new TypeError(`the challenge is one of ${origin}`);
+  if (did !== signer.did || purpose !== wanted.purpose || bodyHash !== (wanted.bodyHash ?? "-"))
+    throw new TypeError("the challenge authorises something else than what was asked for");
+  const signature = await signer.sign(utf8(challenge));
+  return btoa(`${challenge}.${base64url(signature)}`);
+}
+
+/** The names of this machine are one: no one else listens there. */
+function sameOrigin(one: string, other: string): boolean {
+  const [first, second] = [new URL(one), new URL(other)];
+  for (const url of [first, second]) if (LOOPBACK.test(url.hostname)) url.hostname = "localhost";
+  return first.protocol === second.protocol && first.host === second.host;
+}
+
+/** The action of a token: that `type` of `attribute` is proved, of `value` where one is given and of any other value otherwise. */
+export async function actionOf(attribute: string, type: string, value?: unknown): Promise<string> {
+  const plain = (octet: number) => /[A-Za-z0-9_/-]/.test(String.fromCharCode(octet));
+  const percent = (octet: number) => `%${octet.toString(16).toUpperCase().padStart(2, "0")}`;
+  const written = Array.from(utf8(attribute), (octet) => (plain(octet) ? String.fromCharCode(octet) : percent(octet))).join("");
+  return `zkp.prove.${written}.${type}${value === undefined ? "" : `.${await pinOf(value)}`}`;
+}
+
+/** An integer is its own pin; everything else is pinned by the hash of its canonical form, texts in NFC and sets sorted. */
+async function pinOf(value: unknown): Promise<string> {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return canonicalize(value);
+  if (typeof value === "string" && /^[1-9][0-9]{15,18}$/.test(value) && !Number.isSafeInteger(Number(value))) return value;
+  const each = (Array.isArray(value) ? value : [value]).map((one: unknown) => {
+    if (typeof one !== "string" && typeof one !== "boolean" && !Number.isSafeInteger(one))
+      throw new TypeError("a value is a text, an integer, a boolean, or an array of these");
+    return canonicalize(typeof one === "string" ? one.normalize("NFC") : one);
+  });
+  const canonical = Array.isArray(value) ? `[${[...new Set(each)].sort(byOctets).join(",")}]` : String(each[0]);
+  return `h${base64url((await sha256(utf8(canonical))).slice(0, 16))}`;
+}
+
+function byOctets(one: string, other: string): number {
+  const [first, second] = [utf8(one), utf8(other)];
+  const place = first.findIndex((octet, index) => octet !== second[index]);
+  return place === -1 ? first.length - second.length : (first[place] ?? 0) - (second[place] ?? -1);
+}
+
+/** A token for one request of an agent, good for `expiresIn` seconds from now. */
+export async function signIbct(
+  holder: Signer,
+  wish: { target: string; action: string; delegationRef: string; expiresIn?: number },
+): Promise<Ibct> {
+  const now = Math.floor(Date.now() / 1000);
+  const time = (seconds: number) => new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+  const token = {
+    id: `urn:uuid:${crypto.randomUUID()}`,
+    type: "InvocationBoundCapabilityToken",
+    invoker: holder.did,
+    target: wish.target,
+    action: wish.action,
+    delegationRef: wish.delegationRef,
+    nonce: base64url(crypto.getRandomValues(new Uint8Array(16))),
+    issuedAt: time(now),
+    expiresAt: time(now + (wish.expiresIn ?? 900)),
+  };
+  return { ...token, proofValue: base58(await holder.sign(utf8(canonicalize(token)))) };
+}

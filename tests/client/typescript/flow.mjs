@@ -1,0 +1,34 @@
+// A life of a DID through the client, in Node and in a browser alike: the test looks at what it answers.
+
+const service = (id) => ({
+  operation: "addService",
+  service: { id, type: "LinkedDomains", serviceEndpoint: "https://hana.example/" },
+});
+
+export async function flow({ createIdentity, createSigner, verifyLog, IdentityError }, url, apiKey) {
+  const id = createIdentity({ url, apiKey });
+  const codeOf = (error) => {
+    if (!(error instanceof IdentityError)) throw error;
+    return [error.status, error.code, typeof error.requestId];
+  };
+  const created = await id.createDid({ body: { method: "ids", options: { recoveryKey: true } } });
+  const { did } = created;
+  const hana = await createSigner(created);
+  await id.as(hana).updateDid({ did, body: service("files") });
+  const rotation = { oldKeyId: created.keys.authentication.keyId, newKeyType: "Ed25519VerificationKey2020" };
+  const rotated = await id.as(hana).rotateDidKey({ did, body: rotation });
+  const refused = await id.as(hana).updateDid({ did, body: service("notes") }).catch(codeOf);
+  const unsigned = await id.updateDid({ did, body: service("notes") }).catch(codeOf);
+  const next = await createSigner({ did, keys: { authentication: rotated.newKey } });
+  await id.as(next).updateDid({ did, body: service("notes") });
+  const { authentication } = (await id.createDid({ body: { method: "ids" } })).keys;
+  const newAuthenticationKey = { type: "Ed25519VerificationKey2020", publicKeyMultibase: authentication.publicKey };
+  const byRecovery = id.as(await createSigner(created, "recovery"));
+  await byRecovery.recoverDid({ did, body: { newAuthenticationKey, revokeAllExistingKeys: true } });
+  await id.as(await createSigner({ did, keys: { authentication } })).deactivateDid({ did, body: { confirm: true, reason: "☂ is über" } });
+  const history = [];
+  for await (const item of id.each("listDidHistory", { did, limit: 2 })) history.push(item.operation);
+  const log = await id.getDidLog({ did });
+  const { versions, deactivated } = await verifyLog(log, { did, now: new Date(Date.now() + 60_000) });
+  return { did, log, history, versions, deactivated, refused, unsigned };
+}

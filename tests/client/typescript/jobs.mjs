@@ -1,0 +1,44 @@
+// Does each job of the list on standard input, and prints what came of it by the job's name.
+
+import * as client from "identity-service-client";
+import { flow } from "./flow.mjs";
+
+const { createIdentity, createSigner, signChallenge, signIbct, verifyLog } = client;
+
+const KINDS = {
+  canonicalize: ({ value }) => client.canonicalize(value),
+  action: ({ attribute, type, value }) => client.actionOf(attribute, type, value),
+  log: ({ log, did }) => verifyLog(log, did === undefined ? {} : { did }),
+  ibct: async ({ issued, wish }) => signIbct(await createSigner(issued), wish),
+  sign: async ({ issued, challenge, wanted }) => signChallenge(await createSigner(issued), challenge, wanted),
+  flow: ({ url, apiKey }) => flow(client, url, apiKey),
+  call: async ({ operation, given, issued, options }) => {
+    const id = createIdentity(options);
+    return (issued === undefined ? id : id.as(await createSigner(issued)))[operation](given);
+  },
+  each: async ({ operation, given, options }) => {
+    const items = [];
+    for await (const item of createIdentity(options).each(operation, given)) items.push(item);
+    return items;
+  },
+  aborted: async ({ operation, given, options }) => {
+    const aborting = new AbortController();
+    setTimeout(() => aborting.abort(), 20);
+    return createIdentity(options)[operation]({ ...given, signal: aborting.signal });
+  },
+};
+
+async function outcome({ kind, ...job }) {
+  try {
+    return { value: (await KINDS[kind](job)) ?? null };
+  } catch (error) {
+    const { status, code, retryAfterMs, line } = error;
+    return { error: { name: error.name, message: error.message, status, code, retryAfterMs, line } };
+  }
+}
+
+let text = "";
+for await (const part of process.stdin) text += part;
+const jobs = Object.entries(JSON.parse(text));
+const outcomes = await Promise.all(jobs.map(async ([name, job]) => [name, await outcome(job)]));
+process.stdout.write(JSON.stringify(Object.fromEntries(outcomes)));
