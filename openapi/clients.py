@@ -10,11 +10,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from identity_core.api.contract import dereference
+from identity_core.client.operations import operations_of
 
 HERE: Final = Path(__file__).resolve().parent
 DOCUMENT: Final = HERE.parent / "identity_core" / "api" / "identity.json"
@@ -24,10 +24,6 @@ PYTHON_CLIENT: Final = "identity-service-client"
 TYPESCRIPT_CLIENT: Final = "identity-service-client-typescript"
 NODE_TOOLS: Final = Path("node_modules", ".bin")
 TYPESCRIPT: Final = HERE / "typescript"
-# The form of an answer that a client asks for, where an operation has several: the first of these.
-FORMS: Final = ("application/json", "text/jsonl", "text/plain", "application/octet-stream")
-# What an ``Authorization`` header with a signature begins with, by the scheme of the document.
-SIGNED: Final = {"DidAuth": "DIDAuth", "RecoveryKeyAuth": "RecoveryKey"}
 
 
 def build_python_client(folder: Path, document: Path = DOCUMENT) -> Path:
@@ -62,7 +58,11 @@ def build_typescript_client(folder: Path, tools: Path, document: Path = DOCUMENT
     shutil.copytree(TYPESCRIPT, target)
     shutil.copy(HERE.parent / "LICENSE", target)
     run_node_tool(tools, "openapi-typescript", document, "--output", target / "src" / "document.ts")
-    table = json.dumps(dict(operation_table(json.loads(document.read_bytes()))), indent=2)
+    known = {name: asdict(one) for name, one in operations_of(json.loads(document.read_bytes())).items()}
+    table = json.dumps(
+        {name: {member: value for member, value in one.items() if value is not None} for name, one in known.items()},
+        indent=2,
+    )
     (target / "src" / "operations.ts").write_text(_OPERATIONS.format(table=table), encoding="utf-8")
     run_node_tool(tools, "tsc", "--project", target)
     return target
@@ -84,35 +84,6 @@ const table = {table} as const;
 
 export const OPERATIONS: {{ readonly [N in keyof typeof table]: Operation }} = table;
 """
-
-
-def operation_table(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a client has to know of each operation when it runs: where it is, which of its parameters go where, which form it answers in,
-    and how a caller says who it is."""
-    for path, item in document["paths"].items():
-        for method, operation in item.items():
-            parameters = [dereference(document, each) for each in operation.get("parameters", [])]
-            named = {
-                where: [each["name"] for each in parameters if each["in"] == where] for where in ("query", "header")
-            }
-            schemes = {scheme for each in operation["security"] for scheme in each}
-            signed = [name for scheme, name in SIGNED.items() if scheme in schemes]
-            answers = [answer for status, answer in operation["responses"].items() if status < "3"]
-            forms = {form for answer in answers for form in dereference(document, answer).get("content", {})}
-            yield (
-                operation["operationId"],
-                {
-                    "method": method.upper(),
-                    "path": path,
-                    "query": named["query"],
-                    "headers": [name for name in named["header"] if name != "If-None-Match"],
-                    "accept": next((form for form in FORMS if form in forms), FORMS[0]),
-                    "idempotent": "Idempotency-Key" in named["header"],
-                    "keyed": bool(schemes & {"ApiKeyAuth", "BearerAuth"}),
-                    **({"scheme": signed[0]} if signed else {}),
-                    **({"purpose": operation["x-challenge-purpose"]} if "x-challenge-purpose" in operation else {}),
-                },
-            )
 
 
 def _npm() -> str:

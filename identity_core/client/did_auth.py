@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from identity_core.codec import multikey
@@ -28,6 +29,12 @@ class Signer:
 
     did: str
     secret: str = field(repr=False)
+
+    @classmethod
+    def of(cls, issued: Mapping[str, Any], purpose: str = "authentication") -> Signer:
+        """Of what ``createDid`` answered, or a keys file of ``identity did create``: with the key for ``purpose``, which is
+        ``authentication`` or ``recovery``. Raises ``KeyError`` where none was issued."""
+        return cls(issued["did"], issued["keys"][purpose]["privateKey"])
 
     def sign(
         self,

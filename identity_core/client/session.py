@@ -32,7 +32,8 @@ class Exchange:
 
 
 class ServiceError(Exception):
-    """The service answered with an error. ``code``, ``details`` as in the Error shape."""
+    """The service answered with an error. ``code``, ``details`` as in the Error shape; ``retry_after_seconds`` where it said so to
+    ``Identity``."""
 
     def __init__(self, status: int, code: str, message: str, details: Mapping[str, Any]) -> None:
         super().__init__(f"{status} {code}: {message}")
@@ -40,6 +41,7 @@ class ServiceError(Exception):
         self.code = code
         self.message = message
         self.details = details
+        self.retry_after_seconds: float | None = None
 
 
 class ServiceUnreachable(Exception):

@@ -108,6 +108,7 @@ CASES = {
 }  # fmt: skip
 ELSEWHERE = "led elsewhere"
 PATIENT = "asked to be patient"
+DRIPPING = "an octet now and then"
 MOST_OCTETS = 100_000
 MOST_PAGES = 5
 
@@ -150,7 +151,18 @@ class _Connection(socketserver.StreamRequestHandler):
             self.server.requests[name].append(head + body)
             number = len(self.server.requests[name])
         with contextlib.suppress(OSError):
+            if name == place(DRIPPING):
+                self._drip()
             self.wfile.write(self._answer(name, number, head))
+
+    def _drip(self) -> None:
+        """Until the client has had enough, which the next write tells."""
+        self.wfile.write(
+            ALIVE.partition(b"\r\n\r\n")[0].replace(b"Content-Length: 15", b"Content-Length: 9999") + b"\r\n\r\n"
+        )
+        while True:
+            self.wfile.write(b" ")
+            threading.Event().wait(0.02)
 
     def _answer(self, name: str, number: int, head: bytes) -> bytes:
         if name == place(ELSEWHERE):

@@ -1,0 +1,225 @@
+"""Every operation of the document by its operationId: signed where a signer is named, tried again where that changes nothing, page after
+page. It believes no answer: each has a size, an end and the form that was asked for, and leads nowhere else.
+
+``session.Client`` is what the commands speak through: one request, one answer, told as it was.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Self
+from urllib.parse import quote
+
+import httpx
+import orjson
+
+from identity_core.client.did_auth import Signer
+from identity_core.client.operations import ServedOperation, served_operations
+from identity_core.client.session import PREFIX, ServiceError, ServiceUnreachable
+from identity_core.codec import jcs
+from identity_core.codec.structs import python_name
+from identity_core.domain.dids.challenge import hash_body
+
+UNREADABLE: Final = "UNREADABLE"
+"""The ``code`` of an answer that is not one of the service."""
+
+_PASSING: Final = frozenset({502, 503, 504})
+_SECONDS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+_FIRST_WAIT_SECONDS: Final = 0.25
+
+
+class UnreadableAnswer(ServiceError):
+    """What answers is not the service, or answers otherwise than it promised."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(status, UNREADABLE, why, {})
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """How often an operation is tried again, how long an attempt and a wait before one may last (seconds), the longest answer (octets),
+    and how many pages are asked for."""
+
+    retries: int = 2
+    timeout_seconds: float = 30.0
+    max_wait_seconds: float = 60.0
+    max_answer_octets: int = 16 * 1024 * 1024
+    max_pages: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The service at ``url`` (without the prefix), as whoever holds ``api_key``, or as ``signer``; a context manager. ``origin`` is its
+    ``public_url`` where it is called by another name: challenges of any other are not signed.
+
+    A call raises ``ServiceError`` with the document's codes, ``UnreadableAnswer``, ``ServiceUnreachable``, and ``ValueError`` for a
+    challenge that is not what was asked for.
+    """
+
+    url: str
+    api_key: str | None = field(default=None, repr=False)
+    origin: str | None = None
+    limits: CallLimits = CallLimits()
+    signer: Signer | None = None
+    wait: Callable[[float], None] = field(default=time.sleep, repr=False)
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False), repr=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.http.close()
+
+    def as_(self, signer: Signer) -> Identity:
+        """The same service over the same connections, with the operations that a DID may ask for signed by ``signer``."""
+        return replace(self, signer=signer)
+
+    def call(self, operation_id: str, body: Any = None, **parameters: Any) -> Any:
+        """The answer: parsed JSON, text, octets, or None where there is none. ``parameters`` are those of path, query and header in snake
+        case: ``did``, ``version_id``, ``if_match``. Raises ``KeyError`` for an operation that there is not, ``TypeError`` for such a
+        parameter."""
+        operation = served_operations()[operation_id]
+        values = _by_place(operation, parameters)
+        octets = None if body is None else jcs.canonicalize(body)
+        headers = {"Accept": operation.accept, "Accept-Encoding": "identity"}
+        headers |= {name: str(values[name]) for name in operation.headers if name in values}
+        if operation.idempotent:
+            headers.setdefault("Idempotency-Key", str(uuid.uuid4()))
+        if octets is not None:
+            headers["Content-Type"] = "application/json"
+        attempt = 0
+        while True:
+            try:
+                return self._attempt(operation, values, headers | self._authorization(operation, body), octets)
+            except (ServiceError, ServiceUnreachable) as error:
+                pause = _pause(operation, error, attempt)
+                if pause is None or attempt >= self.limits.retries or pause > self.limits.max_wait_seconds:
+                    raise
+            attempt += 1
+            self.wait(pause)
+
+    def each(self, operation_id: str, **parameters: Any) -> Iterator[Any]:
+        """The items of all pages, in their order. Raises ``UnreadableAnswer`` for pages that do not end within the limit."""
+        cursor = parameters.pop("cursor", None)
+        for _ in range(self.limits.max_pages):
+            page = self.call(operation_id, cursor=cursor, **parameters)
+            if not isinstance(page, dict) or not isinstance(page.get("items"), list):
+                raise UnreadableAnswer(200, "the page has no items")
+            yield from page["items"]
+            following = page.get("nextCursor", "")
+            if following is None:
+                return
+            if not isinstance(following, str) or following in ("", cursor):
+                raise UnreadableAnswer(200, "the page does not lead to another")
+            cursor = following
+        raise UnreadableAnswer(200, f"the pages do not end after {self.limits.max_pages}")
+
+    def _authorization(self, operation: ServedOperation, body: Any) -> dict[str, str]:
+        """A challenge is good for one attempt, so each has its own."""
+        if self.signer is None or operation.scheme is None or operation.purpose is None:
+            return {"Authorization": f"ApiKey {self.api_key}"} if self.api_key and operation.keyed else {}
+        digest = None if body is None else hash_body(body)
+        asked = {"did": self.signer.did, "purpose": operation.purpose, "bodyHash": digest, "named": "true"}
+        asking = served_operations()["getDidAuthChallenge"]
+        wanted = {name: value for name, value in asked.items() if value is not None}
+        answer = self._attempt(asking, wanted, {"Accept": asking.accept, "Accept-Encoding": "identity"}, None)
+        challenge = answer.get("challenge") if isinstance(answer, dict) else None
+        if not isinstance(challenge, str):
+            raise ValueError("the answer holds no challenge")
+        bound = {"purpose": operation.purpose, "digest": digest, "origin": self.origin or self.url, "named": True}
+        return {"Authorization": self.signer.header(challenge, scheme=operation.scheme, **bound)}  # type: ignore[arg-type]
+
+    def _attempt(
+        self, operation: ServedOperation, values: Mapping[str, Any], headers: Mapping[str, str], body: bytes | None
+    ) -> Any:
+        path = re.sub(r"\{(\w+)\}", lambda match: quote(str(values[match[1]]), safe=""), operation.path)
+        query = {name: values[name] for name in operation.query if name in values}
+        target = f"{self.url.rstrip('/')}{PREFIX}{path}"
+        ends = time.monotonic() + self.limits.timeout_seconds
+        try:
+            with self.http.stream(
+                operation.method,
+                target,
+                params=query,
+                headers=headers,
+                content=body,
+                timeout=self.limits.timeout_seconds,
+            ) as answer:
+                return self._read(operation, answer, ends)
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            raise ServiceUnreachable(f"{self.url} does not answer: {type(error).__name__} {error}") from error
+
+    def _read(self, operation: ServedOperation, answer: httpx.Response, ends: float) -> Any:
+        octets = bytearray()
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise UnreadableAnswer(answer.status_code, "the answer is packed")
+        for part in answer.iter_raw():
+            octets += part
+            if len(octets) > self.limits.max_answer_octets:
+                raise UnreadableAnswer(
+                    answer.status_code, f"the answer has more than {self.limits.max_answer_octets} octets"
+                )
+            if time.monotonic() > ends:
+                raise ServiceUnreachable(f"{self.url} does not answer within {self.limits.timeout_seconds:g} s")
+        if not answer.is_success:
+            raise _refusal(answer, bytes(octets))
+        return None if answer.status_code == 204 else _meaning(operation, answer, bytes(octets))
+
+
+def _by_place(operation: ServedOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that are given, by their names on the wire."""
+    names = (*re.findall(r"\{(\w+)\}", operation.path), *operation.query, *operation.headers)
+    known = {python_name(name.replace("-", "_")): name for name in names}
+    if unknown := parameters.keys() - known.keys():
+        raise TypeError(f"{operation.path} has no parameter {', '.join(sorted(unknown))}")
+    values = {known[name]: value for name, value in parameters.items() if value is not None}
+    if missing := set(re.findall(r"\{(\w+)\}", operation.path)) - values.keys():
+        raise TypeError(f"{operation.path} needs {', '.join(sorted(missing))}")
+    # As JSON has them, which is how the document writes them.
+    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in values.items()}
+
+
+def _pause(operation: ServedOperation, error: ServiceError | ServiceUnreachable, attempt: int) -> float | None:
+    """Seconds before the next attempt; None where there is none to be made."""
+    if isinstance(error, ServiceError):
+        passing = error.status in _PASSING or (error.status, error.code) == (409, "REQUEST_IN_PROGRESS")
+        if error.status != 429 and not (operation.is_repeatable and passing):
+            return None
+        if error.retry_after_seconds is not None:
+            return error.retry_after_seconds
+    elif not operation.is_repeatable:
+        return None
+    return float(_FIRST_WAIT_SECONDS * 2**attempt * (1 + random.random()))  # noqa: S311  (no secret)
+
+
+def _meaning(operation: ServedOperation, answer: httpx.Response, octets: bytes) -> Any:
+    media = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != operation.accept:
+        raise UnreadableAnswer(answer.status_code, f"the answer is {media or 'of no type'}, not {operation.accept}")
+    if media == "application/octet-stream":
+        return octets
+    try:
+        return orjson.loads(octets) if media == "application/json" else octets.decode()
+    except ValueError as error:
+        raise UnreadableAnswer(answer.status_code, f"the answer is no {media}: {error}") from error
+
+
+def _refusal(answer: httpx.Response, octets: bytes) -> ServiceError:
+    said = answer.headers.get("retry-after", "")
+    wait = float(said) if _SECONDS.fullmatch(said) else None
+    try:
+        error = orjson.loads(octets)["error"]
+        code, message, details = error["code"], error["message"], error.get("details") or {}
+        if not isinstance(code, str) or not isinstance(details, dict):
+            raise TypeError("not the shape of an error")
+        refused = ServiceError(answer.status_code, code, str(message), details)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        # A proxy before the service, for example: its own words are all that there is.
+        refused = UnreadableAnswer(answer.status_code, octets[:200].decode("utf-8", "backslashreplace"))
+    refused.retry_after_seconds = wait
+    return refused

@@ -1,0 +1,85 @@
+"""What a client in any language has to know of each operation when it runs, read from the document."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Final
+
+import orjson
+
+from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
+
+# The form of an answer that a client asks for, where an operation has several: the first of these.
+_FORMS: Final = ("application/json", "text/jsonl", "text/plain", "application/octet-stream")
+# What an ``Authorization`` header with a signature begins with, by the scheme of the document.
+_SIGNED: Final = {"DidAuth": DID_AUTH, "RecoveryKeyAuth": RECOVERY_KEY}
+# A client that keeps no answers has no use for it.
+_UNUSED: Final = "If-None-Match"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedOperation:
+    """Where an operation is, which of its parameters go where, the media type that it answers in (``accept``), whether it takes an
+    Idempotency-Key (``idempotent``) and an API key or token (``keyed``); ``scheme`` and ``purpose`` of a signature, None where it takes
+    none."""
+
+    method: str
+    path: str
+    query: tuple[str, ...]
+    headers: tuple[str, ...]
+    accept: str
+    idempotent: bool
+    keyed: bool
+    scheme: str | None
+    purpose: str | None
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it may be sent again without another effect: it changes nothing, or is the same change under one Idempotency-Key."""
+        return self.method == "GET" or self.idempotent
+
+
+def operations_of(document: Mapping[str, Any]) -> dict[str, ServedOperation]:
+    """operationId → what there is to know, in the order of the document."""
+    return {
+        operation["operationId"]: _read(document, method, path, operation)
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    }
+
+
+@functools.cache
+def served_operations() -> Mapping[str, ServedOperation]:
+    """Those of the document of this version."""
+    return operations_of(orjson.loads(resources.files("identity_core").joinpath("api", "identity.json").read_bytes()))
+
+
+def _read(document: Mapping[str, Any], method: str, path: str, operation: Mapping[str, Any]) -> ServedOperation:
+    parameters = [_component(document, each) for each in operation.get("parameters", ())]
+    headers = tuple(each["name"] for each in parameters if each["in"] == "header")
+    schemes = {scheme for each in operation["security"] for scheme in each}
+    answers = [_component(document, each) for status, each in operation["responses"].items() if status < "3"]
+    forms = {form for answer in answers for form in answer.get("content", ())}
+    return ServedOperation(
+        method=method.upper(),
+        path=path,
+        query=tuple(each["name"] for each in parameters if each["in"] == "query"),
+        headers=tuple(name for name in headers if name != _UNUSED),
+        accept=next((form for form in _FORMS if form in forms), _FORMS[0]),
+        idempotent="Idempotency-Key" in headers,
+        keyed=not schemes.isdisjoint({"ApiKeyAuth", "BearerAuth"}),
+        scheme=next((name for scheme, name in _SIGNED.items() if scheme in schemes), None),
+        purpose=operation.get("x-challenge-purpose"),
+    )
+
+
+def _component(document: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``part``, or the component that it refers to."""
+    if "$ref" not in part:
+        return part
+    kind, name = part["$ref"].removeprefix("#/components/").split("/")
+    found: Mapping[str, Any] = document["components"][kind][name]
+    return found

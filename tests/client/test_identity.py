@@ -1,0 +1,134 @@
+"""``identity_core.client.Identity``: its README, a life of a DID, and the answers of a server that means harm."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import identity_core.client
+from identity_core.cli.local_server import LocalServer
+from identity_core.client import CallLimits, Identity, ServiceError, ServiceUnreachable, Signer
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.log import verify
+from tests.client import hostile_service
+from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, Case, Hostile
+from tests.servers import local_server
+
+LIMITS = CallLimits(max_answer_octets=MOST_OCTETS, max_pages=MOST_PAGES)
+SIGNER = Signer(DID, keys.generate("Ed25519", os.urandom).secret)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[LocalServer]:
+    with local_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[Hostile]:
+    with hostile_service.hostile_service() as server:
+        yield server
+
+
+def test_the_readme_proves_something(served: LocalServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """As it stands there, but for the address and the key."""
+    text = (Path(identity_core.client.__file__).parent / "README.md").read_text("utf-8")
+    program = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
+    assert program.count("http://127.0.0.1:8080") == program.count("idk_…") == 1
+    exec(program.replace("http://127.0.0.1:8080", served.url).replace("idk_…", served.api_key), {})
+    assert capsys.readouterr().out == "True\n"
+
+
+def service(name: str) -> dict[str, Any]:
+    endpoint = {"id": name, "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
+    return {"operation": "addService", "service": endpoint}
+
+
+def test_a_did_lives(served: LocalServer) -> None:
+    with Identity(served.url, served.api_key) as identity:
+        created = identity.call("createDid", {"method": "ids", "options": {"recoveryKey": True}})
+        did, hana = created["did"], identity.as_(Signer.of(created))
+        assert hana.call("updateDid", service("files"), did=did, if_match='"1"')["versionId"] == 2
+        with pytest.raises(ServiceError, match="VERSION_CONFLICT"):
+            hana.call("updateDid", service("notes"), did=did, if_match='"1"')
+        with pytest.raises(ServiceError, match="AUTH_REQUIRED"):
+            identity.call("updateDid", service("notes"), did=did)
+        spare = identity.call("createDid", {"method": "ids"})["keys"]["authentication"]
+        key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": spare["publicKey"]}
+        recovery = identity.as_(Signer.of(created, "recovery"))
+        recovery.call("recoverDid", {"newAuthenticationKey": key, "revokeAllExistingKeys": True}, did=did)
+        identity.as_(Signer(did, spare["privateKey"])).call("deactivateDid", {"confirm": True, "reason": "☂"}, did=did)
+        assert len(list(identity.each("listDidHistory", did=did, limit=1))) == 4
+        assert len(list(identity.each("listDidHistory", did=did, limit=1, include_document=True))) == 4
+        found = verify(identity.call("getDidLog", did=did).encode())
+        assert (found.did, found.versions, found.deactivated) == (did, 4, True)
+
+
+@pytest.mark.parametrize(
+    ("operation", "parameters", "error"),
+    [
+        ("resolveNobody", {}, KeyError),
+        ("resolveDid", {}, TypeError),
+        ("resolveDid", {"did": "x", "versionId": 1}, TypeError),
+    ],
+)
+def test_what_there_is_not_is_not_asked_for(operation: str, parameters: dict[str, Any], error: type[Exception]) -> None:
+    with Identity("http://127.0.0.1:1") as identity, pytest.raises(error):
+        identity.call(operation, **parameters)
+
+
+def run(case: Case, url: str, waited: list[float]) -> Any:
+    with Identity(url, "secret", limits=LIMITS, wait=waited.append) as identity:
+        caller = identity.as_(SIGNER) if case.signed else identity
+        given = dict(case.given)
+        if case.paged:
+            return list(caller.each(case.operation, **given))
+        return caller.call(case.operation, given.pop("body", None), **given)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_hostile_answer(hostile: Hostile, name: str) -> None:
+    case, code, waited = CASES[name], None, list[float]()
+    try:
+        run(case, hostile.of(name), waited)
+    except ServiceError as error:
+        code = error.code
+    except ServiceUnreachable:
+        code = "UNREACHABLE"
+    except ValueError:
+        code = "REFUSED"
+    assert code == case.code
+    requests = hostile.requests[hostile_service.place(name)]
+    assert len(requests) == case.requests
+    tags = [line for each in requests for line in each.lower().split(b"\r\n") if line.startswith(b"idempotency-key")]
+    assert len(tags) == (case.requests if case.operation == "createDid" else 0)
+    assert len(set(tags)) <= 1, "one change has one key"
+    assert waited == [] or case.requests > 1
+
+
+def test_how_long_to_wait_is_told_and_done(hostile: Hostile) -> None:
+    name = "told to wait for days"
+    with pytest.raises(ServiceError) as caught:
+        run(CASES[name], hostile.of(name), [])
+    assert caught.value.retry_after_seconds == 999_999
+    waited: list[float] = []
+    with pytest.raises(ServiceError):
+        run(Case("getHealth", (), None, 0), hostile.of(hostile_service.PATIENT), waited)
+    assert waited == [30.0, 30.0]
+
+
+def test_no_one_is_led_elsewhere(hostile: Hostile) -> None:
+    with pytest.raises(ServiceError, match="302 UNREADABLE"):
+        run(Case("getHealth", (), None, 0), hostile.of(ELSEWHERE), [])
+    assert hostile.requests["caught"] == []
+
+
+def test_an_octet_now_and_then_is_no_answer(hostile: Hostile) -> None:
+    limits = CallLimits(retries=0, timeout_seconds=0.3)
+    with Identity(hostile.of(hostile_service.DRIPPING), limits=limits) as identity, pytest.raises(ServiceUnreachable):
+        identity.call("getHealth")
