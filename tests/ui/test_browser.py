@@ -134,10 +134,14 @@ def test_without_a_kept_key_each_change_asks_for_the_file_and_takes_no_other(sit
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#create-delegation button")).to_be_enabled()
     page.click("#create-delegation button")
+    # The dialog forgets an earlier file when it opens.
+    expect(page.locator("#signing")).to_be_visible()
     page.set_input_files("#change-keys", site.keys("hana"))
     page.get_by_role("button", name="Sign", exact=True).click()
     expect(page.locator("[data-message=other]")).to_be_visible()
     page.click("#create-delegation button")
+    # The dialog forgets an earlier file when it opens.
+    expect(page.locator("#signing")).to_be_visible()
     page.set_input_files("#change-keys", site.keys("ida"))
     page.get_by_role("button", name="Sign", exact=True).click()
     expect(page.locator(".cards .did").first).to_have_text(site.did("aki"))

@@ -113,9 +113,13 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
         world.prove(lines[1].replace('"value":18', '"value":21'))
     assert refused.value.code == "SCOPE_MISMATCH"
 
+    with pytest.raises(ServiceError) as refused:
+        world.prove(lines[3].replace("shop.example", "mallory.example"))
+    assert refused.value.code == "SCOPE_MISMATCH"
+
     press(page, "nav a[href='/ui/home']")
     expect(page.locator("tbody tr").first).to_contain_text("was refused")
-    expect(page.locator("tbody tr").nth(1)).to_contain_text("An agent obtained a proof about you.")
+    expect(page.locator("tbody tr").nth(2)).to_contain_text("An agent obtained a proof about you.")
     examine(page)
     press(page, f"tbody a[href*='{made['proofId']}']")
     expect(page.locator("main")).to_contain_text(re.compile(r"age\s+is at least 18"))

@@ -266,18 +266,20 @@
       holderDid: signer.did,
       agentDid: asked.agentDid,
       actions: asked.actions,
+      credentialIds: [approve.querySelector("#credential").value],
       autonomyLevel: 2,
       maxUses: times,
       expiresAt: inSeconds(end),
     };
     if (asked.purpose) terms.purpose = asked.purpose;
+    if (asked.domain) terms.verifiers = [asked.domain];
     const { id } = await change(signer, "/api/v1/delegations", "delegate", terms);
     const answers = [];
     for (let count = 0; count < times; count++) {
       const answer = {
         holderDid: signer.did,
         agentDid: asked.agentDid,
-        credentialId: approve.querySelector("#credential").value,
+        credentialId: terms.credentialIds[0],
         predicates: asked.predicates,
         ibct: await token(signer, asked.agentDid, asked.actions.join(" "), id, now, end),
       };
