@@ -15,6 +15,7 @@ import contextlib
 import fcntl
 import os
 import secrets
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -125,3 +126,22 @@ def _folder(path: Path) -> Iterator[int]:
         yield folder
     finally:
         os.close(folder)
+
+
+class Turn:
+    """The write lock that the thread holds for the loop, until the loop takes it or the thread takes it back: who decides
+    first has decided. A loop that hangs would keep every other process from writing."""
+
+    def __init__(self) -> None:
+        self._decided = threading.Lock()
+        self.noticed = threading.Event()
+
+    def take(self) -> bool:
+        """On the loop. False when the thread has given the lock away."""
+        taken = self._decided.acquire(blocking=False)
+        self.noticed.set()
+        return taken
+
+    def withdraw(self, seconds: float) -> bool:
+        """On the thread: whether the loop has not taken the turn in time, and will not."""
+        return not self.noticed.wait(seconds) and self._decided.acquire(blocking=False)

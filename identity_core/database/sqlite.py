@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from identity_core.database.files import FileLock, InPlace
+from identity_core.database.files import FileLock, InPlace, Turn
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
 from identity_core.database.interface import (
     DatabaseClosed,
@@ -43,25 +43,6 @@ PATIENCE_SECONDS = 5.0
 ROWS_BETWEEN_CHECKPOINTS = 400
 # How long a process may have the write lock before its event loop begins to use it.
 TURN_SECONDS = 0.5
-
-
-class Turn:
-    """The write lock that the thread holds for the loop, until the loop takes it or the thread takes it back: who decides
-    first has decided. A loop that hangs would keep every other process from writing."""
-
-    def __init__(self) -> None:
-        self._decided = threading.Lock()
-        self.noticed = threading.Event()
-
-    def take(self) -> bool:
-        """On the loop. False when the thread has given the lock away."""
-        taken = self._decided.acquire(blocking=False)
-        self.noticed.set()
-        return taken
-
-    def withdraw(self, seconds: float) -> bool:
-        """On the thread: whether the loop has not taken the turn in time, and will not."""
-        return not self.noticed.wait(seconds) and self._decided.acquire(blocking=False)
 
 
 class SqliteDatabase:

@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (385, 6),
-    "api": (3_665, 46),
+    "api": (3_680, 46),
     "backup": (265, 4),
-    "bootstrap": (2_095, 22),
-    "cli": (7_095, 75),
-    "client": (410, 8),
+    "bootstrap": (2_100, 22),
+    "cli": (7_195, 77),
+    "client": (620, 10),
     "codec": (410, 7),
     "conformance": (2_260, 22),
-    "crypto": (1_675, 30),
-    "database": (1_050, 11),
-    "domain": (7_465, 74),
+    "crypto": (1_690, 30),
+    "database": (1_065, 11),
+    "domain": (7_525, 74),
     "plugin": (1_955, 21),
     "ports": (805, 20),
     "settings": (865, 8),
     "store": (2_955, 33),
     "throttle": (635, 8),
     "ui": (890, 13),
-    "use_cases": (5_960, 72),
+    "use_cases": (6_080, 74),
 }
-ALL = (40_805, 480)
+ALL = (41_340, 486)
 
 
 def test_no_room_outgrows_its_limit() -> None:
