@@ -55,7 +55,7 @@ def guide_pages(folder: Path | None) -> dict[str, Handler]:
 
 async def _to_the_first_page(request: Request) -> Answer:
     headers: Headers = [("location", f"{GUIDE}/index.html"), ("cache-control", "public, max-age=300")]
-    return Answer(308, headers=headers)
+    return Answer(308, b"", MEDIA_TYPES[".html"], headers)
 
 
 def _policy(page: bytes) -> str:

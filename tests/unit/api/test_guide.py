@@ -44,7 +44,8 @@ def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_the_first_page_is_found_and_a_page_is_read_under_its_policy(site: Path) -> None:
     app = build_toy(pages=guide_pages(site))
     first = ask(app, target="/docs/guide")
-    assert (first.status, first.headers["location"]) == (308, "/docs/guide/index.html")
+    assert (first.status, first.headers["location"], first.body) == (308, "/docs/guide/index.html", b"")
+    assert first.headers["content-type"] == "text/html; charset=utf-8"
     page = ask(app, target=first.headers["location"])
     assert (page.status, page.body, page.headers["content-type"]) == (200, PAGE, "text/html; charset=utf-8")
     policy = page.headers["content-security-policy"]
