@@ -11,7 +11,7 @@ import click
 from identity_core.cli.options import name_of
 from identity_core.cli.output import failing, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import keys_option, session, url_option
+from identity_core.cli.remote import add_command, did_option, keys_option, named, session, url_option
 from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet
 
 PURPOSES = ("update", "deactivate", "rotate", "recover", "token", "credential", "delegate", "prove", "read")
@@ -19,7 +19,7 @@ PURPOSES = ("update", "deactivate", "rotate", "recover", "token", "credential", 
 
 @click.group(name="auth", cls=OpenGroup)
 def command() -> None:
-    """Sign DIDAuth challenges."""
+    """Sign DIDAuth challenges; get access tokens."""
 
 
 @command.command()
@@ -49,3 +49,21 @@ def sign(wallet: Path, url: str, purpose: str | None, body: Any, challenge: str 
     with failing(ValueError, "the challenge", remedy):
         header = signer.header(challenge, purpose=purpose, digest=digest, scheme=scheme, origin=origin)
     show({"authorization": header, "challenge": challenge}, text="{authorization}")
+
+
+add_command(
+    command,
+    "token",
+    "issueToken",
+    """Print an access token, which stands for the keys file or the API key for some minutes.
+
+    \b
+    Examples:
+      identity auth token --keys hana.json
+      identity auth token --api-key operator.key --subject did:ids:… --scope 'dids:operate zkp:prove' --json""",
+    click.option("--scope", help="Scopes with a blank between them, for a token that may do less."),
+    did_option("--subject", "subject", "The DID that an API key acts for."),
+    body=named,
+    text="{access_token}",
+    whose="the DID",
+)

@@ -166,6 +166,20 @@ add(
     *page_options,
     text=page(_version_line),
 )
+add_command(
+    command,
+    "list",
+    "listDids",
+    """List the DIDs that an API key has created.
+
+    \b
+    Example:
+      identity did list --api-key operator.key --limit 200""",
+    *page_options,
+    text=page(
+        lambda row: f"{row['did']}  version {row['versionId']}  {row['updated']}{'  deactivated' * row['deactivated']}"
+    ),
+)
 
 
 @command.group(cls=OpenGroup, place="did.log")

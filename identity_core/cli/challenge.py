@@ -1,0 +1,29 @@
+"""``identity challenge``: what a verifier gives to have a proof made for it, and for now."""
+
+from __future__ import annotations
+
+import click
+
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import add_command, named
+
+
+@click.group(name="challenge", cls=OpenGroup)
+def command() -> None:
+    """Challenges of verifiers: a proof that answers one was made for it, and counts once."""
+
+
+add_command(
+    command,
+    "create",
+    "createVerifierChallenge",
+    """Print a challenge for whoever shall show you a proof.
+
+    \b
+    Example:
+      identity challenge create --domain https://shop.example --keys shop.json""",
+    click.option("--domain", required=True, help="Whom the proof is for, such as your origin."),
+    body=named,
+    text="{challenge}",
+    whose="the verifier",
+)

@@ -1,0 +1,34 @@
+"""``identity timeline``: what was done in the name of a DID."""
+
+from __future__ import annotations
+
+import click
+
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import add_command, page, page_options
+
+
+@click.group(name="timeline", cls=OpenGroup)
+def command() -> None:
+    """What was done by you, in your name, or about you."""
+
+
+add_command(
+    command,
+    "list",
+    "getDashboardTimeline",
+    """Print events, newest first: proofs, delegations, credentials, changes of your DID, refusals among them.
+
+    \b
+    Examples:
+      identity timeline list --keys hana.json
+      identity timeline list --keys hana.json --kind proof --after 2026-01-05T00:00:00Z --json""",
+    click.option("--kind", help="Only this kind, such as proof or proof.generated."),
+    click.option("--after", metavar="TIME", help="Only what happened from then on (RFC 3339)."),
+    click.option("--before", metavar="TIME", help="Only what happened before."),
+    *page_options,
+    text=page(
+        lambda row: f"{row['at']}  {row['kind']:<24}  {row['outcome']:<8}  {row['actor']}  {row['code'] or ''}".rstrip()
+    ),
+    whose="the DID",
+)

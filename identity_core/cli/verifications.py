@@ -1,0 +1,64 @@
+"""``identity verifications``: the results of the proofs that were verified at a service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import add_command, did_option, page, page_options
+
+
+@click.group(name="verifications", cls=OpenGroup)
+def command() -> None:
+    """The verifications that you asked for, and those of your own proofs."""
+
+
+_CHOSEN = (
+    click.option("--from", "from", metavar="TIME", help="Only those from then on (RFC 3339)."),
+    click.option("--to", metavar="TIME", help="Only those before."),
+    click.option("--verified/--refused", "verified", default=None, help="Only those that ended so."),
+    did_option("--holder", "holderDid", "Only of proofs of this holder."),
+    did_option("--issuer", "issuerDid", "Only of proofs over credentials of this issuer."),
+)
+
+
+def _row(row: dict[str, Any]) -> str:
+    said = "verified" if row["verified"] else f"refused ({', '.join(row['reasons'])})"
+    return f"{row['ts']}  {row['proofId'] or '-'}  {row['holderDid'] or '-'}  {said}"
+
+
+def _counts(body: dict[str, Any]) -> str:
+    reasons = [f"  {each['code']}: {each['count']}" for each in body["reasons"]]
+    return "\n".join([f"{body['total']} in all, {body['verified']} verified, {body['refused']} refused", *reasons])
+
+
+add_command(
+    command,
+    "list",
+    "listVerificationHistory",
+    """Print verifications, newest first.
+
+    \b
+    Examples:
+      identity verifications list --keys shop.json --refused
+      identity verifications list --keys hana.json --from 2026-01-05T00:00:00Z --json""",
+    *_CHOSEN,
+    *page_options,
+    text=page(_row),
+    whose="the verifier or the holder",
+)
+add_command(
+    command,
+    "stats",
+    "getVerificationStats",
+    """Count verifications, and the reasons of refusals.
+
+    \b
+    Example:
+      identity verifications stats --keys shop.json --from 2026-01-01T00:00:00Z""",
+    *_CHOSEN,
+    text=_counts,
+    whose="the verifier or the holder",
+)

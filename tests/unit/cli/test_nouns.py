@@ -1,0 +1,116 @@
+"""The lists of a running service from the command line: DIDs, events, timeline, verifications; challenges and tokens."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from identity_core.cli import main
+from identity_core.cli.local_server import LocalServer
+from tests.unit.cli.conftest import Commands
+
+
+@pytest.fixture(scope="module")
+def hana(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A DID, and the file of its keys."""
+    path = tmp_path_factory.mktemp("nouns") / "hana.json"
+    environment = {"IDENTITY_URL": server.url, "IDENTITY_API_KEY": server.api_key}
+    return str(Commands(environment).json("did", "create", "--keys", path)["did"]), path
+
+
+@pytest.fixture
+def anyone(server: LocalServer) -> Commands:
+    """Commands without a credential."""
+    return Commands({"IDENTITY_URL": server.url})
+
+
+def pages(commands: Commands, *words: Any) -> list[Any]:
+    """All items, by the cursors that are told."""
+    items, more = [], ()
+    while True:
+        body = commands.json(*words, *more)
+        items += body["items"]
+        if body["nextCursor"] is None:
+            return items
+        more = ("--cursor", body["nextCursor"])
+
+
+def test_dids_are_listed(remote: Commands, anyone: Commands, hana: tuple[str, Path]) -> None:
+    did, _ = hana
+    assert did in [row["did"] for row in pages(remote, "did", "list", "--limit", "200")]
+    assert re.search(r"^did:ids:\w+  version \d+  \S+$", remote.ok("did", "list", "--limit", "200"), re.MULTILINE)
+    assert "AUTH_REQUIRED" in anyone.refused("did", "list")[0]
+
+
+def test_the_feed_goes_on_where_it_ended(anyone: Commands, hana: tuple[str, Path]) -> None:
+    did, _ = hana
+    events, after = [], 0
+    while page := anyone.json("events", "list", "--after", after, "--limit", "1000")["items"]:
+        events += page
+        after = page[-1]["sequence"]
+    (created,) = [one for one in events if one["did"] == did]
+    (line,) = anyone.ok("events", "list", "--after", created["sequence"] - 1, "--limit", "1").splitlines()
+    assert line.split() == [str(created["sequence"]), created["timestamp"], "create", did, "version", "1"]
+    assert anyone.ok("events", "list", "--after", after) == "none\n"
+
+
+def test_a_timeline_is_that_of_who_asks(anyone: Commands, remote: Commands, here: Path, hana: tuple[str, Path]) -> None:
+    did, keys = hana
+    assert "nobody asks" in anyone.refused("timeline", "list", status=2)[0]
+    agent = remote.json("did", "create", "--keys", here / "aki.json")["did"]
+    wanted = ("--agent", agent, "--level", "2", "--pin", "age", "gte", "18", "--purpose", "Tickets")
+    anyone.ok("delegation", "create", "--keys", keys, *wanted)
+    (row,) = pages(anyone, "timeline", "list", "--keys", keys)
+    assert (row["kind"], row["actor"]) == ("delegation.created", f"did:{did}")
+    (line,) = anyone.ok("timeline", "list", "--keys", keys, "--kind", "delegation").splitlines()
+    assert line.split() == [row["at"], "delegation.created", "done", f"did:{did}"]
+    assert anyone.ok("timeline", "list", "--keys", keys, "--kind", "proof") == "none\n"
+    assert anyone.ok("timeline", "list", "--keys", keys, "--before", "2026-01-01T00:00:00Z") == "none\n"
+
+
+def test_verifications_are_listed_and_counted(anyone: Commands, hana: tuple[str, Path]) -> None:
+    _, keys = hana
+    for noun in ("list", "stats"):
+        assert "nobody asks" in anyone.refused("verifications", noun, status=2)[0]
+    assert anyone.ok("verifications", "list", "--keys", keys) == "none\n"
+    assert anyone.ok("verifications", "stats", "--keys", keys) == "0 in all, 0 verified, 0 refused\n"
+    for flag in ("--verified", "--refused"):
+        assert anyone.json("verifications", "list", "--keys", keys, flag)["items"] == []
+    assert "INVALID_REQUEST" in anyone.refused("verifications", "list", "--keys", keys, "--from", "yesterday")[0]
+
+
+def test_a_verifier_has_a_challenge(anyone: Commands, hana: tuple[str, Path]) -> None:
+    _, keys = hana
+    words = ("challenge", "create", "--domain", "https://shop.example", "--keys", keys)
+    assert re.fullmatch(r"vc1_\S+\n", anyone.ok(*words))
+    assert anyone.json(*words)["domain"] == "https://shop.example"
+
+
+def test_a_token_stands_for_the_keys_file(anyone: Commands, remote: Commands, hana: tuple[str, Path]) -> None:
+    did, keys = hana
+    token = anyone.ok("auth", "token", "--keys", keys).strip()
+    assert token.count(".") == 2
+    assert "nobody asks" in anyone.refused("auth", "token", status=2)[0]
+    for_her = remote.json("auth", "token", "--subject", did, "--scope", "dids:operate")
+    assert for_her["token_type"] == "Bearer"
+
+
+def test_the_help_of_each_has_an_example_that_is_right() -> None:
+    for words in (
+        ("did", "list"), ("events", "list"), ("timeline", "list"), ("verifications", "list"),
+        ("verifications", "stats"), ("challenge", "create"), ("auth", "token"),
+    ):  # fmt: skip
+        told = Commands({}).ok(*words, "--help")
+        examples = re.findall(r"^ +(identity .*)$", told, re.MULTILINE)
+        assert examples, words
+        command: Any = main
+        for word in words:
+            command = command.get_command(click.Context(command), word)
+        known = {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+        for example in examples:
+            assert example.split()[1:3] == [*words]
+            assert {part for part in example.split() if part.startswith("--")} <= known
