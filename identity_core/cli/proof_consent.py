@@ -17,7 +17,7 @@ from identity_core.cli.remote import keys_option
 from identity_core.cli.wallet import Wallet
 from identity_core.codec.multibase import base64url_encode
 from identity_core.crypto.frames import scalar
-from identity_core.errors import PredicateUnsupported
+from identity_core.errors import IbctInvalid, PredicateUnsupported
 
 
 @click.command(cls=Command)
@@ -34,29 +34,37 @@ def consent(file: Any, wallet: Path, held: Path, audience: str, challenge: str, 
     `same`, `either`, `pseudonym`; `-` is standard input. Prints the member `holderConsent` of the request, which `identity proof request
     --holder-consent` takes.
 
-    It serves this question, verifier and challenge alone. The service that has the credentials proves with it, without the secret.
+    It serves this question, verifier and challenge alone, and where FILE has the agent's `ibct`, a request with that one. The
+    service that has the credentials proves with it, without the secret.
     """
-    from identity_core.domain.proofs.presentation import ConsentTerms
-    from identity_core.domain.proofs.proof import Context
+    from identity_core.domain.delegations.ibct import Capability
+    from identity_core.domain.proofs.presentation import REQUEST_COVER, ConsentTerms, Cover
+    from identity_core.domain.proofs.proof import Context, capability_digest
 
     now = datetime.now(UTC).replace(microsecond=0)
     record = opened(held, Wallet.open(wallet).did)
     with failing(
-        (PredicateUnsupported, ValueError),
+        (PredicateUnsupported, IbctInvalid, ValueError),
         name_of(file),
         "agree to nothing that you cannot read",
         what="no question",
         status=2,
     ):
-        asked = asked_of(record, read_json(file), held)
-        context = Context(audience, challenge.encode(), now, now + timedelta(minutes=1), str(uuid.uuid4()), None, None)
-        terms = ConsentTerms.around(now, timedelta(hours=hours))
+        body, nonce = read_json(file), challenge.encode()
+        asked = asked_of(record, body, held)
+        capability, cover = None, REQUEST_COVER
+        if "ibct" in body:
+            token = body["ibct"] if isinstance(body["ibct"], dict) else {}
+            capability = capability_digest(nonce, Capability.parse(token, places=()).octets)
+            cover |= Cover.CAPABILITY
+        context = Context(audience, nonce, now, now + timedelta(minutes=1), str(uuid.uuid4()), capability, None)
+        terms = ConsentTerms.around(now, timedelta(hours=hours), cover)
         given = agreed(record["secret"], asked, context, terms)
-    body = {
+    member = {
         "cover": int(terms.cover),
         "notBefore": terms.not_before,
         "notAfter": terms.not_after,
         "value": base64url_encode(given.octets),
         "blindDifferences": [base64url_encode(scalar(rho)) for rho in given.rhos],
     }
-    show({"holderConsent": body})
+    show({"holderConsent": member})

@@ -503,5 +503,8 @@ def test_a_wallet_agrees_to_what_an_agent_asks_and_to_nothing_else(exchange: Exc
         agreed.check(points[::-1], terms.message(posed, context, None), posed.pseudonym)
     for value in ({}, {"credentials": []}, {"credentials": 7}, {"credentialId": "urn:x"}, {"credentials": [{}]}):
         exchange.run.refused("proof", "consent", put("none", value), *words, status=2)
+    for token in (7, {}, {"id": 1}):
+        spoiled = put("spoiled", json.loads(question.read_text()) | {"ibct": token})
+        assert "no question" in exchange.run.refused("proof", "consent", spoiled, *words, status=2)[0]
     stranger = put("stranger", {"credentialId": "urn:x", "predicate": {}})
     assert "no such credential" in exchange.run.refused("proof", "consent", stranger, *words)[0]
