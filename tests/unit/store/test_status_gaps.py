@@ -70,6 +70,25 @@ def test_a_credential_has_one_handle(store: Store) -> None:
         asyncio.run(store.status_gaps.give(other, "urn:a", 30_000, random=os.urandom))
 
 
+def test_a_handle_that_the_issuer_chose_is_taken_once(store: Store) -> None:
+    def take(credential_id: str, handle: int, of: GapList = LIST) -> bool:
+        return asyncio.run(store.status_gaps.take(of, credential_id, handle, 30_000))
+
+    given = give(store, "urn:given")
+    assert not take("urn:a", given), "two credentials are revoked by one handle"
+    assert not take("urn:given", given ^ 1 or 2), "a credential has two handles"
+    chosen = given + 1 if given < LAST_END - 1 else given - 1
+    assert take("urn:a", chosen)
+    assert take("urn:a", chosen), "the same again is no other"
+    other = replace(LIST, id="B" * 22)
+    assert not take("urn:a", chosen, other)
+    assert asyncio.run(store.status_gaps.lists()) == [LIST], "a refusal begins a list"
+    assert take("urn:b", chosen, other), "each list has its own handles"
+    newer = replace(LIST, method=f"{ISSUER}#next")
+    assert take("urn:c", chosen - 2 if chosen > 2 else chosen + 3, newer)
+    assert asyncio.run(store.status_gaps.lists())[0] == replace(newer, version=2)
+
+
 def test_what_is_taken_or_no_handle_is_passed_over(store: Store) -> None:
     thrown = b"".join(n.to_bytes(4, "big") for n in (0, LAST_END, 7, 7, 9)) + bytes(4 * (TRIES - 5))
     assert give(store, "urn:a", random=lambda _: thrown) == 7
