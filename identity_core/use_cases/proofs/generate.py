@@ -23,7 +23,7 @@ from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.presentation import last_expiry, proof_day
-from identity_core.domain.proofs.proof import Context, ZkProof, capability_digest
+from identity_core.domain.proofs.proof import Context, Witness, ZkProof, capability_digest
 from identity_core.domain.proofs.question import Question
 from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, KeptCredential, KeptQuestion, StoredProof
 from identity_core.errors import (
@@ -178,11 +178,18 @@ class GenerateDelegatedProof:
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
         """Steps 17 to 19, and the receipt of the anchor."""
         spending = consumption(attempt, self.policy)
-        lease = await self.invocations.consume(attempt.invocation, spending, attempt.prepared.holds, self.clock.now())
+        witnesses: list[Witness] = []
+
+        def holds(sealed: Sequence[bytes]) -> bool:
+            # Kept for the prover, and those of the last run where the transaction is run again.
+            witnesses[:] = attempt.prepared.opened(sealed)
+            return attempt.prepared.holds(witnesses)
+
+        lease = await self.invocations.consume(attempt.invocation, spending, holds, self.clock.now())
         if not isinstance(lease, Lease):
             return lease
         await self.turns()
-        proof = await self._kept(attempt, context, lease)
+        proof = await self._kept(attempt, context, lease, witnesses)
         anchor = proof.anchor
         if anchor is not None and self.anchoring is not None:
             anchor = await self.anchoring.request(proof.id, given(attempt.request.sync_wait_ms, 0))
@@ -190,12 +197,16 @@ class GenerateDelegatedProof:
                 await self.invocations.amend(lease, anchor)
         return DelegatedProof(proof.delegation_id, proof.proof, anchor)
 
-    async def _kept(self, attempt: ProofAttempt, context: RequestContext, lease: Lease) -> StoredProof:
+    async def _kept(
+        self, attempt: ProofAttempt, context: RequestContext, lease: Lease, witnesses: Sequence[Witness]
+    ) -> StoredProof:
         is_kept = False
         try:
             now = self.clock.now()
             bound = _context_of(attempt, now, self.random, self.policy)
-            made = await prove(attempt, self.sealed_credentials, self.present, bound)
+            # A lease that was taken over was counted before, by a request that opened the credentials for itself.
+            known = witnesses or [await self.sealed_credentials.witness(one) for one in attempt.prepared.credentials]
+            made = await prove(attempt, known, self.present, bound)
             salt, caller = self.random(SALT_OCTETS), context.caller
             proof = _to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
             await self.turns()

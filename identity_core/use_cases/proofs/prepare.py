@@ -16,6 +16,7 @@ from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME
 from identity_core.domain.proofs.normal_form import check_size
 from identity_core.domain.proofs.predicate import NOT_EQUAL, Predicate, normalise
+from identity_core.domain.proofs.proof import Witness
 from identity_core.domain.proofs.question import Asked, AskedCredential, Question, parse_asked, refused
 from identity_core.errors import CredentialNotFound, JsonValue, PluginUnavailable
 from identity_core.ports.prover import ProofWorkers
@@ -48,12 +49,15 @@ class PreparedProof:
         """Those of a credential of suite 1."""
         return tuple(one for one in self.predicates[0] if isinstance(one, Predicate))
 
-    def holds(self, sealed: Sequence[bytes]) -> bool:
-        """The port's ``Holds``. Raises ``InternalError`` for a box that is not its credential's."""
-        opened = [self.seal.open(*pair).attributes for pair in zip(self.credentials, sealed, strict=True)]
+    def opened(self, sealed: Sequence[bytes]) -> list[Witness]:
+        """What is in the boxes of the credentials. Raises ``InternalError`` for one that is not its credential's."""
+        return [self.seal.open(*pair) for pair in zip(self.credentials, sealed, strict=True)]
+
+    def holds(self, witnesses: Sequence[Witness]) -> bool:
+        """Whether all predicates hold of the credentials' values."""
 
         def value(part: int, name: str) -> TypedValue | None:
-            return self.credentials[part].schema.read(name, opened[part])
+            return self.credentials[part].schema.read(name, witnesses[part].attributes)
 
         # All are looked at: which one fails is a secret.
         asked = [(part, predicate) for part, each in enumerate(self.predicates) for predicate in each]

@@ -9,6 +9,7 @@ limit (``ports/proofs.py``), so that a refusal costs no proof and a limit tells 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -29,6 +30,7 @@ from identity_core.domain.proofs.proof import (
     Context,
     IssuerKey,
     Statement,
+    Witness,
     ZkProof,
 )
 from identity_core.errors import (
@@ -43,7 +45,6 @@ from identity_core.errors import (
 )
 from identity_core.ports.delegations import Delegations
 from identity_core.ports.proofs import Consumption, Disclosure, Invocation
-from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.asked import AskedProof, Claim
 from identity_core.use_cases.proofs.prepare import PreparedProof
@@ -227,11 +228,10 @@ def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
 
 
 async def prove(
-    attempt: ProofAttempt, sealed_credentials: SealedCredentials, present: PresentBound, context: Context
+    attempt: ProofAttempt, witnesses: Sequence[Witness], present: PresentBound, context: Context
 ) -> ZkProof:
     """The prover's work. Raises ``PluginUnavailable``, ``PluginTimeout``, ``Overloaded``, ``InternalError``."""
     prepared = attempt.prepared
-    witnesses = [await sealed_credentials.witness(credential) for credential in prepared.credentials]
     try:
         if prepared.question is not None:
             return await present(prepared.credentials, prepared.question, witnesses, context, attempt.agreed)

@@ -41,6 +41,7 @@ from identity_core.errors import (
 )
 from identity_core.ports.activity import TimelineQuery
 from identity_core.ports.proofs import RefusedInvocation
+from identity_core.store.credentials import StoredCredentials
 from identity_core.store.invocations import LEASE
 from tests.kept import kept_proofs
 from tests.proving import VALUES, Ledger, Proving, Workers, run
@@ -368,6 +369,37 @@ def test_a_prover_that_fails_leaves_the_token_to_the_same_request(tmp_path: Path
         rooms.workers.before = None
         await rooms.proven(body)
         assert await rooms.uses() == 1
+
+    run(tmp_path, story)
+
+
+def test_what_was_opened_to_answer_is_what_is_proven_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The box is read and opened once; only who takes a lease over has not seen what is in it."""
+
+    async def story(rooms: Proving) -> None:
+        opened: list[str] = []
+        sealed = StoredCredentials.sealed
+
+        async def spied(self: StoredCredentials, credential_id: str) -> bytes | None:
+            opened.append(credential_id)
+            return await sealed(self, credential_id)
+
+        monkeypatch.setattr(StoredCredentials, "sealed", spied)
+        await rooms.proven()
+        assert opened == []
+
+        async def fail() -> None:
+            raise PluginUnavailable
+
+        rooms.workers.before = fail
+        body = rooms.body()
+        with pytest.raises(PluginUnavailable):
+            await rooms.ask(body)
+        assert opened == []
+        rooms.workers.before = None
+        await rooms.proven(body)
+        assert len(opened) == 1
+        assert (rooms.workers.proofs, await rooms.uses()) == (3, 2)
 
     run(tmp_path, story)
 
