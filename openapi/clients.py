@@ -73,7 +73,7 @@ _OPERATIONS: Final = """export interface Operation {{
   readonly path: string;
   readonly query: readonly string[];
   readonly headers: readonly string[];
-  readonly accept: string;
+  readonly forms: readonly string[];
   readonly idempotent: boolean;
   readonly keyed: boolean;
   readonly scheme?: string;

@@ -199,12 +199,12 @@ def _pause(operation: ServedOperation, error: ServiceError | ServiceUnreachable,
 
 def _meaning(operation: ServedOperation, answer: httpx.Response, octets: bytes) -> Any:
     media = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media != operation.accept:
+    if media not in operation.forms:
         raise UnreadableAnswer(answer.status_code, f"the answer is {media or 'of no type'}, not {operation.accept}")
     if media == "application/octet-stream":
         return octets
     try:
-        return orjson.loads(octets) if media == "application/json" else octets.decode()
+        return octets.decode() if media.startswith("text/") else orjson.loads(octets)
     except ValueError as error:
         raise UnreadableAnswer(answer.status_code, f"the answer is no {media}: {error}") from error
 

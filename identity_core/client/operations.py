@@ -12,8 +12,6 @@ import orjson
 
 from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 
-# The form of an answer that a client asks for, where an operation has several: the first of these.
-_FORMS: Final = ("application/json", "text/jsonl", "text/plain", "application/octet-stream")
 # What an ``Authorization`` header with a signature begins with, by the scheme of the document.
 _SIGNED: Final = {"DidAuth": DID_AUTH, "RecoveryKeyAuth": RECOVERY_KEY}
 # A client that keeps no answers has no use for it.
@@ -22,19 +20,24 @@ _UNUSED: Final = "If-None-Match"
 
 @dataclass(frozen=True, slots=True)
 class ServedOperation:
-    """Where an operation is, which of its parameters go where, the media type that it answers in (``accept``), whether it takes an
-    Idempotency-Key (``idempotent``) and an API key or token (``keyed``); ``scheme`` and ``purpose`` of a signature, None where it takes
-    none."""
+    """Where an operation is, which of its parameters go where, the media types that it answers in (``forms``, the usual one
+    first), whether it takes an Idempotency-Key (``idempotent``) and an API key or token (``keyed``); ``scheme`` and ``purpose`` of a
+    signature, None where it takes none."""
 
     method: str
     path: str
     query: tuple[str, ...]
     headers: tuple[str, ...]
-    accept: str
+    forms: tuple[str, ...]
     idempotent: bool
     keyed: bool
     scheme: str | None
     purpose: str | None
+
+    @property
+    def accept(self) -> str:
+        """What is asked for, also where nothing but an error has a body."""
+        return next(iter(self.forms), "application/json")
 
     @property
     def is_repeatable(self) -> bool:
@@ -62,13 +65,13 @@ def _read(document: Mapping[str, Any], method: str, path: str, operation: Mappin
     headers = tuple(each["name"] for each in parameters if each["in"] == "header")
     schemes = {scheme for each in operation["security"] for scheme in each}
     answers = [_component(document, each) for status, each in operation["responses"].items() if status < "3"]
-    forms = {form for answer in answers for form in answer.get("content", ())}
+    forms = tuple(form for answer in answers for form in answer.get("content", ()))
     return ServedOperation(
         method=method.upper(),
         path=path,
         query=tuple(each["name"] for each in parameters if each["in"] == "query"),
         headers=tuple(name for name in headers if name != _UNUSED),
-        accept=next((form for form in _FORMS if form in forms), _FORMS[0]),
+        forms=forms,
         idempotent="Idempotency-Key" in headers,
         keyed=not schemes.isdisjoint({"ApiKeyAuth", "BearerAuth"}),
         scheme=next((name for scheme, name in _SIGNED.items() if scheme in schemes), None),

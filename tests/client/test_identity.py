@@ -58,6 +58,8 @@ def test_a_did_lives(served: LocalServer) -> None:
             hana.call("updateDid", service("notes"), did=did, if_match='"1"')
         with pytest.raises(ServiceError, match="AUTH_REQUIRED"):
             identity.call("updateDid", service("notes"), did=did)
+        resolved = identity.call("resolveIdentifier", identifier=did, version_id=2)
+        assert resolved["didDocumentMetadata"]["versionId"] == "2"
         spare = identity.call("createDid", {"method": "ids"})["keys"]["authentication"]
         key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": spare["publicKey"]}
         recovery = identity.as_(Signer.of(created, "recovery"))

@@ -141,6 +141,7 @@ def check_flow(told: Json) -> None:
     changes = ["addService", "keyRotated", "addService", "recovered"]
     assert len(told["history"]) == told["versions"] == len(changes) + 2
     assert told["deactivated"] is True
+    assert told["rotation"] == "3"
     assert told["refused"] == [401, "AUTH_FAILED", "string"], "the key was rotated away"
     assert told["unsigned"] == [401, "AUTH_REQUIRED", "string"]
     assert verify(told["log"].encode()).did == told["did"]

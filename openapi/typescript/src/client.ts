@@ -89,6 +89,7 @@ export class IdentityError extends Error {
 type Values = { readonly [name: string]: unknown };
 
 const PREFIX = "/api/v1";
+const JSON_FORM = "application/json";
 const DEFAULTS = { timeoutMs: 30_000, retries: 2, maxWaitMs: 60_000, maxAnswerOctets: 16 * 1024 * 1024, maxPages: 10_000 };
 const PASSING = new Set([429, 502, 503, 504]);
 
@@ -129,7 +130,7 @@ class Service {
   private async call(operation: Operation, given: Values): Promise<unknown> {
     // The members of a body as they are sent: dates as texts, `undefined` left out; and one form, which is signed and sent.
     const body = given.body === undefined ? undefined : canonicalize(JSON.parse(JSON.stringify(given.body)));
-    const headers = new Headers({ Accept: operation.accept });
+    const headers = new Headers({ Accept: operation.forms[0] ?? JSON_FORM });
     for (const name of operation.headers) if (given[name] !== undefined) headers.set(name, String(given[name]));
     if (operation.idempotent && !headers.has("Idempotency-Key")) headers.set("Idempotency-Key", crypto.randomUUID());
     if (body !== undefined) headers.set("Content-Type", "application/json");
@@ -155,7 +156,7 @@ class Service {
       const bodyHash = body === undefined ? {} : { bodyHash: await hashBody(body) };
       const wanted = { purpose: operation.purpose, ...bodyHash };
       const asked = { did: this.signer.did, ...wanted, named: true, signal: given.signal };
-      const answer = await this.attempt(OPERATIONS.getDidAuthChallenge, asked, new Headers({ Accept: "application/json" }));
+      const answer = await this.attempt(OPERATIONS.getDidAuthChallenge, asked, new Headers({ Accept: JSON_FORM }));
       const challenge = (answer as { challenge?: unknown }).challenge;
       const signed = await signChallenge(this.signer, String(challenge), { origin: origin ?? url, ...wanted });
       headers.set("Authorization", `${operation.scheme} ${signed}`);
@@ -216,12 +217,12 @@ async function read(response: Response, most: number): Promise<Uint8Array<ArrayB
 function meaning(operation: Operation, response: Response, octets: Uint8Array<ArrayBuffer>): unknown {
   if (response.status === 204) return undefined;
   const media = mediaOf(response);
-  if (media !== operation.accept)
-    throw new IdentityError(response.status, "UNREADABLE", `the answer is ${media || "of no type"}, not ${operation.accept}`);
+  if (!operation.forms.includes(media))
+    throw new IdentityError(response.status, "UNREADABLE", `the answer is ${media || "of no type"}, not ${operation.forms[0]}`);
   if (media === "application/octet-stream") return octets;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(octets);
-    return media === "application/json" ? JSON.parse(text) : text;
+    return media.startsWith("text/") ? text : JSON.parse(text);
   } catch (error) {
     throw new IdentityError(response.status, "UNREADABLE", `the answer is no ${media}: ${reason(error)}`);
   }

@@ -20,6 +20,7 @@ export async function flow({ createIdentity, createSigner, verifyLog, IdentityEr
   const refused = await id.as(hana).updateDid({ did, body: service("notes") }).catch(codeOf);
   const unsigned = await id.updateDid({ did, body: service("notes") }).catch(codeOf);
   const next = await createSigner({ did, keys: { authentication: rotated.newKey } });
+  const { didDocumentMetadata } = await id.resolveIdentifier({ identifier: did, versionId: 3 });
   await id.as(next).updateDid({ did, body: service("notes") });
   const { authentication } = (await id.createDid({ body: { method: "ids" } })).keys;
   const newAuthenticationKey = { type: "Ed25519VerificationKey2020", publicKeyMultibase: authentication.publicKey };
@@ -30,5 +31,5 @@ export async function flow({ createIdentity, createSigner, verifyLog, IdentityEr
   for await (const item of id.each("listDidHistory", { did, limit: 2 })) history.push(item.operation);
   const log = await id.getDidLog({ did });
   const { versions, deactivated } = await verifyLog(log, { did, now: new Date(Date.now() + 60_000) });
-  return { did, log, history, versions, deactivated, refused, unsigned };
+  return { did, log, history, rotation: didDocumentMetadata.versionId, versions, deactivated, refused, unsigned };
 }

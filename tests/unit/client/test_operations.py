@@ -1,0 +1,63 @@
+"""What clients are told of the operations is what the document and the service have."""
+
+from __future__ import annotations
+
+import pytest
+
+from identity_core.api.operations import PURPOSES
+from identity_core.client.operations import ServedOperation, served_operations
+
+OPERATIONS = served_operations()
+
+
+def test_what_may_be_signed_says_for_what() -> None:
+    assert {name: one.purpose for name, one in OPERATIONS.items() if one.purpose} == PURPOSES
+    assert {name for name, one in OPERATIONS.items() if one.scheme} == PURPOSES.keys()
+    assert [name for name, one in OPERATIONS.items() if one.scheme == "RecoveryKey"] == ["recoverDid"]
+
+
+def test_an_operation_as_a_whole() -> None:
+    assert OPERATIONS["updateDid"] == ServedOperation(
+        method="PATCH",
+        path="/dids/{did}",
+        query=(),
+        headers=("If-Match", "Idempotency-Key"),
+        forms=("application/json",),
+        idempotent=True,
+        keyed=False,
+        scheme="DIDAuth",
+        purpose="update",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "accept"),
+    [
+        ("resolveDid", "application/json"),
+        ("resolveIdentifier", "application/did-resolution"),
+        ("getDidLog", "text/jsonl"),
+        ("getLedgerTile", "application/octet-stream"),
+        ("getLedgerInclusionProof", "application/json"),
+    ],
+)
+def test_the_usual_form_is_asked_for(name: str, accept: str) -> None:
+    assert OPERATIONS[name].accept == accept
+
+
+def test_every_operation_has_a_form_that_a_client_reads() -> None:
+    read = {"application/json", "application/did-resolution", "text/jsonl", "text/plain", "application/octet-stream"}
+    assert {one.accept for one in OPERATIONS.values()} <= read
+
+
+@pytest.mark.parametrize(
+    ("name", "repeatable"),
+    [
+        ("getProof", True),
+        ("createDid", True),
+        ("updateDid", True),
+        ("deactivateDid", False),
+        ("generateDelegatedProof", False),
+    ],
+)
+def test_what_may_be_sent_again(name: str, repeatable: bool) -> None:
+    assert OPERATIONS[name].is_repeatable is repeatable
