@@ -10,7 +10,7 @@ from tests.house.walks import walks
 LIMITS = {
     "createDid": (62, 238, 26),
     # With a credential of suite 2: the keeper's consent, the gap of the status list, and one statement over all that is asked.
-    "generateDelegatedProof": (102, 457, 40),
+    "generateDelegatedProof": (104, 465, 41),
 }
 
 
