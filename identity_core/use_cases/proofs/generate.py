@@ -17,25 +17,19 @@ from datetime import UTC, datetime
 from typing import Final
 
 from identity_core.codec.structs import given
-from identity_core.domain.activity import DONE, REFUSED, Event, Parties, RequestContext
-from identity_core.domain.callers import Caller
-from identity_core.domain.credentials.credential import Credential
+from identity_core.domain.activity import DONE, REFUSED, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.presentation import last_expiry, proof_day
-from identity_core.domain.proofs.proof import Context, Witness, ZkProof, capability_digest
-from identity_core.domain.proofs.question import Question
-from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, KeptCredential, KeptQuestion, StoredProof
+from identity_core.domain.proofs.proof import Context, Witness, capability_digest
+from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
 from identity_core.errors import (
     AnchoringDisabled,
     IdentityError,
     InternalError,
-    JsonValue,
     LedgerUnavailable,
     Overloaded,
     PluginTimeout,
     PluginUnavailable,
-    RequestInProgress,
 )
 from identity_core.ports.anchoring import AnchoringPort
 from identity_core.ports.clock import Clock
@@ -47,6 +41,7 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.agreement import agreement
 from identity_core.use_cases.proofs.prepare import found, prepare
 from identity_core.use_cases.proofs.presenting import PresentBound
+from identity_core.use_cases.proofs.records import event_of, to_keep
 from identity_core.use_cases.proofs.steps import (
     ProofAttempt,
     ProofPolicy,
@@ -62,8 +57,6 @@ from identity_core.wire import DelegatedProofRequest
 
 # Nothing was found out about the request: the same token serves when whatever failed works again.
 _FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout, PluginUnavailable)
-MAX_TARGET: Final = 256
-"""Characters of a credential id that records repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +143,14 @@ class GenerateDelegatedProof:
 
     async def _answered(self, attempt: ProofAttempt, context: RequestContext, ended: Outcome | Earlier) -> Answered:
         if isinstance(ended, Earlier):
-            await self.record(context, _event(attempt, "replayed"), attempt.now)
+            await self.record(context, event_of(attempt, "replayed"), attempt.now)
             return Answered(ended.outcome, is_replay=True)
         if isinstance(ended, RefusedInvocation):
             await self._refused(attempt, context, ended.code)
         return Answered(ended, is_replay=False)
 
     async def _refused(self, attempt: ProofAttempt, context: RequestContext, code: str) -> None:
-        await self.record(context, _event(attempt, REFUSED, code), attempt.now)
+        await self.record(context, event_of(attempt, REFUSED, code), attempt.now)
 
     async def prepared(self, attempt: ProofAttempt) -> ProofAttempt:
         """Steps 12 to 16, which spend nothing. Raises their refusals."""
@@ -208,9 +201,9 @@ class GenerateDelegatedProof:
             known = witnesses or [await self.sealed_credentials.witness(one) for one in attempt.prepared.credentials]
             made = await prove(attempt, known, self.present, bound)
             salt, caller = self.random(SALT_OCTETS), context.caller
-            proof = _to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
+            proof = to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
             await self.turns()
-            event = _event(attempt, DONE, proof=proof)
+            event = event_of(attempt, DONE, proof=proof)
             await self.invocations.finish(lease, proof, rows_of(context, event, proof.created_at))
             is_kept = True
             return proof
@@ -241,71 +234,3 @@ def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], by
         capability=capability_digest(nonce, capability.octets),
         agent=str(attempt.agent) if policy.shows_agent else None,
     )
-
-
-def _event(attempt: ProofAttempt, outcome: str, code: str | None = None, proof: StoredProof | None = None) -> Event:
-    """No value of a predicate, no attribute. The timeline is the holder's and the agent's: a refusal is told there only once the
-    holder's signature was checked, so that no one writes into it who holds no token."""
-    asked, holder, agent = attempt.asked, str(attempt.holder), str(attempt.agent)
-    credential_ids = [part.credential_id[:MAX_TARGET] for part in asked.parts]
-    credential_id = credential_ids[0]
-    details: dict[str, JsonValue] = {
-        "agent": agent,
-        "credentialId": credential_id,
-        "anchor": attempt.anchor,
-    }
-    names: list[JsonValue] = [{"attributeName": one.attribute_name, "type": one.type} for one in asked.predicates]
-    details |= names[0] if len(names) == 1 and isinstance(names[0], dict) else {"predicates": names}
-    if asked.is_joint:
-        # What a pseudonym is for tells where its holder goes: that there is one is enough.
-        same = sorted({name for together in asked.same for _, name in together})
-        details |= {"credentialIds": [*credential_ids], "same": [*same], "pseudonym": asked.pseudonym is not None}
-    if proof is not None:
-        details |= {"proofId": proof.id, "delegationId": proof.delegation_id}
-        return Event("proof.generated", holder, proof.parties, outcome, details=details)
-    parties = None
-    # That the first of two identical requests still runs is no event of anyone's.
-    if outcome == REFUSED and attempt.capability is not None and code != RequestInProgress.code:
-        delegation_id = None if attempt.chain is None else attempt.chain.leaf.id
-        parties = Parties(holder, agent, delegation_id=delegation_id, credential_id=credential_id)
-    return Event("proof.refused", holder, parties, outcome, code, details)
-
-
-def _to_keep(
-    attempt: ProofAttempt, proof: ZkProof, *, created_at: datetime, expires_at: datetime, salt: bytes, caller: Caller
-) -> StoredProof:
-    """The proof with what it is about. ``salt`` has ``SALT_OCTETS``."""
-    request, capability, prepared = attempt.request, attempt.capability, attempt.prepared
-    credential = prepared.credentials[0]
-    return StoredProof(
-        proof=proof,
-        delegation_id=attempt.chain.leaf.id,
-        holder=str(attempt.holder),
-        agent=str(attempt.agent),
-        credential_id=credential.id,
-        issuer=str(credential.issuer),
-        schema_id=credential.schema.id,
-        predicate={} if attempt.asked.is_joint else prepared.predicates[0][0].json,
-        salt=salt,
-        ibct_id=capability.id,
-        nonce=capability.nonce,
-        created_at=created_at,
-        expires_at=expires_at,
-        caller=caller.identity,
-        challenge=given(request.challenge, None),
-        domain=given(request.domain, None),
-        anchor=Anchor(AnchorStatus.PENDING, None, None, None) if attempt.anchor else None,
-        question=_kept(prepared.credentials, prepared.question) if attempt.asked.is_joint else None,
-    )
-
-
-def _kept(credentials: Sequence[Credential], question: Question | None) -> KeptQuestion | None:
-    """What the record of a proof says of several credentials."""
-    if question is None:
-        return None
-    pairs = zip(credentials, question.credentials, strict=True)
-    kept = tuple(
-        KeptCredential(one.id, str(one.issuer), one.schema.id, tuple(each.json for each in asked.predicates))
-        for one, asked in pairs
-    )
-    return KeptQuestion(kept, question.same, question.either, question.pseudonym)
