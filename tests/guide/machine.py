@@ -15,7 +15,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,7 +88,7 @@ def mount(*arguments: str | Path) -> None:
 
 def be_empty(*, installs: bool) -> None:
     """The folders as they are, what is written to them gone at the end."""
-    scratch = Path(tempfile.mkdtemp(prefix="machine-"))
+    scratch = Path("/mnt")
     mount("-t", "tmpfs", "-o", "mode=755", "none", scratch)
     source, environment = scratch / "source", scratch / "environment"
     for place, held in ((ROOT, source), (Path(sys.prefix), environment)):
