@@ -130,7 +130,14 @@ def test_a_stolen_log_key_is_replaced_in_the_middle_of_the_work_and_is_worth_not
 
 
 def _withheld(holder: Holder) -> bool:
-    return holder.act("update", service(f"n{os.urandom(4).hex()}")).outcome == (503, "DID_QUARANTINED")
+    refused = (503, "DID_QUARANTINED")
+    # A process that has met the entry refuses the challenge already; one that has not gives it, and refuses the change.
+    if holder.ask("update").outcome == refused:
+        return True
+    try:
+        return holder.act("update", service(f"n{os.urandom(4).hex()}")).outcome == refused
+    except RuntimeError as met_between:
+        return refused[1] in str(met_between)
 
 
 def offline(

@@ -164,6 +164,8 @@ class GenerateDelegatedProof:
             credential.check_usable(attempt.now)
         asked, provers = attempt.asked, self.present.provers
         prepared = await prepare(asked, attempt.claims, usable, self.sealed_credentials, provers)
+        if prepared.question is not None:
+            await self.present.check_issuers(usable, attempt.now)
         attempt = replace(attempt, prepared=prepared)
         context = _context_of(attempt, attempt.now, self.random, self.policy)
         return replace(attempt, agreed=await agreement(attempt.request, prepared, context, self.consents))

@@ -33,7 +33,8 @@ from identity_core.domain.proofs.presentation import (
 from identity_core.domain.proofs.presented import presentation_signals
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof
 from identity_core.domain.proofs.question import Question
-from identity_core.errors import IdentityError, PluginUnavailable
+from identity_core.domain.proofs.verification import CheckCode
+from identity_core.errors import CredentialRevoked, IdentityError, PluginUnavailable
 from identity_core.ports.custodian import Custodian, HolderCustodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.status_gaps import GapList, StatusGaps
@@ -90,6 +91,13 @@ class PresentBound:
         text = await self.provers.present(statement, PresentationWitness(held, gaps, consent), bound=bound)
         kinds = ",".join(predicate.type for asked in question.credentials for predicate in asked.predicates)
         return ZkProof(text, presentation_signals(question, context), kinds, context.proof_id)
+
+    async def check_issuers(self, credentials: Sequence[Credential], now: datetime) -> None:
+        """Before anything is spent: the list of an issuer who is deactivated has ended for good. Raises ``CredentialRevoked``."""
+        for credential in credentials:
+            found = await self.issuer_keys(credential.verification_method, now)
+            if found.check.code is CheckCode.ISSUER_DEACTIVATED:
+                raise CredentialRevoked("The issuer of the credential is deactivated.")
 
     async def _custodians(
         self, secret: str, ids: Sequence[str], message: bytes, pseudonym: str | None
