@@ -57,8 +57,9 @@ def prover_slow(world: World) -> None:
 @given("a service whose ledger was rolled back")
 def rolled_back(world: World) -> None:
     world.kind, world.notes["fault"] = "rolled back", "ledger:rolled-back"
-    # A ledger without an entry cannot be older.
+    # A ledger without an entry cannot be older, and neither can one of which the tree has none yet.
     world.new_person("Olu")
+    world.call("getLedgerCheckpoint")
 
 
 @when("the service has noticed and it is sent")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -39,7 +40,7 @@ def create_until(stop: threading.Event, running: Running, acknowledged: Acknowle
     while not stop.is_set():
         try:
             answer = running.stranger.create({"method": "ids"})
-        except OSError:
+        except (OSError, http.client.HTTPException):
             with acknowledged.lock:
                 acknowledged.lost_answers += 1
             continue
