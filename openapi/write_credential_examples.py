@@ -50,7 +50,6 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.dids.log import entry
 from identity_core.domain.proofs.proof import Witness
-from identity_core.errors import JsonValue
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.issue import GAP_PERIOD
 from identity_core.use_cases.credentials.sealed import ShownCredential
@@ -58,6 +57,7 @@ from identity_core.use_cases.credentials.signature_checks import signature_check
 from identity_core.use_cases.credentials.status import SignedStatusList
 from identity_core.wire import CredentialCheck, CredentialVerdict
 from openapi.did_examples import Telling
+from openapi.person_schema import ATTRIBUTES, VALUES
 from openapi.story import ORIGIN, START, Json, Story, dice
 from openapi.write_examples import write
 
@@ -66,31 +66,6 @@ BASE_URL: Final = f"{ORIGIN}/api/v1"
 
 ADMIN: Final = Caller(api_key=ApiKey("key_olu", "olu", "00" * 32, None, None, None, None, START))
 
-ATTRIBUTES: Final[list[Json]] = [
-    {"name": "name", "type": "string", "proofTypes": ["eq"]},
-    {"name": "birthDate", "type": "date", "minimum": "1900-01-01", "maximum": "2100-12-31"},
-    {
-        "name": "age",
-        "type": "integer",
-        "minimum": 0,
-        "maximum": 150,
-        "unit": "years",
-        "allowedThresholds": [16, 18, 21, 65],
-    },
-    {"name": "income", "type": "decimal", "scale": 2, "unit": "EUR"},
-    {"name": "country", "type": "string"},
-    {"name": "member", "type": "boolean"},
-    {"name": "enrolledAt", "type": "datetime"},
-]
-VALUES: Final[dict[str, JsonValue]] = {
-    "name": "Hana Novák",
-    "birthDate": "2001-04-01",
-    "age": 24,
-    "income": "41250.00",
-    "country": "CZ",
-    "member": True,
-    "enrolledAt": None,
-}
 HANDLE: Final = 2_718_281_828
 WALLETS_ID: Final = "urn:uuid:7c2b0d9e-4a35-4f0b-8f57-90c1d2e3f4a5"
 

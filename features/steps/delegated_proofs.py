@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
@@ -11,7 +10,6 @@ from features.delegating import change, wait_until_expired
 from features.formats import printed
 from features.proof_flaws import FLAWS, TERMS
 from features.proving import BOTH, Proving, story
-from features.signing import call
 from features.steps.answers import body_of
 from features.world import World
 
@@ -51,21 +49,6 @@ def lets_ask_neq(world: World) -> None:
 def is_not_bound(world: World) -> None:
     world.notes["proving"] = Proving(world, issued={"suite": 1})
     story(world)
-
-
-@given("Hana has two credentials that are bound to her")
-def has_two(world: World) -> None:
-    world.notes["proving"] = Proving(world, issued={"suite": 2})
-    proving = story(world)
-    world.notes["second"] = proving.issue(proving.hana, age=21)
-
-
-@given("Hana has two credentials that are bound to her, and lets Aki show them together")
-def shows_two(world: World) -> None:
-    has_two(world)
-    proving = story(world)
-    proving.delegated = {"actions": ["zkp.prove.*.*", "zkp.prove.*.same", "zkp.credential", "zkp.pseudonym"]}
-    proving.delegation_id = proving.delegate()
 
 
 @given(parsers.parse("Ivo has made the {purpose:w} of her credential known"))
@@ -138,25 +121,6 @@ def asks_what_is_not(world: World) -> None:
     proving = story(world)
     proving.predicates = [{"attributeName": "country", "type": "neq", "value": "FR"}]
     proving.ask()
-
-
-def _together(world: World, name: str, **more: Any) -> None:
-    proving = story(world)
-    ids = (proving.credential_id, world.notes["second"])
-    parts = [{"credentialId": one, "predicates": [BOTH[0]]} for one in ids]
-    same = [[{"credential": number, "attributeName": name} for number in range(2)]]
-    proving.question = {"credentials": parts, "same": same, **more}
-    proving.ask()
-
-
-@when("Aki asks for one proof of both, from one country, under a pseudonym")
-def asks_together(world: World) -> None:
-    _together(world, "country", pseudonym="https://shop.example")
-
-
-@when("Aki asks for one proof that her ages are the same")
-def asks_the_same(world: World) -> None:
-    _together(world, "age")
 
 
 @when(parsers.parse("{name:w} asks with {flaw}"))
@@ -258,33 +222,6 @@ def verifiable_as_asked(world: World) -> None:
     assert verdict.parsed.verified is True, verdict.content
 
 
-@then("the answer holds a proof of the whole question that anybody can verify")
-def verifiable_together(world: World) -> None:
-    proof, proving = body_of(world.answer)["proof"], story(world)
-    issuer = world.people["Ivo"].did
-    expected = [
-        {"issuerDid": issuer, "schemaId": schema_id, "predicates": [BOTH[0]]} for schema_id in proving.schema_ids
-    ]
-    asked = {**proof, **proving.question, "credentials": expected}
-    verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", asked))
-    found = body_of(verdict)
-    assert found["verified"] is True, verdict.content
-    assert len(found["question"]["pseudonymValue"]) == 64
-    kept = body_of(world.call("getProof", headers=world.key_header(), proof_id=proof["proofId"]))
-    assert kept["question"]["same"] == found["question"]["same"] == proving.question["same"]
-    assert [one["credentialId"] for one in kept["question"]["credentials"]] == [
-        proving.credential_id,
-        world.notes["second"],
-    ]
-
-
-@then("nobody takes it for a proof of one credential")
-def not_of_one(world: World) -> None:
-    proof = next(body_of(one)["proof"] for one in world.answers if b"publicSignals" in one.content)
-    verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", {**proof, "predicates": [BOTH[0]]}))
-    assert body_of(verdict)["errors"] == ["PROOF_INVALID"]
-
-
 @then("it says itself that she agreed, and that the credential is valid and not revoked")
 def says_all(world: World) -> None:
     proof = next(body_of(one)["proof"] for one in world.answers if b"publicSignals" in one.content)
@@ -320,55 +257,3 @@ def tells_nothing(world: World) -> None:
     assert b"37" not in world.answer.content.replace(
         body_of(world.answer)["error"]["details"]["requestId"].encode(), b""
     )
-
-
-def check(world: World, request: dict[str, Any], *, by: str = "Aki") -> Any:
-    return call(world, by, "checkDelegatedProof", "DelegatedProofRequest", request)
-
-
-@when("Aki asks what a proof would be refused for")
-def asks_what_for(world: World) -> None:
-    world.notes["checked"] = story(world).request()
-    check(world, world.notes["checked"])
-
-
-@when(parsers.parse("Aki asks what a proof with {flaw} would be refused for"))
-def asks_what_a_flaw(world: World, flaw: str) -> None:
-    FLAWS[flaw](story(world))
-    check(world, story(world).request())
-
-
-@when("Aki asks what a proof that she is 90 would be refused for")
-def asks_in_vain_what_for(world: World) -> None:
-    story(world).predicate["value"] = 90
-    check(world, story(world).request())
-
-
-@when("Aki has a proof made and asks what the same request would be refused for")
-def asks_afterwards(world: World) -> None:
-    request = story(world).request()
-    assert story(world).ask(request).status_code == 201
-    check(world, request)
-
-
-@when(parsers.parse("{name:w} asks what a proof of Aki would be refused for"))
-def asks_for_another(world: World, name: str) -> None:
-    check(world, story(world).request(), by=name)
-
-
-@then("nothing would refuse it, and the delegation is active")
-def nothing_refuses(world: World) -> None:
-    found = body_of(world.answer)
-    assert (found["usable"], found["reasons"]) == (True, [])
-    assert (found["delegation"]["id"], found["delegation"]["status"]) == (story(world).delegation_id, "active")
-
-
-@then(parsers.re(r"it would be refused with (?P<code>[A-Z_]+)"))
-def would_be_refused(world: World, code: str) -> None:
-    found = body_of(world.answer)
-    assert (found["usable"], [one["code"] for one in found["reasons"]]) == (False, [code])
-
-
-@then("the proof is made with the same token")
-def made_with_it(world: World) -> None:
-    assert story(world).ask(world.notes["checked"]).status_code == 201

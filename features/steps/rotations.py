@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_bdd import given, parsers, then, when
@@ -124,7 +126,9 @@ def shown(machine: Machine, token: str) -> Answer:
     return call(machine, "GET", f"{PREFIX}/dids", None, {"Authorization": f"Bearer {token}"})
 
 
-def call(machine: Machine, *request: object) -> Answer:
+def call(
+    machine: Machine, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+) -> Answer:
     if machine.running is None:
         pytest.fail("the service does not run")
-    return machine.running.wire.call(*request)  # type: ignore[arg-type]
+    return machine.running.wire.call(method, path, body, headers)
