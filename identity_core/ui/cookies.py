@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Protocol
 from urllib.parse import urlsplit
 
 import orjson
 
 from identity_core.api.request import Request
 from identity_core.codec import multibase
+from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.callers import Caller
 from identity_core.errors import Forbidden, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
@@ -32,8 +35,19 @@ _ID_BYTES: Final = 16
 _MAX_COOKIE: Final = 2_048
 
 
+class Opened(Protocol):
+    """A session that holds. ``target`` is who signed in, for the audit log."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def caller(self) -> Caller: ...
+    @property
+    def target(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CookieSessions:
+class CookieSessions(ABC):
     """``secret``: 32 octets that all processes derive. ``origin`` is where browsers reach the service. ``mismatch`` as the gate's.
 
     ``NAME`` is that of the cookie, and ``LABEL`` keeps the MAC of one kind of session from being good for another.
@@ -49,6 +63,19 @@ class CookieSessions:
     random: Callable[[int], bytes]
     origin: str
     mismatch: Callable[[], StorageMismatch | None]
+
+    @abstractmethod
+    async def find(self, request: Request) -> Opened | None:
+        """The session of the request, renewed where it is a while old; None where there is none that still holds."""
+
+    async def end(self, request: Request) -> None:
+        """Ends the session of the request, if it has one; the answer forgets the cookie. Raises ``Forbidden``."""
+        self.require_change(request)
+        session = await self.find(request)
+        self._forget(request)
+        if session is not None:
+            await self._end(session.id)
+            await self._recorded("signOut", session, request)
 
     @property
     def cookie_name(self) -> str:
@@ -128,6 +155,10 @@ class CookieSessions:
         secure = "; Secure" if self._is_secure else ""
         attributes = f"Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
         return "set-cookie", f"{self.cookie_name}={value}; {attributes}"
+
+    async def _recorded(self, operation: str, session: Opened, request: Request) -> None:
+        context = RequestContext(operation, session.caller, request.request_id)
+        await self.record(context, Event(target=session.target), self.clock.now())
 
     async def _has_ended(self, session_id: str) -> bool:
         (ended,) = await self.spent.numbers([_digest(session_id)[:16]], limit=1)

@@ -13,7 +13,6 @@ from typing import ClassVar, Final
 from identity_core.api.request import Request
 from identity_core.codec import multibase
 from identity_core.crypto.sealing import BoxInvalid, derive_key, seal, unseal
-from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.errors import AuthFailed, Forbidden
 from identity_core.ui.cookies import CookieSessions
@@ -28,6 +27,11 @@ class OperatorSession:
 
     key: ApiKey
     id: str
+
+    @property
+    def target(self) -> str:
+        """The id of the key."""
+        return self.key.id
 
     @property
     def caller(self) -> Caller:
@@ -55,15 +59,6 @@ class OperatorSessions(CookieSessions):
         await self._recorded("signIn", session, request)
         request.answer_headers = (*request.answer_headers, self._written(said))
 
-    async def end(self, request: Request) -> None:
-        """Ends the session of the request, if it has one; the answer forgets the cookie. Raises ``Forbidden``."""
-        self.require_change(request)
-        session = await self.find(request)
-        self._forget(request)
-        if session is not None:
-            await self._end(session.id)
-            await self._recorded("signOut", session, request)
-
     async def find(self, request: Request) -> OperatorSession | None:
         """The session of the request; None where there is none, or its key is no administrator's any more."""
         said = self._read(request)
@@ -80,10 +75,6 @@ class OperatorSessions(CookieSessions):
 
     def _box_key(self) -> bytes:
         return derive_key(self.secret, info=_BOX)
-
-    async def _recorded(self, operation: str, session: OperatorSession, request: Request) -> None:
-        context = RequestContext(operation, session.caller, request.request_id)
-        await self.record(context, Event(target=session.key.id), self.clock.now())
 
 
 def _require_operator(key: ApiKey) -> None:

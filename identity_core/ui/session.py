@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final
 
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids import state as history
@@ -41,6 +40,11 @@ class Session:
     id: str
     began: int
     seen: int
+
+    @property
+    def target(self) -> str:
+        """Her DID."""
+        return str(self.did)
 
     @property
     def caller(self) -> Caller:
@@ -75,15 +79,6 @@ class Sessions(CookieSessions):
         await self._recorded("signIn", session, request)
         return Answer(204, headers=[self._cookie(session), NO_STORE])
 
-    async def end(self, request: Request) -> None:
-        """Ends the session of the request, if it has one; the answer forgets the cookie. Raises ``Forbidden``."""
-        self.require_change(request)
-        session = await self.find(request)
-        self._forget(request)
-        if session is not None:
-            await self._end(session.id)
-            await self._recorded("signOut", session, request)
-
     async def find(self, request: Request) -> Session | None:
         """The session of the request, renewed where it is a while old; None where there is none that still holds."""
         said = self._read(request)
@@ -109,10 +104,6 @@ class Sessions(CookieSessions):
 
     def _cookie(self, session: Session) -> tuple[str, str]:
         return self._written(asdict(session) | {"did": str(session.did)})
-
-    async def _recorded(self, operation: str, session: Session, request: Request) -> None:
-        context = RequestContext(operation, session.caller, request.request_id)
-        await self.record(context, Event(target=str(session.did)), self.clock.now())
 
 
 def _session(said: dict[str, Any]) -> Session | None:
