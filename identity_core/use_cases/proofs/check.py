@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.credentials.credential_schema import digest
-from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.presented import PresentedPresentation, presentation_signals
@@ -46,7 +46,6 @@ from identity_core.domain.proofs.verification import (
 from identity_core.errors import (
     DidNotFound,
     InvalidDid,
-    JsonValue,
     NotAcceptable,
     PluginUnavailable,
     PredicateUnsupported,
@@ -134,16 +133,16 @@ class IssuerKeys:
     async def __call__(self, method_id: str, now: datetime) -> FoundKey:
         """The key of the verification method that is in force at ``now`` (aware UTC)."""
         try:
-            did = controller_of(method_id)
-            document = await self._document(self.reader.parse(str(did)))
+            state = await self._state(method_id)
         except InvalidDid:
             return FoundKey(wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN))
         except DidNotFound:
             return FoundKey(wrong(NAME, CheckCode.ISSUER_NOT_FOUND))
         except (PluginUnavailable, NotAcceptable):
             return FoundKey(undecided(NAME, CheckCode.ISSUER_UNAVAILABLE))
-        if document is None:
+        if state.deactivated:
             return FoundKey(wrong(NAME, CheckCode.ISSUER_DEACTIVATED))
+        document = state.document.to_json()
         try:
             raw = assertion_key(document, method_id, now)
         except ValueError:
@@ -151,19 +150,26 @@ class IssuerKeys:
         marks = signing_keys(document, now) > MANY_KEYS
         return FoundKey(right(NAME), raw, (CheckCode.ISSUER_HAS_MANY_KEYS,) if marks else ())
 
-    async def _document(self, did: Did) -> Mapping[str, JsonValue] | None:
-        """The document in force; None for a deactivated DID. Raises ``DidNotFound``, and what ``DidReader.elsewhere`` does."""
+    async def is_deactivated(self, method_id: str) -> bool:
+        """Whether the DID of the verification method is known to be. Reads no key, of which it may have many."""
+        try:
+            return (await self._state(method_id)).deactivated
+        except (InvalidDid, DidNotFound, PluginUnavailable, NotAcceptable):
+            return False
+
+    async def _state(self, method_id: str) -> DidState:
+        """The state of the DID of the method. Raises ``InvalidDid``, ``DidNotFound``, and what ``DidReader.elsewhere`` does."""
+        did = self.reader.parse(str(controller_of(method_id)))
         if did.method not in self.reader.methods:
             # No one here can look: that tells nothing about the issuer.
             raise PluginUnavailable
         try:
-            state = (await self.reader.standing(did)).head.state
+            return (await self.reader.standing(did)).head.state
         except DidNotFound:
             found = await self.reader.elsewhere(did)
             if found is None:
                 raise
-            state = found.state
-        return None if state.deactivated else state.document.to_json()
+            return found.state
 
 
 @dataclass(frozen=True, slots=True)

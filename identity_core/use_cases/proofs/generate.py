@@ -165,7 +165,7 @@ class GenerateDelegatedProof:
         asked, provers = attempt.asked, self.present.provers
         prepared = await prepare(asked, attempt.claims, usable, self.sealed_credentials, provers)
         if prepared.question is not None:
-            await self.present.check_issuers(usable, attempt.now)
+            await self.present.check_issuers(usable)
         attempt = replace(attempt, prepared=prepared)
         context = _context_of(attempt, attempt.now, self.random, self.policy)
         return replace(attempt, agreed=await agreement(attempt.request, prepared, context, self.consents))

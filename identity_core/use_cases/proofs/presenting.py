@@ -33,7 +33,6 @@ from identity_core.domain.proofs.presentation import (
 from identity_core.domain.proofs.presented import presentation_signals
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof
 from identity_core.domain.proofs.question import Question
-from identity_core.domain.proofs.verification import CheckCode
 from identity_core.errors import CredentialRevoked, IdentityError, PluginUnavailable
 from identity_core.ports.custodian import Custodian, HolderCustodian
 from identity_core.ports.prover import ProofWorkers
@@ -92,11 +91,10 @@ class PresentBound:
         kinds = ",".join(predicate.type for asked in question.credentials for predicate in asked.predicates)
         return ZkProof(text, presentation_signals(question, context), kinds, context.proof_id)
 
-    async def check_issuers(self, credentials: Sequence[Credential], now: datetime) -> None:
+    async def check_issuers(self, credentials: Sequence[Credential]) -> None:
         """Before anything is spent: the list of an issuer who is deactivated has ended for good. Raises ``CredentialRevoked``."""
         for credential in credentials:
-            found = await self.issuer_keys(credential.verification_method, now)
-            if found.check.code is CheckCode.ISSUER_DEACTIVATED:
+            if await self.issuer_keys.is_deactivated(credential.verification_method):
                 raise CredentialRevoked("The issuer of the credential is deactivated.")
 
     async def _custodians(
