@@ -1,17 +1,51 @@
-"""What we take of Connexion, imported in this one place.
+"""What we take of Connexion, imported in this one place, without what a server has no use for.
 
-Importing any part of Connexion imports Starlette's test client, which warns every user on stderr that *its* dependency
-httpx is deprecated. That is no news for an operator, so exactly this warning is silenced, here and nowhere else.
+Any part of Connexion imports all of it: two clients of HTTP and Starlette's test client, which is a tenth of a start, and
+warns on stderr of a dependency that is no operator's. These are left until something of theirs is called.
 """
 
 from __future__ import annotations
 
 import contextlib
-import warnings
-from collections.abc import Iterator
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
-with warnings.catch_warnings():
-    warnings.filterwarnings("ignore", message="Using `httpx` with `starlette.testclient`")
+import orjson
+
+# Connexion and Starlette only call what they take of these, and nothing does in a server.
+CALLED_ONLY = ("httpx", "requests", "starlette.testclient")
+
+
+class _Later(ModuleType):
+    """Stands for a module that is imported when something of it is called."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            return getattr(importlib.import_module(self.__name__), name)(*arguments, **named)
+
+        return call
+
+
+@contextlib.contextmanager
+def _left_for_later() -> Iterator[None]:
+    """Who imports one of these modules himself gets the real one, before and after."""
+    left = [name for name in CALLED_ONLY if name not in sys.modules]
+    sys.modules.update((name, _Later(name)) for name in left)
+    try:
+        yield
+    finally:
+        for name in left:
+            del sys.modules[name]
+
+
+with _left_for_later():
+    from connexion import json_schema, spec
     from connexion.middleware import ConnexionMiddleware
     from connexion.middleware.abstract import SpecMiddleware
     from connexion.middleware.lifespan import LifespanMiddleware
@@ -31,10 +65,18 @@ __all__ = [
 
 @contextlib.contextmanager
 def as_it_is() -> Iterator[None]:
-    """Takes documents without holding them against the schema of OpenAPI. Connexion does that in Python, twice an API: a second of
-    every start for a document that ships with the package and that ``tests/contract`` holds against the same schema."""
+    """Takes documents without holding them against the schema of OpenAPI, and copies them as JSON. Connexion does the one in Python, twice
+    an API, and the other object by object: a second of every start for a document that ships with the package and that ``tests/contract``
+    holds against the same schema."""
+    copy, deepcopy = spec.copy, json_schema.deepcopy
     OpenAPISpecification._validate_spec = classmethod(lambda cls, spec: None)
+    spec.copy, json_schema.deepcopy = SimpleNamespace(deepcopy=_copied), _copied
     try:
         yield
     finally:
         del OpenAPISpecification._validate_spec
+        spec.copy, json_schema.deepcopy = copy, deepcopy
+
+
+def _copied(document: Any) -> Any:
+    return orjson.loads(orjson.dumps(document))

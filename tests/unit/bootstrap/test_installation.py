@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from identity_core.bootstrap.installation import OBJECTS_BETWEEN_COLLECTIONS
 from identity_core.settings import StartError, load
 
 
-def test_garbage_is_collected_as_before_once_the_house_stands(tmp_path: Path) -> None:
-    before = gc.get_threshold()
-    assert before[0] < OBJECTS_BETWEEN_COLLECTIONS
+def test_garbage_is_collected_as_before_once_the_house_stands(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(partial(gc.set_threshold, *gc.get_threshold()))
+    before = OBJECTS_BETWEEN_COLLECTIONS - 1, 10, 10
+    gc.set_threshold(*before)
 
     async def look() -> tuple[int, int, int]:
         async with open_installation(load(environment={}, overrides={"data_dir": tmp_path})):

@@ -74,6 +74,12 @@ sys.exit("imported: " + " ".join(heavy) if heavy else 0)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+def test_a_command_and_a_worker_collect_garbage_seldom_while_they_import() -> None:
+    script = "import gc; before = gc.get_threshold()[0]; import identity_core.cli; print(gc.get_threshold()[0] > 10 * before)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_the_first_help_imports_no_group() -> None:
     script = (
         "import sys; from identity_core.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
