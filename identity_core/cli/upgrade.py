@@ -55,6 +55,7 @@ def _pending(body: dict[str, Any]) -> str:
 @command.command(name="apply", cls=Command)
 @click.option("--backup", type=FILE_THERE, help="A backup of this installation, made by `identity backup create`.")
 @key_options
+@click.option("--backup-url", help="A database into which a backup of the PostgreSQL server was put back.")
 @click.option("--within-hours", type=Number(min=0.01), default=24.0, help="How old it may be.  [default: 24]")
 @click.option("--yes", is_flag=True, help="Go on without a backup; there is no way back.")
 @of_installation
@@ -63,44 +64,47 @@ def apply(
     backup: Path | None,
     key_file: Path | None,
     passphrase_file: Path | None,
+    backup_url: str | None,
     within_hours: float,
     yes: bool,
 ) -> None:
     """Make the missing steps. The service may run meanwhile.
 
-    The backup is opened as `identity backup verify` does, and on SQLite the steps are made on a copy first. A run that was killed is
-    run again. A PostgreSQL server is backed up by its own tools: take --yes when you have done that.
+    The backup is opened as `identity backup verify` does, and the steps are made on a copy first. A run that was killed is run again.
+
+    PostgreSQL is backed up by its own tools. Put the backup into a database of its own and name that with --backup-url: it must be of
+    this installation and lack nothing older than --within-hours; the steps are made on it first, and it can be dropped after that.
 
     \b
     Examples:
       identity upgrade apply --backup /backups/identity.backup --key-file /safe/backup.key
-      identity upgrade apply --yes --database-url postgresql://…
+      identity upgrade apply --backup-url postgresql:///copy --database-url postgresql://…
+      identity upgrade apply --yes
     """
     refuse_absent(settings, NAME_IT)
-    if backup is not None and settings.database_url is not None:
-        misused(
-            "a server has no sealed backup", "back it up by its own tools, see `identity backup create`; then --yes"
-        )
-    if (backup is None) != yes:
-        misused(
-            "an upgrade wants a backup, or your word that none is wanted", "give --backup FILE, or --yes, and not both"
-        )
+    if settings.database_url is None and backup_url is not None:
+        misused("this installation is on SQLite files", "give --backup FILE, which `identity backup create` has made")
+    if settings.database_url is not None and backup is not None:
+        misused("a server has no sealed backup", "put a backup of it into another database: --backup-url URL")
+    if [backup, backup_url, yes or None].count(None) != 2:
+        name = "--backup FILE" if settings.database_url is None else "--backup-url URL"
+        misused("an upgrade wants a backup, or your word that none is wanted", f"give {name}, or --yes, and not both")
     from identity_core.bootstrap.steps import pending_steps
-    from identity_core.bootstrap.upgrade import BackupAtHand, upgrade
+    from identity_core.bootstrap.upgrade import BackupAtHand, RestoredCopy, upgrade
 
-    pending = asyncio.run(pending_steps(settings))
-    manifest = None
+    pending, within, of = asyncio.run(pending_steps(settings)), timedelta(hours=within_hours), None
     if pending:
-        at_hand = None
+        at_hand: BackupAtHand | RestoredCopy | None = None
         if backup is not None:
-            key = operator_key(settings, key_file, passphrase_file, backup)
-            at_hand = BackupAtHand(backup, key, timedelta(hours=within_hours))
-        manifest = asyncio.run(upgrade(settings, pending, at_hand))
+            at_hand = BackupAtHand(backup, operator_key(settings, key_file, passphrase_file, backup), within)
+        elif backup_url is not None:
+            at_hand = RestoredCopy(backup_url, within)
+        of = asyncio.run(upgrade(settings, pending, at_hand))
     body = {
         "version": __version__,
         "database": shown_database(settings),
         "applied": pending,
-        "backupOf": None if manifest is None else printed(manifest.created_at),
+        "backupOf": None if of is None else printed(of),
     }
     show(body, text=_applied)
 

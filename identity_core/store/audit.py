@@ -10,6 +10,7 @@ until an operator has the log keyed anew.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,6 +36,7 @@ _APPEND = {
     "sqlite": (_INSERT, _MOVE_HEAD),
     "postgresql": (f"WITH moved AS ({_MOVE_HEAD} RETURNING id) {_INSERT}",),
 }
+_PLACE = "SELECT sequence, line, link FROM audit_lines"
 _READ = "SELECT sequence, line, link FROM audit_lines WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 # A commit without a change would not reach the disk, and lines before it are not durable by themselves.
 _TOUCH = "UPDATE transparency_head SET size = size WHERE id = 1"
@@ -169,6 +171,22 @@ def from_line(line: bytes) -> AuditRow:
 
 def _time(text: str) -> datetime:
     return parse(text).astimezone(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPlace:
+    """A line of the chain: its number, its link and its time."""
+
+    sequence: int
+    link: bytes
+    at: datetime
+
+
+def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | None:
+    """The line ``sequence``, or the last one; None where there is none. Its table is the same in every version that has been released."""
+    where = "ORDER BY sequence DESC LIMIT 1" if sequence is None else "WHERE sequence = :sequence"
+    row = transaction.execute(f"{_PLACE} {where}", {} if sequence is None else {"sequence": sequence}).fetchone()
+    return None if row is None else AuditPlace(row[0], _octets(row[2]), from_line(bytes(row[1])).at)
 
 
 class StoredAuditEnd:
