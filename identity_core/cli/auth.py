@@ -55,12 +55,7 @@ add_command(
     command,
     "token",
     "issueToken",
-    """Print an access token, which stands for the keys file or the API key for some minutes.
-
-    \b
-    Examples:
-      identity auth token --keys hana.json
-      identity auth token --api-key operator.key --subject did:ids:… --scope 'dids:operate zkp:prove' --json""",
+    "Print an access token, which stands for the keys file or the API key for some minutes.",
     click.option("--scope", help="Scopes with a blank between them, for a token that may do less."),
     did_option("--subject", "subject", "The DID that an API key acts for."),
     body=named,

@@ -40,25 +40,14 @@ shell_argument = click.argument("shell", required=False, callback=_shell, metava
 @command.command(name="show", cls=Command)
 @shell_argument
 def show_script(shell: str) -> None:
-    """Print the script for a shell; the one in use if none is named.
-
-    \b
-    Example:
-      source <(identity completion show bash)
-    """
+    """Print the script for a shell; the one in use if none is named."""
     show({"shell": shell, "script": _script(shell)}, text="{script}")
 
 
 @command.command(name="install", cls=Command)
 @shell_argument
 def install(shell: str) -> None:
-    """Put the script where the shell looks for it, for this user.
-
-    \b
-    Examples:
-      identity completion install
-      identity completion install zsh
-    """
+    """Put the script where the shell looks for it, for this user."""
     path = _place(shell)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_symlink() or (path.exists() and not _is_ours(path)):

@@ -170,11 +170,7 @@ add_command(
     command,
     "list",
     "listDids",
-    """List the DIDs that an API key has created.
-
-    \b
-    Example:
-      identity did list --api-key operator.key --limit 200""",
+    "List the DIDs that an API key has created.",
     *page_options,
     text=page(
         lambda row: f"{row['did']}  version {row['versionId']}  {row['updated']}{'  deactivated' * row['deactivated']}"

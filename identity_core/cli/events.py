@@ -17,12 +17,7 @@ add_command(
     command,
     "list",
     "listEvents",
-    """Print events of the ledger, oldest first; the number before each is what --after takes.
-
-    \b
-    Examples:
-      identity events list --url https://id.example
-      identity events list --after 1200 --limit 1000 --json""",
+    "Print events of the ledger, oldest first; the number before each is what --after takes.",
     click.option(
         "--after", type=click.IntRange(min=0), default=0, show_default=True, help="Only those behind this number."
     ),

@@ -40,11 +40,22 @@ as_json = click.option(
 
 
 class Command(click.Command):
-    """A command of the core; every one of them can print JSON."""
+    """A command of the core; every one of them can print JSON, and shows in its help how it is called."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         as_json(self)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """How it is called (``examples``), behind its options."""
+        from identity_core.cli.examples import examples_of
+
+        super().format_epilog(ctx, formatter)
+        calls = examples_of(tuple(ctx.command_path.split()[1:]))
+        if calls:
+            with formatter.section("Examples"):
+                # Not wrapped: a line is there to be copied.
+                formatter.write("".join(f"  {line}\n" for call in calls for line in call.splitlines()))
 
 
 def prints_json() -> bool:

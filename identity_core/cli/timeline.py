@@ -17,12 +17,7 @@ add_command(
     command,
     "list",
     "getDashboardTimeline",
-    """Print events, newest first: proofs, delegations, credentials, changes of your DID, refusals among them.
-
-    \b
-    Examples:
-      identity timeline list --keys hana.json
-      identity timeline list --keys hana.json --kind proof --after 2026-01-05T00:00:00Z --json""",
+    "Print events, newest first: proofs, delegations, credentials, changes of your DID, refusals among them.",
     click.option("--kind", help="Only this kind, such as proof or proof.generated."),
     click.option("--after", metavar="TIME", help="Only what happened from then on (RFC 3339)."),
     click.option("--before", metavar="TIME", help="Only what happened before."),

@@ -33,12 +33,7 @@ def command() -> None:
 def check(settings: Settings) -> None:
     """Say which steps of migrations are missing. Nothing is changed.
 
-    Exit code 0 whether or not there are any; 1 where a newer version has written the databases.
-
-    \b
-    Example:
-      identity upgrade check --config /etc/identity/identity.toml
-    """
+    Exit code 0 whether or not there are any; 1 where a newer version has written the databases."""
     refuse_absent(settings, NAME_IT)
     from identity_core.bootstrap.steps import pending_steps
 
@@ -73,14 +68,7 @@ def apply(
     The backup is opened as `identity backup verify` does, and the steps are made on a copy first. A run that was killed is run again.
 
     PostgreSQL is backed up by its own tools. Put the backup into a database of its own and name that with --backup-url: it must be of
-    this installation and lack nothing older than --within-hours; the steps are made on it first, and it can be dropped after that.
-
-    \b
-    Examples:
-      identity upgrade apply --backup /backups/identity.backup --key-file /safe/backup.key
-      identity upgrade apply --backup-url postgresql:///copy --database-url postgresql://…
-      identity upgrade apply --yes
-    """
+    this installation and lack nothing older than --within-hours; the steps are made on it first, and it can be dropped after that."""
     refuse_absent(settings, NAME_IT)
     if settings.database_url is None and backup_url is not None:
         misused("this installation is on SQLite files", "give --backup FILE, which `identity backup create` has made")

@@ -38,12 +38,7 @@ add_command(
     command,
     "list",
     "listVerificationHistory",
-    """Print verifications, newest first.
-
-    \b
-    Examples:
-      identity verifications list --keys shop.json --refused
-      identity verifications list --keys hana.json --from 2026-01-05T00:00:00Z --json""",
+    "Print verifications, newest first.",
     *_CHOSEN,
     *page_options,
     text=page(_row),
@@ -53,11 +48,7 @@ add_command(
     command,
     "stats",
     "getVerificationStats",
-    """Count verifications, and the reasons of refusals.
-
-    \b
-    Example:
-      identity verifications stats --keys shop.json --from 2026-01-01T00:00:00Z""",
+    "Count verifications, and the reasons of refusals.",
     *_CHOSEN,
     text=_counts,
     whose="the verifier or the holder",

@@ -17,7 +17,7 @@ from identity_core.cli.demo import aftermath, bound, chapters
 from identity_core.cli.demo.participants import Participants
 from identity_core.cli.demo.place import LEDGERS, somewhere
 from identity_core.cli.demo.story import Story
-from identity_core.cli.output import as_json, fail, prints_json, show
+from identity_core.cli.output import Command, fail, prints_json, show
 from identity_core.cli.remote import api_key_option
 
 CHAPTERS: Final[tuple[tuple[str, Callable[[Story, Participants], None]], ...]] = (
@@ -38,14 +38,13 @@ the proof. Mallory takes what she can.
 """
 
 
-@click.command(name="demo")
+@click.command(name="demo", cls=Command)
 @click.option("--url", help="Use this running service instead of an own one.")
 @api_key_option
 @click.option(
     "--ledger", type=click.Choice(LEDGERS), default="sql", show_default=True, help="What the own server writes to."
 )
 @click.option("--show", "shown", is_flag=True, help="Show every request and its answer.")
-@as_json
 def command(url: str | None, api_key: str | None, ledger: str, shown: bool) -> None:
     """Tell the whole story: a DID, a credential, a delegation, a proof that an agent obtains, who believes it, and its end.
 

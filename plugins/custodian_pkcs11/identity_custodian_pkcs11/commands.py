@@ -24,7 +24,12 @@ def pkcs11() -> None:
 @of_installation
 @as_json
 def list_keys(settings: Settings) -> None:
-    """List the keys on the token and try each. Ends with 1 when one of them cannot be used. Nothing is changed."""
+    """List the keys on the token and try each. Ends with 1 when one of them cannot be used. Nothing is changed.
+
+    \b
+    Example:
+      identity custodian pkcs11 keys --config identity.toml
+    """
     table = settings.plugins.tables.read("pkcs11", Pkcs11Settings)
     token = open_token(table, plugin_context(settings))
     try:

@@ -32,6 +32,10 @@ def deploy(config: Path | None, wait: float) -> None:
     """Deploy the contract with the key of [plugins.evm], which then owns it, and print the settings that name it.
 
     Needs plugins.evm.rpc_url and plugins.evm.private_key or keystore.
+
+    \b
+    Example:
+      identity ledger evm deploy --config identity.toml --wait 300
     """
     tools = _tools()
     made = dataclasses.asdict(_run(tools.deploy(_settings(configured(config)), wait_seconds=wait)))
@@ -44,7 +48,13 @@ def deploy(config: Path | None, wait: float) -> None:
 @as_json
 def status(settings: Settings, transaction: str | None) -> None:
     """Show contract, owner, purse and entries as the node sees them; or what became of TRANSACTION, a hash that an error
-    or a receipt told."""
+    or a receipt told.
+
+    \b
+    Examples:
+      identity ledger evm status
+      identity ledger evm status 0x9f0c…
+    """
     tools, table = _tools(), _settings(settings)
     if transaction is None:
         found = dataclasses.asdict(_run(tools.status(table)))

@@ -1,0 +1,55 @@
+"""The examples in each command's help are what its parser takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from identity_core.cli.examples import EXAMPLES, examples_of
+from tests.unit.cli.conftest import Commands
+from tests.unit.cli.parsing import calls_of, require_parsed
+from tests.unit.cli.test_commands import LEAVES
+
+HEADINGS = ("Example:", "Examples:")
+
+
+def shown_examples(text: str) -> list[str]:
+    """The lines under the heading in a help; each begins with ``identity`` or goes on with the one before."""
+    lines, found = text.splitlines(), list[str]()
+    [at] = [number for number, line in enumerate(lines) if line.strip() in HEADINGS]
+    for line in lines[at + 1 :]:
+        if not line.strip():
+            break
+        if line.startswith("      ") and found and found[-1].endswith("\\"):
+            found[-1] += f"\n{line}"
+        else:
+            found.append(line.strip())
+    return found
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_the_help_shows_how_a_command_is_called(identity: Commands, here: Path, path: tuple[str, ...]) -> None:
+    text = identity.ok(*path, "--help")
+    assert max(map(len, text.splitlines())) <= 110
+    examples = shown_examples(text)
+    assert examples
+    for example in examples:
+        calls = calls_of(example)
+        assert " ".join(("identity", *path)) == require_parsed(calls[0], here), example
+        for call in calls[1:]:
+            require_parsed(call, here)
+
+
+def test_every_example_belongs_to_a_command() -> None:
+    """One of a command that is renamed would be shown nowhere."""
+    of_commands = [call for path in LEAVES for call in examples_of(path)]
+    assert sorted(of_commands) == sorted(set(of_commands))
+    assert len(of_commands) == EXAMPLES.count("\nidentity ")
+
+
+@pytest.mark.parametrize("line", ["identity did nothing x", "identity did resolve --nothing x", "identity did resolve"])
+def test_what_a_command_does_not_take_is_no_example(here: Path, line: str) -> None:
+    with pytest.raises(click.UsageError):
+        require_parsed(calls_of(line)[0], here)
