@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.dashboard import DashboardHandlers
@@ -25,21 +25,24 @@ from identity_core.wire import (
 )
 
 ROWS: Final = 25
-CARDS: Final = 200
+CARDS: Final = 50
 """How many delegations the agents' cards are made of; a holder with more sees them on the page of delegations."""
+
+STOPS: Final = 200
+"""How many delegations of a status are stopped at once; where there are more the button is there again."""
 
 MAX_ID: Final = 256
 """Characters of the id of a proof, as the document has it."""
 
-STOPPABLE: Final = frozenset({"active", "scheduled"})
-PLACES: Final = ("home", "agents", "consent", "delegations", "proofs", "credentials", "keys")
+STOPPABLE: Final[tuple[Literal["active", "scheduled"], ...]] = ("active", "scheduled")
+PLACES: Final = ("home", "agents", "consent", "delegations", "proofs", "credentials", "keys", "export")
 
 Show = Callable[[Request, Session], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
 class HolderPages:
-    """Home, Agents, Consent, Delegations, Proofs, Credentials, Keys."""
+    """Home, Agents, Consent, Delegations, Proofs, Credentials, Keys, Export, Recover."""
 
     dids: DidHandlers
     delegations: DelegationHandlers
@@ -68,6 +71,14 @@ class HolderPages:
         signed_in = await self.sessions.did(request)
         return page("sign_in.html", request, signed_in=signed_in, place=place, origin=self.sessions.origin)
 
+    async def recover(self, request: Request) -> Answer:
+        """For who holds a recovery key, signed in or not."""
+        return page("recover.html", request, signed_in=await self.sessions.did(request))
+
+    async def export(self, request: Request, session: Session) -> Answer:
+        """Gathered in the page, by her key."""
+        return page("export.html", request, signed_in=str(session.did))
+
     async def sign_out(self, request: Request) -> Answer:
         await self.sessions.end(request)
         return to("/ui")
@@ -90,14 +101,22 @@ class HolderPages:
     async def agents(self, request: Request, session: Session) -> Answer:
         """A card for each agent that holds a delegation of hers."""
         found = await self._delegations(request, session, limit=CARDS, own=True)
-        cards = agent_cards(found["items"])
+        stoppable: list[str] = []
+        for status in STOPPABLE:
+            of_status = await self._delegations(request, session, limit=STOPS, own=True, status=status)
+            stoppable += [one["id"] for one in of_status["items"]]
         return page(
-            "agents.html", request, signed_in=str(session.did), cards=cards, more=found["nextCursor"] is not None
+            "agents.html",
+            request,
+            signed_in=str(session.did),
+            cards=agent_cards(found["items"]),
+            stoppable=stoppable,
+            more=found["nextCursor"] is not None,
         )
 
     async def delegation_list(self, request: Request, session: Session) -> Answer:
         found = await self._delegations(request, session, limit=ROWS, own=False)
-        return page("delegations.html", request, signed_in=str(session.did), found=found)
+        return page("delegations.html", request, signed_in=str(session.did), found=found, narrowed=narrowed)
 
     async def credential_list(self, request: Request, session: Session) -> Answer:
         query = ListCredentialsQuery(limit=ROWS, cursor=request.query.get("cursor"))
@@ -121,9 +140,20 @@ class HolderPages:
         )
         return page(template, request, signed_in=str(session.did), found=found)
 
-    async def _delegations(self, request: Request, session: Session, *, limit: int, own: bool) -> Mapping[str, Any]:
+    async def _delegations(
+        self,
+        request: Request,
+        session: Session,
+        *,
+        limit: int,
+        own: bool,
+        status: Literal["active", "scheduled"] | None = None,
+    ) -> Mapping[str, Any]:
         query = ListDelegationsQuery(
-            limit=limit, cursor=request.query.get("cursor"), holder_did=str(session.did) if own else None
+            limit=limit,
+            cursor=request.query.get("cursor") if status is None else None,
+            holder_did=str(session.did) if own else None,
+            status=status,
         )
         return await ask(
             self.delegations.list_delegations, "listDelegations", request, query=query, caller=session.caller
@@ -140,3 +170,15 @@ def agent_cards(delegations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
         if one["status"] in STOPPABLE:
             card["stoppable"].append(one["id"])
     return list(cards.values())
+
+
+def narrowed(delegation: Mapping[str, Any]) -> dict[str, Any]:
+    """The request of a delegation that allows no more than ``delegation`` still does: what its holder cannot change in the form. Of limits
+    it has what is left; the scope of credentials, schemas and verifiers stays."""
+    terms = {name: delegation[name] for name in ("holderDid", "agentDid", "credentialIds", "schemaIds", "verifiers")}
+    terms["maxDepth"] = delegation["maxDepth"]
+    for limit, used in (("maxRefusals", "refusals"), ("maxThresholds", "thresholds")):
+        terms[limit] = None if delegation[limit] is None else max(delegation[limit] - delegation[used], 0)
+    if delegation["status"] == "scheduled":
+        terms["notBefore"] = delegation["notBefore"]
+    return terms | ({"purpose": delegation["purpose"]} if delegation["purpose"] else {})

@@ -32,6 +32,8 @@ def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
         "/ui/proof/{proof}": holder.signed_in(holder.proof),
         "/ui/credentials": holder.signed_in(holder.credential_list),
         "/ui/keys": holder.signed_in(holder.keys),
+        "/ui/export": holder.signed_in(holder.export),
+        "/ui/recover": holder.recover,
     } | operator.pages()
     return {"/": public.root} | {path: explained(handler) for path, handler in shown.items()} | static_pages()
 

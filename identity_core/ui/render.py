@@ -36,6 +36,7 @@ STATIC: Final = {
     "htmx.js": "text/javascript; charset=utf-8",
     "hx-csp.js": "text/javascript; charset=utf-8",
     "signing.js": "text/javascript; charset=utf-8",
+    "keys.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 

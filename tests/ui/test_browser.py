@@ -9,19 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.ui.visiting import MARKUP, PAGES, Open, Site, sign_in
-
-
-def give_delegation(page: Page, site: Site, purpose: str) -> None:
-    page.goto(f"{site.url}/ui/delegations")
-    page.click("summary")
-    page.fill("#agent", site.did("aki"))
-    page.fill("#actions", "zkp.prove.age.gte.18")
-    page.fill("#uses", "3")
-    page.fill("#purpose", purpose)
-    page.click("#create-delegation button")
+from tests.ui.visiting import MARKUP, PAGES, Open, Site, give_delegation, sign_in
 
 
 def test_anybody_finds_a_did_its_transaction_and_what_this_is(site: Site, opened: Open) -> None:
@@ -99,6 +89,7 @@ def test_german_and_dark_are_the_readers_choice(site: Site, opened: Open) -> Non
 def test_a_holder_gives_stops_and_revokes_a_delegation_and_sees_it(site: Site, opened: Open) -> None:
     page, watched = opened()
     sign_in(page, site, keep=True, to="agents")
+    page.goto(f"{site.url}/ui/delegations")
     give_delegation(page, site, MARKUP)
     expect(page.locator(".cards article")).to_contain_text(MARKUP)
     watched.look(page)
@@ -123,6 +114,7 @@ def test_a_holder_gives_stops_and_revokes_a_delegation_and_sees_it(site: Site, o
     for name in PAGES:
         page.goto(f"{site.url}/ui/{name}")
         watched.look(page)
+    page.goto(f"{site.url}/ui/keys")
     expect(page.get_by_text("You are signed in with this key.")).to_have_count(1)
 
 
@@ -152,6 +144,7 @@ def test_stop_everything_goes_on_past_a_refusal_and_waits_where_it_is_told_to(si
     page, _ = opened()
     sign_in(page, site, "eva", keep=True)
     for purpose in ("older", "newer"):
+        page.goto(f"{site.url}/ui/delegations")
         give_delegation(page, site, purpose)
         expect(page.locator(".cards")).to_contain_text(purpose)
     page.goto(f"{site.url}/ui/agents")

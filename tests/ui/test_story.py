@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from identity_core.client import Client, ServiceError, Signer
-from tests.ui.visiting import MARKUP, PAGES, Open, Site, Watched, examine, press, sign_in, tab_to
+from tests.ui.visiting import MARKUP, PAGES, Open, Site, Watched, examine, issue, press, sign_in, tab_to
 
 SCHEMA = "https://schemas.example/person"
 VALUES: dict[str, Any] = {"age": 37, "income": 5_213_774, "country": "Wakanda"}
@@ -58,15 +58,7 @@ class World:
 @pytest.fixture(scope="module")
 def world(site: Site) -> World:
     client = Client(site.url, api_key=site.api_key)
-    attributes = [{"name": "age", "type": "integer", "minimum": 0, "maximum": 150}]
-    attributes += [{"name": "income", "type": "integer"}, {"name": "country", "type": "string"}]
-    client.call("POST", "/credential-schemas", body={"id": SCHEMA, "attributes": attributes})
-    key = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
-    ivo = client.call(
-        "POST", "/dids", body={"method": "ids", "options": {"additionalKeys": [key], "storeSecrets": True}}
-    )
-    claims = {"issuerDid": ivo["did"], "holderDid": site.did("hana"), "schemaId": SCHEMA, "attributes": VALUES}
-    client.call("POST", "/credentials", body=claims)
+    issue(client, site.did("hana"), SCHEMA, **VALUES)
     return World(site, client)
 
 

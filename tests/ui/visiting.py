@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, Page, expect
 
+from identity_core.client import Client, ServiceError
 from tests.servers import run
 
 MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
-PAGES = ("home", "agents", "consent", "delegations", "proofs", "credentials", "keys")
+PAGES = ("home", "agents", "consent", "delegations", "proofs", "credentials", "keys", "export")
 NARROW = {"width": 360, "height": 740}
 WAIT_MILLISECONDS = 60_000
 
@@ -96,6 +97,33 @@ def sign_in(page: Page, site: Site, name: str = "hana", *, keep: bool = False, t
     page.set_checked("#keep", keep)
     page.click("#sign-in button")
     expect(page).to_have_url(f"{site.url}/ui/{to}")
+
+
+def give_delegation(page: Page, site: Site, purpose: str, actions: str = "zkp.prove.age.gte.18", uses: int = 3) -> None:
+    """On the page of delegations, where her key is kept or the file is asked for."""
+    page.get_by_text("Give an agent a delegation").click()
+    page.fill("#agent", site.did("aki"))
+    page.fill("#actions", actions)
+    page.fill("#uses", str(uses))
+    page.fill("#purpose", purpose)
+    page.click("#create-delegation button")
+
+
+def issue(client: Client, holder: str, schema: str = "https://schemas.example/person", **values: Any) -> str:
+    """The id of a credential of ``holder``, by an issuer whose keys the service keeps."""
+    attributes = [{"name": "age", "type": "integer", "minimum": 0, "maximum": 150}]
+    attributes += [{"name": "income", "type": "integer"}, {"name": "country", "type": "string"}]
+    try:
+        client.call("POST", "/credential-schemas", body={"id": schema, "attributes": attributes})
+    except ServiceError as error:
+        if error.status != 409:  # It is there already.
+            raise
+    key = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+    ivo = client.call(
+        "POST", "/dids", body={"method": "ids", "options": {"additionalKeys": [key], "storeSecrets": True}}
+    )
+    claims = {"issuerDid": ivo["did"], "holderDid": holder, "schemaId": schema, "attributes": values}
+    return str(client.call("POST", "/credentials", body=claims)["id"])
 
 
 AXE = (Path(__file__).parent / "axe.min.js").read_text()

@@ -49,19 +49,53 @@
     return base64url(await crypto.subtle.digest("SHA-256", utf8(canonical(body))));
   }
 
-  // The file that the command line writes: {did, keys: {authentication: {privateKey}}}.
-  async function keyOf(file) {
+  const isFiled = (key) => typeof key === "object" && key !== null && typeof key.privateKey === "string" && key.privateKey[0] === "z";
+
+  // The file that the command line writes: {did, keys: {authentication: {privateKey, …}, …}}, settled.
+  async function walletOf(file) {
     if (!isSecureContext || !crypto.subtle) throw new Refusal("context");
-    let did, octets;
+    let wallet;
     try {
-      const value = JSON.parse(await file.text());
-      did = value.did;
-      const text = value.keys.authentication.privateKey;
-      if (typeof did !== "string" || text[0] !== "z") throw new Refusal("file");
-      octets = base58(text.slice(1));
+      wallet = JSON.parse(await file.text());
+      if (typeof wallet.did !== "string" || typeof wallet.keys !== "object" || wallet.keys === null) throw new Refusal("file");
     } catch {
       throw new Refusal("file");
     }
+    return settled(wallet);
+  }
+
+  // A file that was saved before a rotation or recovery was sent: whether its new key stands in the document tells what became of it.
+  async function settled({ did, keys, pending }) {
+    if (!pending) return { did, keys };
+    const fresh = pending.keys;
+    if (!["rotate", "recover"].includes(pending.operation) || !fresh || !Object.values(fresh).every(isFiled)) throw new Refusal("pending");
+    const { didDocument } = await answered(`/api/v1/dids/${encodeURIComponent(did)}`);
+    const taken = (didDocument.verificationMethod || []).some((method) => method.publicKeyMultibase === Object.values(fresh)[0].publicKey);
+    const retired = [...(keys.retired || [])];
+    if (!taken) return { did, keys: { ...keys, retired: [...retired, ...Object.values(fresh)] } };
+    const kept = {};
+    for (const [purpose, filed] of Object.entries(keys)) {
+      if (purpose === "retired") continue;
+      const stays = (key) => {
+        const goes = pending.operation === "rotate" ? key.keyId === pending.oldKeyId : pending.revokeAll || purpose in fresh && filed === key;
+        if (goes) retired.push(key);
+        return !goes;
+      };
+      if (Array.isArray(filed)) kept[purpose] = filed.map((key) => (stays(key) ? key : fresh.new)).filter(Boolean);
+      else if (stays(filed)) kept[purpose] = filed;
+      else if (pending.operation === "rotate") kept[purpose] = fresh.new;
+    }
+    return { did, keys: { ...kept, ...(pending.operation === "recover" ? fresh : {}), retired } };
+  }
+
+  async function keyOf(file) {
+    return signerOf(await walletOf(file), "authentication");
+  }
+
+  // The key of ``purpose`` of a settled file, as WebCrypto has it: to sign, and not to be exported.
+  async function signerOf({ did, keys }, purpose) {
+    if (!isFiled(keys[purpose])) throw new Refusal("file");
+    const octets = base58(keys[purpose].privateKey.slice(1));
     if (octets.length !== 34 || octets[0] !== ED25519_SECRET[0] || octets[1] !== ED25519_SECRET[1]) throw new Refusal("file");
     const encoded = new Uint8Array([...PKCS8, ...octets.slice(2)]);
     octets.fill(0);
@@ -88,7 +122,7 @@
   }
 
   // didauth:v1 <origin> <did> <purpose> <body hash> <nonce> <expiry>: signed only if it says what we mean, here and now.
-  async function authorization(signer, purpose, bodyHash) {
+  async function authorization(signer, purpose, bodyHash, scheme = "DIDAuth") {
     const wanted = new URLSearchParams({ did: signer.did, purpose, named: "true" });
     if (bodyHash !== null) wanted.set("bodyHash", bodyHash);
     const { challenge } = await answered(`/auth/challenge?${wanted}`);
@@ -96,7 +130,7 @@
     const expected = ["didauth:v1", location.origin, signer.did, purpose, bodyHash === null ? "-" : bodyHash];
     if (said.length !== 7 || expected.some((each, place) => said[place] !== each)) throw new Refusal("challenge");
     const signature = await crypto.subtle.sign({ name: "Ed25519" }, signer.key, utf8(challenge));
-    return `DIDAuth ${base64(utf8(`${challenge}.${base64url(signature)}`))}`;
+    return `${scheme} ${base64(utf8(`${challenge}.${base64url(signature)}`))}`;
   }
 
   // IndexedDB keeps the CryptoKey, never its octets. One database, one store, one entry.
@@ -132,15 +166,19 @@
     }
   }
 
+  async function begin(signer) {
+    const bodyHash = await hashOf({ did: signer.did, session: "dashboard" });
+    const header = await authorization(signer, "read", bodyHash);
+    await answered("/ui/session", { method: "POST", headers: { Authorization: header } });
+  }
+
   const signIn = document.querySelector("#sign-in");
   if (signIn) {
     signIn.addEventListener("submit", (event) => {
       event.preventDefault();
       doing(async () => {
         const signer = await keyOf(document.querySelector("#keys").files[0]);
-        const bodyHash = await hashOf({ did: signer.did, session: "dashboard" });
-        const header = await authorization(signer, "read", bodyHash);
-        await answered("/ui/session", { method: "POST", headers: { Authorization: header } });
+        await begin(signer);
         await (document.querySelector("#keep").checked ? keep(signer) : forget());
         location.assign(signIn.dataset.to + location.hash);
       });
@@ -166,8 +204,8 @@
   const signedIn = () => document.querySelector("#signed-in").textContent;
 
   // Each change has a challenge of its own, bound to its purpose and its body.
-  async function change(signer, url, purpose, body) {
-    const header = await authorization(signer, purpose, body === null ? null : await hashOf(body));
+  async function change(signer, url, purpose, body, scheme) {
+    const header = await authorization(signer, purpose, body === null ? null : await hashOf(body), scheme);
     const headers = { Authorization: header };
     if (body !== null) headers["Content-Type"] = "application/json";
     return answered(url, { method: "POST", headers, body: body === null ? undefined : JSON.stringify(body) });
@@ -175,20 +213,27 @@
 
   const inSeconds = (milliseconds) => new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
 
-  // All of them, at the pace that the service allows: one that is refused must not keep the others from being stopped.
+  // ``work``, at the pace that the service allows.
+  async function patiently(work) {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!error.seconds) throw error;
+        await new Promise((resolve) => setTimeout(resolve, error.seconds * 1000));
+      }
+    }
+  }
+
+  // All of them: one that is refused must not keep the others from being stopped.
   async function changes(signer, urls, purpose, body) {
     let first = null;
-    for (let place = 0; place < urls.length; place++) {
+    for (const url of urls) {
       try {
-        await change(signer, urls[place], purpose, body);
+        await patiently(() => change(signer, url, purpose, body));
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        if (error.seconds) {
-          await new Promise((resolve) => setTimeout(resolve, error.seconds * 1000));
-          place--;
-        } else {
-          first = first || error;
-        }
+        first = first || error;
       }
     }
     if (first) throw first;
@@ -223,6 +268,35 @@
         const signer = await signerFor(signedIn());
         if (signer === null) return;
         await change(signer, "/api/v1/delegations", "delegate", body);
+        location.reload();
+      });
+    });
+  }
+
+  // The narrower one first: where it is refused nothing has changed, and where the old one then cannot be revoked both are shown.
+  for (const form of document.querySelectorAll("form.narrow")) {
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      doing(async () => {
+        const field = (name) => form.elements[name].value;
+        const actions = [...form.querySelectorAll("[name=action]:checked")].map((box) => box.value);
+        if (actions.length === 0) throw new Refusal("nothing");
+        const body = {
+          ...JSON.parse(form.dataset.terms),
+          actions,
+          maxUses: field("uses") ? Number(field("uses")) : null,
+          autonomyLevel: Number(field("autonomy")),
+          expiresAt: inSeconds(Date.parse(`${field("until")}Z`)),
+        };
+        const signer = await signerFor(signedIn());
+        if (signer === null) return;
+        await change(signer, "/api/v1/delegations", "delegate", body);
+        try {
+          await change(signer, `/api/v1/delegations/${form.dataset.id}/revoke`, "delegate", {});
+        } catch (error) {
+          if (error instanceof Refusal) throw new Refusal("halfway", error.detail);
+          throw error;
+        }
         location.reload();
       });
     });
@@ -313,4 +387,6 @@
       forget().finally(() => signOut.submit());
     });
   }
+
+  window.identity = Object.freeze({ Refusal, answered, base58Of, begin, change, doing, inSeconds, keep, kept, patiently, signerFor, signerOf, walletOf });
 })();

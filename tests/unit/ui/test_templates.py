@@ -42,7 +42,7 @@ def test_vendored_files_are_what_the_page_says() -> None:
     assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "pico.css"}
     for name, digest in rows:
         assert hashlib.sha256((HERE / "static" / name).read_bytes()).hexdigest() == digest
-    own = {"ui.css", "signing.js", "icon.svg"}
+    own = {"ui.css", "signing.js", "keys.js", "icon.svg"}
     assert set(STATIC) == {name for name, _ in rows} | own
     assert {path.name for path in (HERE / "static").iterdir()} == set(STATIC) | {"LICENSE.htmx", "LICENSE.pico"}
 
@@ -60,5 +60,5 @@ def test_no_file_asks_for_another_and_ours_write_no_markup() -> None:
         text = (HERE / "static" / name).read_text()
         assert "sourceMappingURL" not in text
         assert not name.endswith(".css") or re.findall(r"url\((?![\"']?data:)|@import", text) == []
-    script = (HERE / "static" / "signing.js").read_text()
+    script = "".join((HERE / "static" / name).read_text() for name in ("signing.js", "keys.js"))
     assert re.findall(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|Function\(", script) == []

@@ -1,0 +1,179 @@
+"""A holder narrows a delegation, rotates her key, recovers her DID and takes everything with her, in a real browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from identity_core.client import Client
+from tests.servers import run
+from tests.ui.visiting import Open, Site, examine, give_delegation, issue, sign_in
+
+
+def keys_of(file: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(file.read_text())
+    return value
+
+
+def saved(page: Page, selector: str, file: Path) -> Path:
+    with page.expect_download() as downloading:
+        page.click(selector)
+    downloading.value.save_as(file)
+    return file
+
+
+def signs_in(page: Page, site: Site, file: Path) -> None:
+    page.goto(f"{site.url}/ui/sign-in")
+    page.set_input_files("#keys", file)
+    page.click("#sign-in button")
+    expect(page).to_have_url(f"{site.url}/ui/home")
+
+
+def test_a_narrower_delegation_takes_the_place_of_the_wider(site: Site, opened: Open) -> None:
+    page, watched = opened()
+    sign_in(page, site, "nora", keep=True, to="delegations")
+    give_delegation(page, site, "wide", actions="zkp.prove.age.gte.18\nzkp.prove.age.gte.21", uses=5)
+    page.click("form.narrow >> xpath=../summary")
+    page.uncheck("form.narrow [value='zkp.prove.age.gte.21']")
+    page.fill("form.narrow [name=uses]", "2")
+    watched.look(page)
+    examine(page)
+    page.click("form.narrow button")
+    expect(page.locator(".cards .state")).to_have_text(["active", "revoked"])
+    narrow = page.locator(".cards article").first
+    expect(narrow).to_contain_text("0 of 2")
+    assert narrow.locator("dd code").all_inner_texts() == ["zkp.prove.age.gte.18"]
+    page.click("form.narrow >> xpath=../summary")
+    page.uncheck("form.narrow [name=action]")
+    page.click("form.narrow button")
+    expect(page.locator("[data-message=nothing]")).to_be_visible()
+    # More uses than are left the browser does not send.
+    page.check("form.narrow [name=action]")
+    page.fill("form.narrow [name=uses]", "3")
+    page.click("form.narrow button")
+    assert not page.eval_on_selector("form.narrow [name=uses]", "(field) => field.validity.valid")
+
+
+def test_where_the_old_one_cannot_be_revoked_the_page_says_so(site: Site, opened: Open) -> None:
+    page, _ = opened()
+    sign_in(page, site, "olga", keep=True, to="delegations")
+    give_delegation(page, site, "wide")
+    page.route("**/revoke", lambda route: route.fulfill(status=503, json={"error": {"code": "TRIED", "message": ""}}))
+    page.click("form.narrow >> xpath=../summary")
+    page.click("form.narrow button")
+    expect(page.locator("[data-message=halfway]")).to_contain_text("TRIED")
+    page.reload()
+    expect(page.locator(".cards .state")).to_have_text(["active", "active"])
+
+
+def test_a_key_is_rotated_and_the_file_that_was_saved_before_serves(site: Site, opened: Open, tmp_path: Path) -> None:
+    page, watched = opened()
+    sign_in(page, site, "rita", keep=True, to="keys")
+    before = keys_of(site.keys("rita"))
+    page.set_input_files("#wallet", site.keys("rita"))
+    page.click("[data-renewal] button")
+    expect(page.locator("#renewal-file")).to_be_focused()
+    expect(page.locator("#renewal-send")).to_be_hidden()
+    watched.look(page)
+    examine(page)
+    file = saved(page, "#renewal-file", tmp_path / "rita.json")
+    fresh = keys_of(file)["pending"]["keys"]["new"]
+    watched.secrets = (*watched.secrets, fresh["privateKey"], before["keys"]["authentication"]["privateKey"])
+    page.click("#renewal-send")
+    expect(page.locator("#renewed")).to_be_visible()
+    # The session goes on, and so does the key that the browser keeps.
+    page.click("#renewed a")
+    expect(page.locator("article", has_text=fresh["publicKey"])).to_contain_text("You are signed in with this key.")
+    expect(page.get_by_text(before["keys"]["authentication"]["publicKey"])).to_have_count(0)
+    page.goto(f"{site.url}/ui/delegations")
+    give_delegation(page, site, "by the new key")
+    expect(page.locator(".cards .state")).to_have_text("active")
+    page.get_by_role("button", name="Sign out").click()
+    signs_in(page, site, file)
+    # The command line understands the file too; a browser saves it for everybody to read.
+    file.chmod(0o600)
+    used = run("did", "rotate", "--keys", file, "--url", site.url)
+    assert used.returncode == 0, used.stderr
+    after = keys_of(file)
+    assert "pending" not in after
+    assert {fresh["keyId"], before["keys"]["authentication"]["keyId"]} <= {
+        one["keyId"] for one in after["keys"]["retired"]
+    }
+
+
+def test_a_file_that_was_saved_for_a_change_that_never_came_serves_with_the_old_key(
+    site: Site, opened: Open, tmp_path: Path
+) -> None:
+    page, _ = opened()
+    sign_in(page, site, "sara", to="keys")
+    page.set_input_files("#wallet", site.keys("sara"))
+    page.click("[data-renewal] button")
+    file = saved(page, "#renewal-file", tmp_path / "sara.json")
+    signs_in(page, site, file)
+    page.goto(f"{site.url}/ui/keys")
+    # And it rotates; the key that was not taken is kept.
+    page.set_input_files("#wallet", file)
+    page.click("[data-renewal] button")
+    again = keys_of(saved(page, "#renewal-file", tmp_path / "again.json"))
+    assert again["keys"]["retired"] == [keys_of(file)["pending"]["keys"]["new"]]
+    # The file of somebody else does not.
+    page.set_input_files("#wallet", site.keys("tara"))
+    page.click("[data-renewal] button")
+    expect(page.locator("[data-message=other]")).to_be_visible()
+
+
+def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, opened: Open, tmp_path: Path) -> None:
+    lost = keys_of(site.keys("vera"))
+    page, watched = opened()
+    page.goto(f"{site.url}/ui/sign-in")
+    page.get_by_role("link", name="Recover a DID").click()
+    alone = tmp_path / "alone.json"
+    alone.write_text(json.dumps({"did": lost["did"], "keys": {"recovery": lost["keys"]["recovery"]}}))
+    page.set_input_files("#wallet", alone)
+    page.click("[data-renewal] button")
+    file = saved(page, "#renewal-file", tmp_path / "vera.json")
+    made = keys_of(file)["pending"]["keys"]
+    secrets = [one["privateKey"] for one in (*made.values(), *lost["keys"].values())]
+    watched.secrets = (*watched.secrets, *secrets)
+    watched.look(page)
+    examine(page)
+    page.click("#renewal-send")
+    expect(page.locator("#renewed")).to_be_visible()
+    page.click("#renewed a")
+    expect(page.locator("article")).to_have_count(1)
+    expect(page.locator("article")).to_contain_text(made["authentication"]["publicKey"])
+    page.get_by_role("button", name="Sign out").click()
+    signs_in(page, site, file)
+    with Client(site.url) as client:
+        history = client.history(lost["did"])["items"]
+    assert history[-1]["operation"] == "recovered"
+    # The old recovery key is spent.
+    page.goto(f"{site.url}/ui/recover")
+    page.set_input_files("#wallet", alone)
+    page.click("[data-renewal] button")
+    saved(page, "#renewal-file", tmp_path / "late.json")
+    page.click("#renewal-send")
+    expect(page.locator("[data-message=refused]")).to_be_visible()
+
+
+def test_an_export_is_of_everything_and_takes_her_key(site: Site, opened: Open, tmp_path: Path) -> None:
+    with Client(site.url, api_key=site.api_key) as client:
+        issued = issue(client, site.did("wilma"), age=37, income=5_213_774, country="Wakanda")
+    page, _ = opened()
+    sign_in(page, site, "wilma", keep=True, to="delegations")
+    give_delegation(page, site, "to be taken along")
+    expect(page.locator(".cards .state")).to_have_text("active")
+    page.goto(f"{site.url}/ui/export")
+    examine(page)
+    page.click("#export button")
+    expect(page.locator("#export-file")).to_be_focused()
+    value = keys_of(saved(page, "#export-file", tmp_path / "export.json"))
+    assert value["did"] == value["didDocument"]["id"] == site.did("wilma")
+    assert [one["versionId"] for one in value["history"]] == [1]
+    assert [one["purpose"] for one in value["delegations"]] == ["to be taken along"]
+    assert [one["id"] for one in value["credentials"]] == [issued]
+    assert value["credentials"][0]["credential"]["proof"]["proofValue"]
+    assert {"delegation.created", "credential.issued"} <= {one["kind"] for one in value["timeline"]}
