@@ -547,6 +547,7 @@ class HolderConsent(Struct, frozen=True, kw_only=True):
     cover: int | UnsetType = UNSET
     not_before: int
     not_after: int
+    agent_key: str | UnsetType = UNSET
     value: str
     blind_differences: tuple[str, ...]
 
@@ -1237,6 +1238,8 @@ class VerifyProofRequest(Struct, frozen=True, kw_only=True):
     max_age: int | UnsetType = UNSET
     status_max_age: int | UnsetType = UNSET
     requires: tuple[Literal["holder", "credentialValidity", "credentialStatus"], ...] | UnsetType = UNSET
+    agent_key: str | UnsetType = UNSET
+    consent_cover: int | UnsetType = UNSET
 
 class VerifyStoredProofRequest(Struct, frozen=True, kw_only=True):
     predicate: ExpectedPredicate | UnsetType = UNSET
@@ -1252,6 +1255,8 @@ class VerifyStoredProofRequest(Struct, frozen=True, kw_only=True):
     max_age: int | UnsetType = UNSET
     status_max_age: int | UnsetType = UNSET
     requires: tuple[Literal["holder", "credentialValidity", "credentialStatus"], ...] | UnsetType = UNSET
+    agent_key: str | UnsetType = UNSET
+    consent_cover: int | UnsetType = UNSET
 
 class W3cDidDocumentMetadata(Struct, frozen=True, kw_only=True):
     created: str

@@ -10,6 +10,7 @@ from typing import Final
 
 from identity_prover_bbs import BbsProver
 
+from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_encode
 from identity_core.crypto.bbs.consent import consent
 from identity_core.crypto.bbs.suite import ciphersuite
@@ -20,8 +21,11 @@ from identity_core.domain.credentials.credential import Credential, particulars_
 from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
 from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.proofs.presentation import (
+    DELEGATION_COVER,
+    REQUEST_COVER,
     BoundWitness,
     ConsentTerms,
+    Cover,
     GapWitness,
     HolderConsent,
     PresentationContext,
@@ -101,8 +105,8 @@ class JointTelling:
         kinds = ",".join(one.type for asked in question.credentials for one in asked.predicates)
         return ZkProof(text, presentation_signals(question, context), kinds, PROOF)
 
-    def agreed_at_home(self) -> Json:
-        """The consent of Hana's wallet to ``AT_HOME``, as the request has it."""
+    def agreed_at_home(self, agent: bytes | None = None) -> Json:
+        """The consent of Hana's wallet to ``AT_HOME``, as the request has it; in advance, where it is to this key of an agent."""
         shown, secret, blind = self.told.of_a_wallet()
         binding = shown.credential.binding
         assert binding is not None
@@ -110,11 +114,13 @@ class JointTelling:
         asked = tuple(parse_asked(header.schema, each) for each in AT_HOME["credentials"][0]["predicates"])
         question = Question((AskedCredential(header, asked),), status=True)
         context = Context(SHOP, CHALLENGE.encode(), START, START + timedelta(hours=1), PROOF, None, None)
-        terms, suite = ConsentTerms.around(START, timedelta(hours=1)), ciphersuite(select())
-        message = terms.message(question, context, None)
+        cover = REQUEST_COVER if agent is None else DELEGATION_COVER | Cover.AUDIENCE
+        terms, suite = ConsentTerms.around(START, timedelta(hours=1), cover), ciphersuite(select())
+        message = terms.message(question, context, agent)
         agreed = HolderConsent(*consent(suite, secret, [blind], message, dice("hana's wallet agrees")))
         agreed.check([binding.commitment], message, None)
-        return {
+        named = {} if agent is None else {"agentKey": multikey.encode_public(multikey.ED25519, agent)}
+        return named | {
             "cover": int(terms.cover),
             "notBefore": terms.not_before,
             "notAfter": terms.not_after,

@@ -16,6 +16,7 @@ from identity_prover_bbs import BbsProver
 from identity_core.api.proofs import checked, result
 from identity_core.client import Signer, ibct
 from identity_core.codec.structs import plain
+from identity_core.crypto import ed25519
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.ibct import Capability
@@ -83,6 +84,13 @@ class ProofTelling:
                         challenge=JOINT_CHALLENGE,
                         domain=SHOP,
                         holderConsent=joint.agreed_at_home(),
+                    ),
+                    "consentedToInAdvance": ibct.question_request(
+                        self.token(ibct.question_action(AT_HOME)),
+                        AT_HOME,
+                        challenge=JOINT_CHALLENGE,
+                        domain=SHOP,
+                        holderConsent=joint.agreed_at_home(ed25519.generate(dice("aki's key for hana")(32)).public),
                     ),
                 },
                 "201": {

@@ -54,6 +54,8 @@ Feature: Verify a proof that somebody shows
       | of another issuer         | ISSUER_MISMATCH         |
       | with another challenge    | CHALLENGE_MISMATCH      |
       | of this very instant      | PROOF_TOO_OLD           |
+      | that an agent handed over | AGENT_MISMATCH          |
+      | with a consent in advance | NOT_PROVEN              |
       | whose signals were edited | PUBLIC_SIGNALS_MISMATCH |
       | that is none              | PROOF_INVALID           |
 

@@ -19,7 +19,7 @@ from identity_core.cli.options import (
 )
 from identity_core.cli.output import fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.proof_consent import consent
+from identity_core.cli.proof_consent import consent, hand_over
 from identity_core.cli.proof_create import create
 from identity_core.cli.proof_question import proven, question_option
 from identity_core.cli.proof_verify import verify
@@ -41,6 +41,7 @@ def command() -> None:
 command.add_command(verify)
 command.add_command(create)
 command.add_command(consent)
+command.add_command(hand_over)
 
 
 @command.command()

@@ -74,8 +74,10 @@ def held_credential(record: dict[str, Any], credential_id: str, held: Path) -> W
     return WalletCredential(kept, presented, presented.bound)
 
 
-def agreed(secret: str, asked: AskedAtHome, context: Context, terms: ConsentTerms) -> HolderConsent:
-    """The holder's consent to the question, with the secret of the file."""
+def agreed(
+    secret: str, asked: AskedAtHome, context: Context, terms: ConsentTerms, agent_key: bytes | None = None
+) -> HolderConsent:
+    """The holder's consent to the question, with the secret of the file; ``agent_key`` where the terms cover one."""
     from identity_core.crypto.bbs.consent import consent
     from identity_core.crypto.bbs.openings import HolderSecret
     from identity_core.crypto.bbs.suite import ciphersuite
@@ -83,7 +85,7 @@ def agreed(secret: str, asked: AskedAtHome, context: Context, terms: ConsentTerm
     from identity_core.domain.proofs.presentation import HolderConsent
 
     suite, question = ciphersuite(select()), asked.question
-    message = terms.message(question, context, None)
+    message = terms.message(question, context, agent_key)
     own = HolderSecret.of(suite, base64url_decode(secret))
     blinds = [int.from_bytes(base64url_decode(one.kept["blind"]), "big") for one in asked.held]
     return HolderConsent(*consent(suite, own, blinds, message, os.urandom, question.pseudonym))

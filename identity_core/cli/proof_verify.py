@@ -24,9 +24,10 @@ from identity_core.cli.options import (
 from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
 from identity_core.cli.proof_question import proven, question_option
-from identity_core.cli.public_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
+from identity_core.cli.public_keys import KeyFinder, Unchecked, agents_key, given, in_document, in_log, resolved_at
 from identity_core.codec import multibase, strict_json
 from identity_core.domain.proofs.expected import ExpectedQuestion
+from identity_core.domain.proofs.presentation import Cover
 from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.verification import AnyPresented, Expectation
 from identity_core.errors import JsonValue, ProofInvalid
@@ -161,6 +162,14 @@ def installed_prover(settings: Settings) -> Prover:
     type=click.Choice(["holder", "credentialValidity", "credentialStatus"]),
     help="What the proof must say itself, as one of suite 2 can: no record is asked then.",
 )
+@click.option("--agent-key", metavar="MULTIKEY", help="The Ed25519 key of the agent who must hand it over.")
+@click.option(
+    "--consent-cover",
+    type=click.IntRange(0, 31),
+    metavar="SUM",
+    help="What the holder's consent must be about at least: 1 audience, 2 challenge, 4 question, 8 the agent's key, 16 the "
+    "token (without it 7). 12 and 13 take one that was given in advance.",
+)
 @click.option("--max-age", type=click.IntRange(0), metavar="SECONDS", help="How old it may be, by its own word.")
 @click.option(
     "--status-max-age",
@@ -237,6 +246,8 @@ def _expectation(
     schema: Any,
     question: Any,
     requires: tuple[str, ...],
+    agent_key: str | None,
+    consent_cover: int | None,
     **expected: Any,
 ) -> Expectation:
     if challenge is not None and nonce is not None:
@@ -251,6 +262,8 @@ def _expectation(
         max_age=None if max_age is None else timedelta(seconds=max_age),
         status_max_age=None if status_max_age is None else timedelta(seconds=status_max_age),
         requires=frozenset(requires),
+        agent_key=agents_key(agent_key),
+        consent_cover=None if consent_cover is None else Cover(consent_cover),
         question=None if question is None else ExpectedQuestion.from_json(read_json(question)),
         **expected,
     )

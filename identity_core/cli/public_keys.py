@@ -12,8 +12,10 @@ from typing import Any
 import click
 
 from identity_core.cli.options import load_json
+from identity_core.cli.output import failing
 from identity_core.codec import multikey
 from identity_core.codec.times import parse
+from identity_core.domain.proofs.handover import agent_key_of
 from identity_core.domain.proofs.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 from identity_core.errors import InvalidDid, JsonValue, ProofInvalid
 
@@ -30,6 +32,12 @@ def given(text: str) -> KeyFinder:
     """The key of a ``Bls12381G2Key2020`` multikey, whatever the proof names. Raises ``ValueError`` for a text that is none."""
     raw = _raw(text, multikey.BLS12381G2)
     return lambda _: raw
+
+
+def agents_key(text: str | None) -> bytes | None:
+    """The raw key of an agent's multikey, where one is given. One that is none ends the command."""
+    with failing(ValueError, "the agent's key", "give an Ed25519 multikey, z6Mk…", status=2):
+        return None if text is None else agent_key_of(text)
 
 
 def in_document(file: Any, now: datetime) -> KeyFinder:

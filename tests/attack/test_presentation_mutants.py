@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from identity_prover_bbs import set_argument
 from identity_prover_bbs.committed_vector import VerifierVector
-from identity_prover_bbs.suite2 import PresentationEnvelope, argument, envelope, prover, relation, verifier
+from identity_prover_bbs.suite2 import PresentationEnvelope, argument, prover, relation, verifier
 from identity_prover_bbs.suite2.layout import VectorLayout
 
 from identity_core.conformance.prover_cases import HANA
@@ -17,6 +17,7 @@ from identity_core.crypto import ed25519
 from identity_core.crypto.bbs import consent, core
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs import presentation
+from identity_core.domain.proofs.handover import sign_as_agent
 from identity_core.domain.proofs.presentation import Acceptance, ConsentTerms, Cover
 from tests.attack.presentation_forge import CheatingVector, PresentationForger, material, points_of
 from tests.attack.test_presentation_soundness import (
@@ -349,9 +350,9 @@ def test_without_the_agents_signature(monkeypatch):
     asked.terms = ConsentTerms.around(NOW, timedelta(hours=2), Cover.AGENT | Cover.QUESTION | Cover.AUDIENCE)
     text = asked.prove()
     accepted = {"acceptance": Acceptance(NOW, cover=asked.terms.cover)}
-    signed = envelope.sign_as_agent(text, lambda message: ed25519.sign(secret, message))
+    signed = sign_as_agent(text, lambda message: ed25519.sign(secret, message))
     assert asked.verdict(signed, **accepted) is True
-    stranger = envelope.sign_as_agent(text, lambda message: ed25519.sign(bytes(32), message))
+    stranger = sign_as_agent(text, lambda message: ed25519.sign(bytes(32), message))
     elsewhere = replace(asked, seed=4).prove()
     moved = replace(
         PresentationEnvelope.decode(elsewhere), agent_signature=PresentationEnvelope.decode(signed).agent_signature

@@ -115,6 +115,8 @@ def verifies_as(world: World, what: str) -> None:
         "whose signals were edited": {"publicSignals": [*proof_of(world)["proof"]["publicSignals"][:-1], "AAAA"]},
         "whose envelope was edited": {"proof": edited(proof_of(world)["proof"]["proof"])},
         "of this very instant": {"maxAge": 0},
+        "that an agent handed over": {"agentKey": world.person("Aki").created["keys"]["authentication"]["publicKey"]},
+        "with a consent in advance": {"consentCover": 13},
         "that needs no record": {"requires": ["holder", "credentialValidity", "credentialStatus"]},
         "that is none": {"proof": "e30"},
     }

@@ -49,6 +49,8 @@ class Cover(IntFlag):
 
 REQUEST_COVER: Final = Cover.AUDIENCE | Cover.CHALLENGE | Cover.QUESTION
 """What a consent covers by default: one proof for one question of one verifier."""
+DELEGATION_COVER: Final = Cover.QUESTION | Cover.AGENT
+"""What a consent in advance covers at least: one question, asked by whoever has this key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +208,11 @@ class HolderConsent:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement:
-    """A consent with its terms, as a wallet sends it."""
+    """A consent with its terms, as a wallet sends it; ``agent_key``, 32 octets of Ed25519, where it covers one."""
 
     terms: ConsentTerms
     consent: HolderConsent
+    agent_key: bytes | None = None
 
     def __repr__(self) -> str:
         return "Agreement(…)"

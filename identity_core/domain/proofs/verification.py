@@ -20,7 +20,7 @@ from identity_core.codec import jcs
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.expected import ExpectedQuestion, Parts, canonical
 from identity_core.domain.proofs.issuer_key import controller_of
-from identity_core.domain.proofs.presentation import Acceptance
+from identity_core.domain.proofs.presentation import REQUEST_COVER, Acceptance, Cover
 from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.proof import (
     CLOCK_SKEW,
@@ -49,6 +49,7 @@ class CheckCode(StrEnum):
     DOMAIN_MISMATCH = "DOMAIN_MISMATCH"
     SCHEMA_MISMATCH = "SCHEMA_MISMATCH"
     ISSUER_MISMATCH = "ISSUER_MISMATCH"
+    AGENT_MISMATCH = "AGENT_MISMATCH"
     ISSUER_NOT_FOUND = "ISSUER_NOT_FOUND"
     ISSUER_DEACTIVATED = "ISSUER_DEACTIVATED"
     ISSUER_KEY_UNKNOWN = "ISSUER_KEY_UNKNOWN"
@@ -99,6 +100,7 @@ _CHECKS: Final = {
     "audience": ("domain", CheckCode.DOMAIN_MISMATCH),
     "issuer": ("issuer", CheckCode.ISSUER_MISMATCH),
     "schema": ("schema", CheckCode.SCHEMA_MISMATCH),
+    "agentKey": ("agentKey", CheckCode.AGENT_MISMATCH),
 }
 """The checks of the verify operations, in their order: name and code by the part that is compared."""
 
@@ -109,7 +111,9 @@ class Expectation:
     ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification method; ``max_age`` how long ago the
     proof may have been made, by its own word; ``status_max_age`` how long ago the epoch of its status list may have ended. ``requires``
     names what of ``NEVER_PROVEN`` the proof must itself say. ``question`` stands instead of predicates, issuer and schema, for a proof
-    about several credentials, or of alternatives, equal attributes or a pseudonym."""
+    about several credentials, or of alternatives, equal attributes or a pseudonym. ``agent_key``, 32 octets of Ed25519, is whose
+    signature hands the proof over; ``consent_cover`` what the holder's consent must be about at least, without it audience, challenge and
+    question."""
 
     verification_method: str | None = None
     header_digest: bytes | None = None
@@ -124,10 +128,13 @@ class Expectation:
     status_max_age: timedelta | None = None
     requires: frozenset[str] = frozenset()
     question: ExpectedQuestion | None = None
+    agent_key: bytes | None = None
+    consent_cover: Cover | None = None
 
     def acceptance(self, now: datetime) -> Acceptance:
-        """How a proof of suite 2 is taken at ``now`` (aware UTC), as far as its mathematics say: an older list is for ``checks``."""
-        usual = Acceptance(now)
+        """How a proof of suite 2 is taken at ``now`` (aware UTC), as far as its mathematics say: an older list, and a cover that was
+        said, are for ``checks``."""
+        usual = Acceptance(now, cover=REQUEST_COVER if self.consent_cover is None else Cover(0))
         return (
             usual
             if self.status_max_age is None
@@ -144,10 +151,14 @@ class Expectation:
             raise ProofInvalid(details={"reason": "the proof is older than expected"})
         if self._status_fault(presented, now) is not None:
             raise ProofInvalid(details={"reason": "the proof says nothing of a status list as new as expected"})
+        if not self._covers(presented):
+            raise ProofInvalid(details={"reason": "the holder's consent does not cover what it must"})
         if silent := sorted(self.requires - presented.proven):
             raise ProofInvalid(details={"reason": f"the proof does not say what was required: {', '.join(silent)}"})
-        # Issuer and schema are said more exactly by the verification method and the header.
-        unchecked = [name for name, part in parts.items() if part[0] is None and name not in ("issuer", "schema")]
+        # Issuer and schema are said more exactly by the verification method and the header; few proofs name an agent's key.
+        said = ("issuer", "schema", "agentKey")
+        unchecked = [name for name, part in parts.items() if part[0] is None and name not in said]
+        unchecked += self.unchecked_of(presented)
         never = filterfalse(self.requires.__contains__, NEVER_PROVEN)
         return (*unchecked, *(("maxAge",) if self.max_age is None else ()), *never)
 
@@ -163,9 +174,11 @@ class Expectation:
                 yield right(name) if expected == found else wrong(name, code)
         for name in filter(self.requires.__contains__, NEVER_PROVEN):
             yield right(name) if name in presented.proven else wrong(name, CheckCode.NOT_PROVEN)
+        if self.consent_cover is not None:
+            covers = self._covers(presented)
+            yield right("consentCover") if covers else wrong("consentCover", CheckCode.NOT_PROVEN)
         if self.max_age is not None:
             yield wrong("age", CheckCode.PROOF_TOO_OLD) if self._is_too_old(presented, now) else right("age")
-
         if self.status_max_age is not None:
             fault = self._status_fault(presented, now)
             yield right("statusAge") if fault is None else wrong("statusAge", fault)
@@ -184,6 +197,17 @@ class Expectation:
         unasked = (name for name, value in asked.items() if value is None)
         return (*unasked, *filterfalse(self.requires.__contains__, NEVER_PROVEN))
 
+    def unchecked_of(self, presented: AnyPresented) -> tuple[str, ...]:
+        """What of this proof the verifier said nothing about, beside ``unchecked``: the key of an agent that it names."""
+        return ("agentKey",) if self.agent_key is None and _agent_key(presented) else ()
+
+    def _covers(self, presented: AnyPresented) -> bool:
+        """Whether the holder consents, to all that must be covered."""
+        terms = presented.bound.consent if isinstance(presented, PresentedPresentation) else None
+        return self.consent_cover is None or (
+            terms is not None and self.consent_cover & terms.cover == self.consent_cover
+        )
+
     def _parts(self, presented: AnyPresented) -> Parts:
         """What is expected and what the proof says, by name. Raises ``ProofInvalid`` for a predicate that no such proof can have."""
         schema, context = presented.schema, presented.context
@@ -198,6 +222,7 @@ class Expectation:
             "capability": (self.capability, context.capability),
             "issuer": (self.issuer, issuer_of(presented)),
             "schema": (self.schema_id, schema.id),
+            "agentKey": (self.agent_key, _agent_key(presented)),
         } | self._question_parts(presented)
 
     def _question_parts(self, presented: AnyPresented) -> Parts:
@@ -222,6 +247,10 @@ class Expectation:
 
     def _is_too_old(self, presented: AnyPresented, now: datetime) -> bool:
         return self.max_age is not None and now - presented.context.issued_at > self.max_age
+
+
+def _agent_key(presented: AnyPresented) -> bytes | None:
+    return presented.bound.agent_key if isinstance(presented, PresentedPresentation) else None
 
 
 def issuer_of(presented: AnyPresented) -> str | None:

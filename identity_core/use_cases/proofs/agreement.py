@@ -1,7 +1,8 @@
 """The consent of a holder whose wallet keeps the secret, which comes with the request (PROTOCOL-2.md §5.1).
 
 It is looked at whole before the use: what no verifier would take costs none. It is to this question, for this verifier and challenge; who
-sends it again with another request is refused, and with the same one gets the first answer.
+sends it again with another request is refused, and with the same one gets the first answer. Or the holder gave it in advance, to this
+question of one agent's key: then it serves any challenge until it ends, and the proof waits for that agent's signature.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.structs import UNSET, given
 from identity_core.crypto.bls12381.backend import ORDER, SCALAR_OCTETS
 from identity_core.domain.credentials.credential import NO_SECRET
-from identity_core.domain.proofs.presentation import REQUEST_COVER, Agreement, ConsentTerms, Cover, HolderConsent
+from identity_core.domain.proofs.handover import agent_key_of
+from identity_core.domain.proofs.presentation import (
+    DELEGATION_COVER,
+    REQUEST_COVER,
+    Agreement,
+    ConsentTerms,
+    Cover,
+    HolderConsent,
+)
 from identity_core.domain.proofs.proof import Context
 from identity_core.domain.proofs.question import refused
 from identity_core.errors import ProofInvalid
@@ -24,6 +33,8 @@ from identity_core.wire import HolderConsent as SentConsent
 
 LEAST_LIFETIME: Final = timedelta(minutes=1)
 """A proof ends with its consent: for less nobody could show it."""
+LONGEST_IN_ADVANCE: Final = timedelta(days=2)
+"""Nobody can recall a consent that was given in advance; a life of one day touches two UTC days."""
 
 
 async def agreement(
@@ -40,7 +51,7 @@ async def agreement(
     if sent is UNSET:
         raise refused("a wallet keeps the holder's secret: the request needs its holderConsent")
     agreed = _read(sent, context.issued_at)
-    message = agreed.terms.message(question, context, None)
+    message = agreed.terms.message(question, context, agreed.agent_key)
     commitments = [binding.commitment for binding in bindings]
     await check(agreed.consent.check, commitments, message, question.pseudonym)
     return agreed
@@ -48,11 +59,14 @@ async def agreement(
 
 def _read(sent: SentConsent, now: datetime) -> Agreement:
     cover = Cover(given(sent.cover, int(REQUEST_COVER)))
-    if REQUEST_COVER & cover != REQUEST_COVER or Cover.AGENT in cover:
-        raise refused("the holder's consent covers audience, challenge and question, and no agent's key")
+    if not any(least & cover == least for least in (REQUEST_COVER, DELEGATION_COVER)):
+        raise refused("the holder's consent covers audience, challenge and question, or question and agent's key")
+    if (Cover.AGENT in cover) != (sent.agent_key is not UNSET):
+        raise refused("agentKey stands beside a cover of the agent's key, and only there")
     try:
         terms = ConsentTerms(cover, sent.not_before, sent.not_after)
         terms.check_time(now)
+        key = None if sent.agent_key is UNSET else agent_key_of(sent.agent_key)
         octets, parts = base64url_decode(sent.value), [base64url_decode(one) for one in sent.blind_differences]
     except ProofInvalid:
         raise refused("the holder's consent is of another time") from None
@@ -60,7 +74,9 @@ def _read(sent: SentConsent, now: datetime) -> Agreement:
         raise refused(f"the holder's consent cannot be read: {fault}") from None
     if terms.not_after < (now + LEAST_LIFETIME).timestamp():
         raise refused("the holder's consent is about to end")
+    if Cover.CHALLENGE not in cover and terms.not_after - terms.not_before > LONGEST_IN_ADVANCE.total_seconds():
+        raise refused("a consent without the challenge is good for two UTC days at most")
     rhos = tuple(int.from_bytes(part, "big") for part in parts)
     if any(len(part) != SCALAR_OCTETS for part in parts) or any(rho >= ORDER for rho in rhos):
         raise refused("a difference of blinds is a scalar of 32 octets, below the group order")
-    return Agreement(terms, HolderConsent(octets, rhos))
+    return Agreement(terms, HolderConsent(octets, rhos), key)

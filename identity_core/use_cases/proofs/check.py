@@ -185,7 +185,7 @@ class CheckProof:
         if presented is None:
             return ProofVerification((wrong("form", CheckCode.PROOF_INVALID),), None, question.unchecked)
         checks = [right("form"), *question.checks(presented, now), check_time(presented.context, now)]
-        unchecked = question.unchecked
+        unchecked = (*question.unchecked, *question.unchecked_of(presented))
         match await self._is_registered(presented):
             case None:
                 unchecked += ("schemaHeader",)

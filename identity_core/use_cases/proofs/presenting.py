@@ -68,7 +68,7 @@ class PresentBound:
         bindings = [credential.binding for credential in credentials if credential.binding is not None]
         now = context.issued_at
         terms = ConsentTerms.around(now, CONSENT_LIFETIME) if agreed is None else agreed.terms
-        bound = PresentationContext(context, None, terms)
+        bound = PresentationContext(context, None if agreed is None else agreed.agent_key, terms)
         status = [
             await self._status(binding, asked.header.status, now)
             for binding, asked in zip(bindings, question.credentials, strict=True)

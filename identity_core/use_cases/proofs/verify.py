@@ -35,9 +35,18 @@ from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import DelegationState
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.expected import ExpectedCredential, ExpectedQuestion
+from identity_core.domain.proofs.handover import agent_key_of, as_made
+from identity_core.domain.proofs.presentation import Cover
 from identity_core.domain.proofs.proof import NEVER_PROVEN, nonce_of
 from identity_core.domain.proofs.stored import StoredProof, read_value
-from identity_core.domain.proofs.verification import Check, CheckCode, Expectation, ProofVerification, right, wrong
+from identity_core.domain.proofs.verification import (
+    Check,
+    CheckCode,
+    Expectation,
+    ProofVerification,
+    right,
+    wrong,
+)
 from identity_core.errors import InvalidRequest, Overloaded, ProofNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
@@ -146,6 +155,10 @@ def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expec
         raise InvalidRequest("Send predicate or predicates, not both.", details={"member": "predicates"})
     expected = given(wish.predicates, ()) if wish.predicate is UNSET else (wish.predicate,)
     question = _question_of(wish)
+    try:
+        agent_key = None if wish.agent_key is UNSET else agent_key_of(wish.agent_key)
+    except ValueError:
+        raise InvalidRequest("agentKey is an Ed25519 multikey.", details={"member": "agentKey"}) from None
     for predicate in (*expected, *(each for one in given(wish.credentials, ()) for each in given(one.predicates, ()))):
         read_value(predicate.value)
     return Expectation(
@@ -158,6 +171,8 @@ def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expec
         status_max_age=None if wish.status_max_age is UNSET else timedelta(seconds=wish.status_max_age),
         requires=frozenset(given(wish.requires, ())),
         question=question,
+        agent_key=agent_key,
+        consent_cover=None if wish.consent_cover is UNSET else Cover(wish.consent_cover),
     )
 
 
@@ -252,11 +267,14 @@ class VerifyProof:
         return verdict
 
     async def _kept(self, received: ReceivedProof, verdict: ProofVerification) -> StoredProof | None:
-        """The stored proof that this is, octet by octet. An id alone is what anybody can write into a proof."""
+        """The stored proof that this is, octet by octet but for the signature of the agent who hands it over. An id alone is what anybody
+        can write into a proof."""
         if verdict.presented is None:
             return None
         stored = await self.proofs.get(verdict.presented.context.proof_id)
-        return stored if stored is not None and stored.proof.proof == received.proof else None
+        return (
+            stored if stored is not None and stored.proof.proof == as_made(received.proof, verdict.presented) else None
+        )
 
 
 @dataclass(frozen=True, slots=True)

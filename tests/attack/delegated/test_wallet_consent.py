@@ -94,7 +94,7 @@ class AtHome:
             changed.get("audience", SHOP).encode(),
             changed.get("challenge", self.challenge).encode(),
             hashlib.sha256(canonical(question)).digest(),
-            b"",
+            changed.get("agent_key", b""),
             b"",
             begin.to_bytes(8, "big"),
             end.to_bytes(8, "big"),

@@ -6,7 +6,6 @@ and compared, so that a proof has exactly one text. Issuers' keys are not in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
@@ -161,15 +160,6 @@ class PresentationEnvelope:
             None if consent is None else base64url_decode(consent["value"]),
             None if agent is None else _octets(agent["signature"]),
         )
-
-
-def sign_as_agent(text: str, sign: Callable[[bytes], bytes]) -> str:
-    """The envelope with the signature of the agent whose key it names, made as it is handed over. ``sign`` gives 64 octets of Ed25519.
-    Raises ``ProofInvalid`` for what is no envelope or names no agent."""
-    envelope = PresentationEnvelope.decode(text)
-    if envelope.bound.agent_key is None:
-        raise refusal("the proof names no agent")
-    return replace(envelope, agent_signature=sign(envelope.agent_message)).encode()
 
 
 def _part(header: bytes, proof: bytes) -> dict[str, JsonValue]:
