@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 
+from features.definitions import find_quickly
 from features.document import operations
 from features.servers import Servers
 from features.world import World
@@ -50,6 +51,7 @@ pytest_plugins = [
 
 def pytest_configure(config: pytest.Config) -> None:
     """Tags become two markers, so that `-m` can choose by them."""
+    find_quickly()
     config.addinivalue_line("markers", "operation(name): scenarios of this operation")
     config.addinivalue_line("markers", "refusal(status, code): scenarios that end in this refusal")
 
