@@ -94,7 +94,7 @@ def of_system(archive: Path) -> list[Entry]:
 
 def of_packages(folder: Path) -> Iterator[Entry]:
     """What pip has put into ``folder``, without what depends on where it was built: scripts name the Python of the builder, and
-    ``direct_url.json`` the checkout."""
+    the record of where a package came from (PEP 610) the checkout."""
     for one in of_folder(folder, LIBRARIES):
         inside = one.path.removeprefix(f"{LIBRARIES}/")
         if not inside.startswith("bin/") and inside != "bin" and not inside.endswith("/direct_url.json"):

@@ -174,12 +174,12 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def serve(
-    data_dir: Path, *, workers: int, limits: Mapping[str, str], key: str
+    data_dir: Path, *, workers: int, limits: Mapping[str, str], key: str, pin: bool = True
 ) -> contextlib.AbstractContextManager[Server]:
-    """The real server on the embedded store in ``data_dir``, ready to answer."""
+    """The real server on ``data_dir``, ready to answer; of one worker it is pinned unless ``pin`` is False."""
     command = [sys.executable, "-m", "identity_core", "serve", "--port", "{port}", "--data-dir", str(data_dir)]
     command += ["--workers", str(workers)]
-    return running(command, {"API_KEY": key, **limits}, "/ready", status=200, pin=workers == 1)
+    return running(command, {"API_KEY": key, **limits}, "/ready", status=200, pin=pin and workers == 1)
 
 
 @contextlib.contextmanager
