@@ -51,19 +51,20 @@ class PostgresServer:
     port: int
     user: str | None
     fsync: bool = False
+    connections: int = 50
     process: subprocess.Popen[bytes] | None = None
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     stored: str | None = None
     """The database that ``tests/stored.py`` copies."""
 
     @classmethod
-    def create(cls, folder: Path, *, fsync: bool = False) -> PostgresServer:
+    def create(cls, folder: Path, *, fsync: bool = False, connections: int = 50) -> PostgresServer:
         """A running server with its data in ``folder``. Without ``fsync`` it is fast, and no test of a loss of power."""
         found = programs()
         if found is None:
             raise FileNotFoundError("PostgreSQL's programs are not installed (Debian: apt-get install postgresql)")
         user = unprivileged() if os.geteuid() == 0 else None
-        server = cls(folder, found, free_port(), user, fsync)
+        server = cls(folder, found, free_port(), user, fsync, connections)
         if user is not None:
             os.chmod(folder, 0o755)
             shutil.chown(folder, user)
@@ -127,7 +128,7 @@ class PostgresServer:
             f"port={self.port}",
             "listen_addresses=127.0.0.1",
             f"unix_socket_directories={self.folder}",
-            "max_connections=50",
+            f"max_connections={self.connections}",
             "shared_buffers=32MB",
             # Autovacuum would start a process in each of hundreds of databases, time and again.
             *(("fsync=on",) if self.fsync else ("fsync=off", "full_page_writes=off", "autovacuum=off")),
