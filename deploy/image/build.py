@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -97,8 +98,18 @@ def of_packages(folder: Path) -> Iterator[Entry]:
     the record of where a package came from (PEP 610) the checkout."""
     for one in of_folder(folder, LIBRARIES):
         inside = one.path.removeprefix(f"{LIBRARIES}/")
-        if not inside.startswith("bin/") and inside != "bin" and not inside.endswith("/direct_url.json"):
+        if inside == "bin" or _is_of_the_builder(inside):
+            continue
+        if inside.endswith(".dist-info/RECORD") and one.octets is not None:
+            lines = one.octets.decode().splitlines(keepends=True)
+            kept = (line for line in lines if not _is_of_the_builder(line.split(",", 1)[0].removeprefix("../../")))
+            yield replace(one, octets="".join(kept).encode())
+        else:
             yield one
+
+
+def _is_of_the_builder(inside: str) -> bool:
+    return inside.startswith("bin/") or inside.endswith(".dist-info/direct_url.json")
 
 
 def of_service() -> Iterator[Entry]:

@@ -32,6 +32,14 @@ WATCH = f"while curl --silent --fail --output /dev/null {ASKED}; do echo >> /run
 WATCHED_BEGIN = f"({WATCH}) & watcher=$!"
 WATCHED_END = 'kill "$watcher"; test ! -e /run/refused; test "$(wc -l < /run/answered)" -gt 10'
 CERTIFICATES = re.compile(r"PIP_|SSL_CERT_|.*_CA_BUNDLE$")
+# The version after the one that was installed has one more step, which does nothing that later commands could see.
+NEWER = """
+steps=$(/opt/identity/bin/python -c 'import identity_core.store.migrations as steps; print(steps.__path__[0])')
+cp -r "$steps" /run/steps
+last=$(ls /run/steps | sed -n 's/^0*\\([0-9]*\\)_.*\\.sql$/\\1/p' | sort -n | tail -n 1)
+echo 'DROP INDEX IF EXISTS ix_of_a_version_before;' > "/run/steps/$(printf %04d $((last + 1)))_of_the_next_version.sql"
+mount --bind /run/steps "$steps"
+"""
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,10 @@ class Block:
     @property
     def is_installation(self) -> bool:
         return "pip install" in self.text
+
+    @property
+    def is_upgrade(self) -> bool:
+        return "upgrade check" in self.text
 
     @property
     def is_rolling(self) -> bool:
@@ -75,6 +87,8 @@ def script(found: list[Block], *, installs: bool) -> str:
             )
             outside = f"nsenter --net=/proc/{os.getpid()}/ns/net env {reached} bash -eu"
             parts.append(f"{outside} <<'INSTALLATION'\n{block.text}INSTALLATION")
+        elif block.is_upgrade:
+            parts.append(NEWER + block.text)
         elif block.is_rolling:
             parts.append(f"{WATCHED_BEGIN}\n{block.text}{WATCHED_END}")
         else:

@@ -7,6 +7,7 @@ PostgreSQL. With ``IDENTITY_GUIDE_INSTALL=no`` the environment of the tests stan
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -56,7 +57,8 @@ def test_every_command_is_true(as_root: list[str]) -> None:
     expected = [block.line for block in blocks(GUIDE.read_text()) if installs or not block.is_installation]
     assert begun == expected
     # What the reader is told at the places that matter.
-    assert "nothing was to be done" in done.stdout
-    assert 'alertname="IdentityDown", alertstate="pending"' in done.stdout
+    assert "of_the_next_version.sql" in done.stdout, "a step is missing, and the check names it"
+    assert re.search(r"brought to version [\d.]+; restart the service", done.stdout)
+    assert 'alertname="IdentityDown", alertstate="firing"' in done.stdout
     assert "lost, as far as anything tells: 0 ledger entries" in done.stdout
     assert done.stdout.count(" steps in ") == 6, "each probe has told"

@@ -23,9 +23,9 @@ from tests.unit.cli.conftest import Commands
 
 __all__ = ["postgres_server"]
 
-STEPS = sorted(int(path.name[:4]) for path in Path(steps_of_store.__file__).parent.glob("*.postgresql.sql"))
 LAST = max(int(path.name[:4]) for path in Path(steps_of_store.__file__).parent.glob("*.sql"))
 OLDEST = 13
+TOMORROW = "CREATE TABLE of_tomorrow (number INTEGER);\n"
 SEALED = {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "one for all", **servers.CHEAP_PASSPHRASE}
 
 
@@ -59,7 +59,7 @@ def differences(url: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def older(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The database of an installation with three DIDs, as the step before the last left it."""
+    """The database of an installation with three DIDs."""
     url = postgres_server.new_database()
     environment = {"IDENTITY_DATABASE_URL": url, **SEALED}
     with service_process.service(tmp_path_factory.mktemp("served") / "data", environment=environment) as running:
@@ -67,10 +67,19 @@ def older(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFact
             assert running.stranger.create({"method": "ids"}).status == 201
         running.process.terminate()
         running.process.wait(60)
-    # The last step takes an index away, and an older version has it.
-    back = "CREATE INDEX ix_did_versions_did_printed_second ON did_versions (did, printed_second)"
-    change(url, "DELETE FROM store_migrations WHERE number > 20", back)
     return url.rpartition("/")[2]
+
+
+@pytest.fixture
+def newer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The version after this one, which has one step more."""
+    every, step = migrations._steps, migrations.Step(LAST + 1, f"{LAST + 1:04}_of_tomorrow.sql", TOMORROW)
+
+    def steps(package: str, dialect: str) -> Any:
+        found = every(package, dialect)
+        return [*found, step] if package == steps_of_store.__name__ else found
+
+    monkeypatch.setattr(migrations, "_steps", steps)
 
 
 @pytest.fixture
@@ -80,7 +89,7 @@ def database(postgres_server: PostgresServer, older: str) -> Callable[[], str]:
 
 
 @pytest.fixture
-def on_server(here: Path) -> Commands:
+def on_server(here: Path, newer: None) -> Commands:
     return Commands(SEALED)
 
 
@@ -91,8 +100,7 @@ def test_the_steps_are_tried_on_the_backup_first(on_server: Commands, database: 
     assert [one.split(":")[0] for one in pending] == ["store_migrations"]
     made = on_server.json("upgrade", "apply", "--backup-url", copy, *where)
     assert made["applied"] == pending
-    assert (last_step(live), last_step(copy)) == (LAST, LAST)
-    assert differences(live) == []
+    assert (last_step(live), last_step(copy)) == (LAST + 1, LAST + 1)
     (line,) = audited(live)
     assert line["details"] == {"steps": pending, "backupOf": made["backupOf"]}
     assert audited(copy) == [], "what was done to the copy is no upgrade of the installation"
@@ -132,7 +140,7 @@ def test_a_backup_that_is_none_of_this_installation_is_refused(
 
     def has_the_tables_already() -> str:
         copy = database()
-        change(copy, "ALTER TABLE did_versions RENAME TO elsewhere")
+        change(copy, TOMORROW)
         return copy
 
     def lost_an_entry() -> str:
@@ -156,13 +164,13 @@ def test_a_backup_that_is_none_of_this_installation_is_refused(
     for expected, copy in cases.items():
         lines = on_server.refused("upgrade", "apply", "--backup-url", copy, "--database-url", live)
         assert any(part in lines[0] for part in expected.split("|")), (expected, lines)
-        assert last_step(live) == 20, expected
+        assert last_step(live) == LAST, expected
     assert audited(live) == []
     # An operator who says how old it may be has said it.
     copy = without_the_last()
     words = ("--backup-url", copy, "--database-url", live, "--within-hours", "1000000")
     assert on_server.json("upgrade", "apply", *words)["backupOf"] is not None
-    assert last_step(live) == LAST
+    assert last_step(live) == LAST + 1
 
 
 def test_it_wants_a_backup_or_a_word(on_server: Commands, database: Callable[[], str], tmp_path: Path) -> None:
@@ -175,9 +183,9 @@ def test_it_wants_a_backup_or_a_word(on_server: Commands, database: Callable[[],
     (tmp_path / "data").mkdir()
     lines = on_server.refused("upgrade", "apply", "--backup-url", copy, "--data-dir", tmp_path / "data", status=2)
     assert "SQLite" in lines[0]
-    assert last_step(live) == 20
+    assert last_step(live) == LAST
     made = on_server.json("upgrade", "apply", "--yes", "--database-url", live)
-    assert (made["backupOf"], last_step(live)) == (None, LAST)
+    assert (made["backupOf"], last_step(live)) == (None, LAST + 1)
     assert len(audited(live)) == 1
 
 

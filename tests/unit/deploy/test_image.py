@@ -41,6 +41,8 @@ def packages(tmp_path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         here = str(tmp_path) if name.endswith(("direct_url.json", "bin/toy")) else "Name: toy"
         path.write_text("WORDS = {'one', 'two', 'three'}\n" if name.endswith(".py") else here)
+    record = "../../bin/toy,sha256={0},1\ntoy/__init__.py,sha256=x,2\ntoy-1.dist-info/direct_url.json,sha256={0},3\n"
+    (folder / "toy-1.dist-info/RECORD").write_text(record.format(tmp_path))
     return folder
 
 
