@@ -16,6 +16,9 @@ from identity_core.cli.plugin_commands import OpenGroup
 GROUPS = {
     "serve": "Serve the API on an embedded default or a database server.",
     "demo": "Tell the whole story against an own server, step by step.",
+    "login": "Keep where a service is and a credential for it, as a profile.",
+    "use": "List the profiles; choose the one that commands ask with.",
+    "logout": "Forget a profile and its credential.",
     "did": "Create, resolve, update, rotate, recover, deactivate; check logs.",
     "auth": "Sign challenges; get access tokens.",
     "credential": "Credentials: schemas, issue, sign, import, show, revoke, verify.",

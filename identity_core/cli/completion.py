@@ -9,6 +9,7 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
+from identity_core.cli.options import xdg_folder
 from identity_core.cli.output import Command, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.database.files import durable_draft
@@ -79,13 +80,7 @@ def _script(shell: str) -> str:
 def _place(shell: str) -> Path:
     home = Path.home()
     if shell == "bash":
-        return _folder("XDG_DATA_HOME", home / ".local/share") / "bash-completion/completions/identity"
+        return xdg_folder("XDG_DATA_HOME", home / ".local/share") / "bash-completion/completions/identity"
     if shell == "zsh":
         return home / ".zfunc/_identity"
-    return _folder("XDG_CONFIG_HOME", home / ".config") / "fish/completions/identity.fish"
-
-
-def _folder(name: str, default: Path) -> Path:
-    """Of the XDG Base Directory Specification, where a path that is not absolute does not count."""
-    named = Path(os.environ.get(name, ""))
-    return named if named.is_absolute() else default
+    return xdg_folder("XDG_CONFIG_HOME", home / ".config") / "fish/completions/identity.fish"

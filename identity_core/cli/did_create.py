@@ -20,6 +20,7 @@ import click
 from identity_core.cli.did_update import Triples, Wishes, change, witness_list
 from identity_core.cli.options import several
 from identity_core.cli.output import Command, fail, misused, show
+from identity_core.cli.profiles import signed_in
 from identity_core.cli.remote import api_key_option, session, url_option
 from identity_core.cli.wallet import ADDITIONAL, RECOVERY, STANDARD_INPUT, FiledKeys, Wallet, make_key, public_half
 from identity_core.client import Client, ServiceError, ServiceUnreachable
@@ -102,7 +103,7 @@ def create(
     first_type, options, made = _wish(key_type, additional, foreign, with_recovery=wants_recovery, stored=store_secrets)
     options |= _said(services, strict_evidence, witnesses, witness_threshold)
     body = {"method": method, "keyType": first_type, "options": options}
-    with session(url, api_key) as opened:
+    with session(url, **signed_in(url, api_key)) as opened:
         if path is not None:
             created = _create_and_keep(opened, body, made, path, later)
         else:

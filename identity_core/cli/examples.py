@@ -9,6 +9,11 @@ identity serve
 identity serve --port 8443 --workers 2 --database-url postgresql://id@db.example/id
 identity demo
 identity demo --ledger memory --show
+identity login --url https://id.example
+identity login staging --url https://staging.example --api-key operator.key
+identity use
+identity use staging
+identity logout staging
 identity did create --keys hana.json
 identity did create --keys isa.json --key Bls12381G2Key2020 assertionMethod --method webvh
 identity did deactivate --keys hana.json --confirm --reason 'the phone is lost'

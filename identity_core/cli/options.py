@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -211,6 +212,12 @@ def read_json(file: Any) -> dict[str, Any]:
 def comma_separated(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """The parts between commas."""
     return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def xdg_folder(name: str, default: Path) -> Path:
+    """Of the XDG Base Directory Specification, where a path that is not absolute does not count."""
+    named = Path(os.environ.get(name, ""))
+    return named if named.is_absolute() else default
 
 
 def or_null(value: T | None) -> T | UnsetType | None:

@@ -21,6 +21,7 @@ import orjson
 
 from identity_core.cli.options import FILE, all_of
 from identity_core.cli.output import Text, fail, on_one_line, prints_json, show
+from identity_core.cli.profiles import DEFAULT_URL, asked_url, profile_option, signed_in
 from identity_core.cli.remedies import as_options, remedy
 from identity_core.cli.secret_input import secret_option
 from identity_core.cli.wallet import Wallet
@@ -29,13 +30,15 @@ from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]
 
-url_option = click.option(
-    "--url",
-    envvar="IDENTITY_URL",
-    default="http://127.0.0.1:8080",
-    show_default=True,
-    show_envvar=True,
-    help="Where the service listens; IDENTITY_ORIGIN says its public_url where that is another.",
+url_option = all_of(
+    profile_option,
+    click.option(
+        "--url",
+        envvar="IDENTITY_URL",
+        callback=asked_url,
+        help="Where the service listens; IDENTITY_ORIGIN says its public_url where that is another.  "
+        f"[env var: IDENTITY_URL; default: the profile's, else {DEFAULT_URL}]",
+    ),
 )
 CALL_ERRORS = (ServiceError, ForeignOrigin, ServiceUnreachable)
 """What a call of a service raises."""
@@ -60,13 +63,18 @@ def did_option(flag: str, member: str, says: str, **more: Any) -> Option[Any]:
 
 @contextlib.contextmanager
 def session(
-    url: str, api_key: str | None = None, *, on_exchange: Callable[[Exchange], None] | None = None
+    url: str,
+    api_key: str | None = None,
+    *,
+    token: str | None = None,
+    on_exchange: Callable[[Exchange], None] | None = None,
 ) -> Iterator[Client]:
     """A session whose refusals end the command with a readable error. ``IDENTITY_ORIGIN`` is the service's own name where --url is
     another one."""
     _require_address(url)
+    origin = os.environ.get("IDENTITY_ORIGIN")
     try:
-        with Client(url, api_key=api_key, on_exchange=on_exchange, origin=os.environ.get("IDENTITY_ORIGIN")) as opened:
+        with Client(url, api_key=api_key, token=token, on_exchange=on_exchange, origin=origin) as opened:
             yield opened
     except CALL_ERRORS as error:
         fail(*explained(error, url))
@@ -106,7 +114,7 @@ class RemoteCaller:
 
     session: Client
     signer: Signer | None
-    has_api_key: bool = False
+    has_credential: bool = False
 
     @property
     def did(self) -> str | None:
@@ -145,8 +153,10 @@ def with_caller(decorated: F, *, anonymous: bool = False) -> F:
     @functools.wraps(decorated)
     def wrapped(url: str, api_key: str | None = None, wallet: Path | None = None, **rest: Any) -> None:
         signer = None if wallet is None else Wallet.open(wallet).signer()
-        with session(url, api_key) as opened:
-            decorated(RemoteCaller(opened, signer, api_key is not None), **rest)
+        # Who signs, or asks as anybody, shows no profile's credential.
+        credential = {"api_key": api_key} if anonymous or signer is not None else signed_in(url, api_key)
+        with session(url, **credential) as opened:
+            decorated(RemoteCaller(opened, signer, any(credential.values())), **rest)
 
     return url_option(wrapped if anonymous else api_key_option(wallet_option(wrapped)))  # type: ignore[return-value]
 
@@ -179,7 +189,7 @@ def add_command(
     """
 
     def run(caller: RemoteCaller, **given: Any) -> None:
-        if whose and caller.signer is None and not caller.has_api_key:
+        if whose and caller.signer is None and not caller.has_credential:
             fail("nobody asks", "the options", f"give --keys of {whose}, or --api-key", status=2)
         _, path = _operations()[operation_id]
         places = [given.pop(one) for one in arguments[: path.count("{")]]

@@ -49,8 +49,8 @@ class ServiceUnreachable(Exception):
 
 
 class Client:
-    """Calls the service at ``url`` (without the prefix), with ``api_key`` where an operation wants one; ``on_exchange`` is
-    told of every request that was answered. ``origin`` is the service's own name where it is called by another (its
+    """Calls the service at ``url`` (without the prefix), with ``api_key`` or an access ``token`` where an operation wants one;
+    ``on_exchange`` is told of every request that was answered. ``origin`` is the service's own name where it is called by another (its
     ``public_url``): challenges of any other are not signed."""
 
     def __init__(
@@ -58,6 +58,7 @@ class Client:
         url: str,
         *,
         api_key: str | None = None,
+        token: str | None = None,
         timeout_seconds: float = 30.0,
         on_exchange: Callable[[Exchange], None] | None = None,
         origin: str | None = None,
@@ -70,7 +71,7 @@ class Client:
         # Environment: certificates that are trusted (SSL_CERT_FILE), but no proxy.
         verify = False if self.url.startswith("http://") else httpx.create_ssl_context()
         self._http = httpx.Client(base_url=self.url, timeout=timeout_seconds, trust_env=False, verify=verify)
-        self._api_key = api_key
+        self._authorization = f"ApiKey {api_key}" if api_key else f"Bearer {token}" if token else None
 
     def close(self) -> None:
         """Closes the connections."""
@@ -94,8 +95,8 @@ class Client:
     ) -> Any:
         """The parsed answer (text for other media types). Raises ``ServiceError`` or ``ServiceUnreachable``."""
         sent = dict(headers or {})
-        if self._api_key and signed_in and "Authorization" not in sent:
-            sent["Authorization"] = f"ApiKey {self._api_key}"
+        if self._authorization and signed_in and "Authorization" not in sent:
+            sent["Authorization"] = self._authorization
         content = None
         if body is not None:
             content = orjson.dumps(body)

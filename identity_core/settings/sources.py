@@ -18,7 +18,9 @@ PREFIX = "IDENTITY_"
 
 # Variables with the prefix that are no settings: the settings file itself, what the command line reads as a client, and what the
 # project's tests read.
-_NOT_SETTINGS = re.compile("IDENTITY_(?:CONFIG|URL|ORIGIN|API_KEY|KEYS|TOKEN|LEDGER_KEY|HANDLE|VECTORS|ROUNDS|TEST_.*)")
+_NOT_SETTINGS = re.compile(
+    "IDENTITY_(?:CONFIG|PROFILE|URL|ORIGIN|API_KEY|KEYS|TOKEN|LEDGER_KEY|HANDLE|VECTORS|ROUNDS|TEST_.*)"
+)
 
 # Kubernetes and Docker links put these into every container beside a service that is called "identity" or "identity-…".
 _SERVICE_LINK = re.compile(

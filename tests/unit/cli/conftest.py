@@ -67,6 +67,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith("IDENTITY_") and name not in ("IDENTITY_VECTORS", "IDENTITY_ROUNDS"):
             monkeypatch.delenv(name)
     monkeypatch.delenv("API_KEY", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -1,0 +1,64 @@
+"""``identity login``: a service and a credential for it, kept for the commands that come after."""
+
+from __future__ import annotations
+
+import sys
+from urllib.parse import urlsplit
+
+import click
+
+from identity_core.cli.output import Command, fail, misused, show
+from identity_core.cli.profiles import DEFAULT_URL, KINDS, Profile, changed_profiles, profiles_file, require_name
+from identity_core.cli.remote import session
+from identity_core.cli.secret_input import secret_option, typed_or_piped
+from identity_core.client import Client, ServiceError
+
+UNKNOWN = 401
+
+
+@click.command(name="login", cls=Command)
+@click.argument("name", required=False, callback=require_name)
+@click.option("--url", envvar="IDENTITY_URL", default=DEFAULT_URL, show_default=True, help="Where the service listens.")
+@secret_option("--api-key", "IDENTITY_API_KEY", what="API key")
+@secret_option("--token", "IDENTITY_TOKEN", what="access token")
+@click.option("--anonymous", is_flag=True, help="Keep the address alone: who signs with a keys file needs no more.")
+def command(name: str | None, url: str, api_key: str | None, token: str | None, anonymous: bool) -> None:
+    """Keep where a service is, and an API key or access token for it, as the profile NAME (the host of the URL by default), and use it.
+
+    The credential is tried first. On a terminal it is asked for where no option gives it. It is kept in a file that only you can read,
+    and is sent to this URL alone. --url, --profile, the environment (IDENTITY_URL, IDENTITY_API_KEY), the profile in use: what comes
+    first in this order counts.
+    """
+    if urlsplit(url).username or urlsplit(url).password:
+        misused("an address holds no password", "give the URL without it, and the credential by --api-key or --token")
+    if (api_key is not None) + (token is not None) + anonymous > 1:
+        misused("--api-key, --token and --anonymous exclude each other", "give one of them")
+    if not anonymous and api_key is None and token is None:
+        if not sys.stdin.isatty():
+            misused(
+                "there is no credential", "give --api-key FILE or --token FILE, - for standard input, or --anonymous"
+            )
+        api_key = typed_or_piped("API key")
+    with session(url, api_key, token=token) as opened:
+        _try(opened, url, is_signed_in=not anonymous)
+    kind = "api_key" if api_key is not None else "token" if token is not None else None
+    profile = Profile(url.rstrip("/"), kind, api_key or token)
+    called = name or urlsplit(url).netloc
+    with changed_profiles() as kept:
+        kept.profiles[called] = profile
+        kept.use = called
+    show(
+        {"profile": called, "url": profile.url, "credential": kind, "path": str(profiles_file())},
+        text=lambda body: f"{called} is in use: {profile.url}, with {KINDS[kind]}\nkept in {body['path']}",
+    )
+
+
+def _try(service: Client, url: str, *, is_signed_in: bool) -> None:
+    """Ends the command where nobody answers, or where the credential is unknown. One that may do something else than this is a good one."""
+    try:
+        service.call("GET", "/dids" if is_signed_in else "/health", query={"limit": 1} if is_signed_in else {})
+    except ServiceError as error:
+        if not is_signed_in or error.status == UNKNOWN:
+            fail(f"{error.code}: {error.message}", url, "give a credential that this service knows; nothing was kept")
+        if error.status != 403:
+            raise

@@ -1,0 +1,149 @@
+"""Profiles: where a service is and what it is asked with, kept by `identity login` for the commands that come after.
+
+They are one file of JSON below ``XDG_CONFIG_HOME`` (``profiles_file``), readable for its owner alone:
+``{use, profiles}``. ``profiles`` maps a name to ``{url, credential, secret}``; ``credential`` is ``api_key``, ``token`` or null. The secret
+of a profile is sent to its own URL and to no other, and is never printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from click.core import ParameterSource
+
+from identity_core.cli.options import xdg_folder
+from identity_core.cli.output import fail
+from identity_core.cli.secret_input import read_private
+
+DEFAULT_URL: Final = "http://127.0.0.1:8080"
+KINDS: Final = {"api_key": "an API key", "token": "an access token", None: "no credential"}
+_CHOSEN: Final = "identity.profile"
+_NAME: Final = re.compile(r"[\w.:\[\]-]{1,255}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A service at ``url``; ``credential`` says what the ``secret`` is, one of ``KINDS``."""
+
+    url: str
+    credential: str | None = None
+    secret: str | None = field(default=None, repr=False)
+
+
+@dataclass(slots=True)
+class Profiles:
+    """All of them by name, and the name of the one in ``use``."""
+
+    use: str | None = None
+    profiles: dict[str, Profile] = field(default_factory=dict)
+
+    def find(self, name: str) -> Profile:
+        """The profile of that name; one that is not there ends the command."""
+        if name not in self.profiles:
+            fail(f"there is no profile {name}", str(profiles_file()), "`identity use` lists them", status=2)
+        return self.profiles[name]
+
+
+def profiles_file() -> Path:
+    """Where profiles are kept."""
+    return xdg_folder("XDG_CONFIG_HOME", Path.home() / ".config") / "identity/profiles.json"
+
+
+def read_profiles() -> Profiles:
+    """What is kept; nothing where there is no file. A file that is none of ours, or that others can read, ends the command."""
+    path = profiles_file()
+    if not path.exists():
+        return Profiles()
+    try:
+        value = json.loads(read_private(path, "file of profiles"))
+        kept = Profiles(value["use"], {name: Profile(**one) for name, one in value["profiles"].items()})
+        if any(one.credential not in KINDS or not isinstance(one.url, str) for one in kept.profiles.values()):
+            raise TypeError("a member is of another type")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        fail(f"the file of profiles cannot be read: {type(error).__name__}", str(path), "remove it, and log in again")
+    return kept
+
+
+@contextlib.contextmanager
+def changed_profiles() -> Iterator[Profiles]:
+    """What is kept, to be changed; on disk at the end, unless something is raised. Two commands at once take turns."""
+    from identity_core.database.files import FileLock, durable_draft
+
+    path = profiles_file()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.closing(FileLock(path.with_name(f".{path.name}.lock"))) as lock:
+        lock.acquire()
+        kept = read_profiles()
+        yield kept
+        members = ("url", "credential", "secret")
+        of_each = {name: {one: getattr(profile, one) for one in members} for name, profile in kept.profiles.items()}
+        octets = json.dumps({"use": kept.use, "profiles": of_each}, indent=2).encode()
+        with durable_draft(path, octets + b"\n") as draft:
+            draft.replace(path)
+
+
+def require_name(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
+    """A name that stands on one line and in one word."""
+    if name is not None and _NAME.fullmatch(name) is None:
+        raise click.BadParameter("A name has letters, digits, and . : - _ alone.")
+    return name
+
+
+def _remember(context: click.Context, option: click.Parameter, name: str | None) -> None:
+    """Notes which profile the command is called with, and whether its own line says so."""
+    if name and not context.resilient_parsing:
+        typed = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+        context.meta[_CHOSEN] = (name, read_profiles().find(name), typed)
+
+
+profile_option = click.option(
+    "--profile",
+    metavar="NAME",
+    envvar="IDENTITY_PROFILE",
+    show_envvar=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_remember,
+    help="Ask the service of this profile, with its credential; the one that `identity use` names by default.",
+)
+
+
+def _chosen(context: click.Context) -> tuple[Profile | None, bool]:
+    """The profile that counts, and whether the command's own line names it."""
+    if _CHOSEN not in context.meta:
+        kept = read_profiles()
+        context.meta[_CHOSEN] = (kept.use, kept.profiles.get(kept.use or ""), False)
+    _, profile, typed = context.meta[_CHOSEN]
+    return profile, typed
+
+
+def asked_url(context: click.Context, option: click.Parameter, url: str | None) -> str | None:
+    """Where the service is: by --url, else --profile, else the environment, else the profile in use."""
+    if context.resilient_parsing:
+        return url
+    named = _CHOSEN in context.meta and context.meta[_CHOSEN][2]
+    if named and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--url and --profile exclude each other.", context)
+    if url is not None and not named:
+        return url
+    profile, _ = _chosen(context)
+    return DEFAULT_URL if profile is None else profile.url
+
+
+def signed_in(url: str, api_key: str | None) -> dict[str, Any]:
+    """How a ``Client`` for ``url`` says who asks: ``api_key`` or ``token``. --api-key goes before --profile, that before the environment,
+    and that before the profile in use. A profile of another URL says nothing."""
+    context = click.get_current_context()
+    if api_key is not None and context.get_parameter_source("api_key") is ParameterSource.COMMANDLINE:
+        return {"api_key": api_key}
+    profile, typed = _chosen(context)
+    if profile is None or profile.url.rstrip("/") != url.rstrip("/") or (api_key is not None and not typed):
+        return {"api_key": api_key}
+    return {} if profile.credential is None else {profile.credential: profile.secret}

@@ -1,0 +1,35 @@
+"""``identity use``: which profile commands ask with."""
+
+from __future__ import annotations
+
+import click
+
+from identity_core.cli.output import Command, show
+from identity_core.cli.profiles import KINDS, Profiles, changed_profiles, read_profiles, require_name
+
+
+@click.command(name="use", cls=Command)
+@click.argument("name", required=False, callback=require_name)
+def command(name: str | None) -> None:
+    """Use the profile NAME from now on; without NAME, list the profiles. `identity login` makes them."""
+    if name is None:
+        kept = read_profiles()
+    else:
+        with changed_profiles() as kept:
+            kept.find(name)
+            kept.use = name
+    show(
+        [
+            {"profile": each, "url": one.url, "credential": one.credential, "inUse": each == kept.use}
+            for each, one in sorted(kept.profiles.items())
+        ],
+        text=lambda _: _text(kept),
+    )
+
+
+def _text(kept: Profiles) -> str:
+    rows = [
+        f"{'*' if name == kept.use else ' '} {name}  {one.url}  {KINDS[one.credential]}"
+        for name, one in sorted(kept.profiles.items())
+    ]
+    return "\n".join(rows) or "none"
