@@ -13,6 +13,9 @@ import click
 from identity_core import __version__
 from identity_core.cli.plugin_commands import OpenGroup
 
+# For a command line of its own, which nothing here calls, httpx would import rich and pygments: 35 ms of every command that asks a service.
+sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+
 GROUPS = {
     "serve": "Serve the API on an embedded default or a database server.",
     "demo": "Tell the whole story against an own server, step by step.",

@@ -161,6 +161,7 @@ add(
     click.option("--status", type=click.Choice(STATUSES), help="Only those of this status."),
     *page_options,
     text=page("{id}  {status:9}  {schemaId}"),
+    columns={"ID": "{id}", "STATUS": "{status}", "SCHEMA": "{schemaId}"},
 )
 for name, purpose, value, says in (
     ("revoke", "revocation", True, "Revoke a credential, for good."),
@@ -199,5 +200,6 @@ add_schema(
     "List the schemas in order of id.",
     *page_options,
     text=page("{id}"),
+    columns={"ID": "{id}"},
     anonymous=True,
 )

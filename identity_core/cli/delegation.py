@@ -116,6 +116,7 @@ add(
     click.option("--status", type=click.Choice(STATUSES), help="Only those in this state."),
     *page_options,
     text=page("{id}  {status:<9}  {holderDid}  {agentDid}"),
+    columns={"ID": "{id}", "STATUS": "{status}", "HOLDER": "{holderDid}", "AGENT": "{agentDid}"},
 )
 add(
     "revoke",

@@ -165,6 +165,12 @@ add(
     click.argument("did"),
     *page_options,
     text=page(_version_line),
+    columns={
+        "VERSION": "{versionId}",
+        "EFFECTIVE": "{effectiveAt}",
+        "OPERATION": "{operation}",
+        "CHANGES": lambda row: "; ".join(row["changes"]),
+    },
 )
 add_command(
     command,
@@ -175,6 +181,12 @@ add_command(
     text=page(
         lambda row: f"{row['did']}  version {row['versionId']}  {row['updated']}{'  deactivated' * row['deactivated']}"
     ),
+    columns={
+        "DID": "{did}",
+        "VERSION": "{versionId}",
+        "UPDATED": "{updated}",
+        "STATE": lambda row: "deactivated" if row["deactivated"] else "active",
+    },
 )
 
 

@@ -21,7 +21,7 @@ import click
 from identity_core.cli import doctor_credentials, doctor_database, doctor_machine, doctor_witnesses
 from identity_core.cli.doctor_database import Diagnosis, ok, stopped, warn, wrong
 from identity_core.cli.options import of_installation
-from identity_core.cli.output import Command, show
+from identity_core.cli.output import Command, show, working
 from identity_core.cli.serve import LOOPBACK
 from identity_core.settings import Settings, StartError, buckets_of
 
@@ -34,7 +34,8 @@ SHOWN = 5
 @of_installation
 def command(settings: Settings) -> None:
     """Look at this installation and say what is wrong. Exit code 1 when something is."""
-    findings = [{"check": check, **dataclasses.asdict(one)} for check, one in examine(settings)]
+    with working("looking at the installation"):
+        findings = [{"check": check, **dataclasses.asdict(one)} for check, one in examine(settings)]
     healthy = all(one["state"] != "fail" for one in findings)
     show({"healthy": healthy, "findings": findings}, text=lambda body: "\n".join(map(_line, body["findings"])))
     if not healthy:

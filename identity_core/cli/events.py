@@ -23,5 +23,12 @@ add_command(
     ),
     click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="The most items."),
     text=page("{sequence}  {timestamp}  {operation:<12}  {did}  version {versionId}"),
+    columns={
+        "NUMBER": "{sequence}",
+        "TIME": "{timestamp}",
+        "OPERATION": "{operation}",
+        "DID": "{did}",
+        "VERSION": "{versionId}",
+    },
     anonymous=True,
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from identity_core.cli.key_records import COLUMNS, line_of, members_of, minted_text, record_of
 from identity_core.cli.log_key import log_key_options
 from identity_core.cli.options import (
     NONE,
@@ -25,7 +26,7 @@ from identity_core.cli.output import agreed, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.service_key import rotate_own_key
 from identity_core.codec.structs import UNSET, member_names
-from identity_core.codec.times import printed, printed_exactly
+from identity_core.codec.times import printed_exactly
 from identity_core.domain.callers import ApiKey, require_targets
 from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.settings import Settings, StartError
@@ -81,40 +82,6 @@ def _change(
 
     context = RequestContext(operation, OPERATOR)
     return _run(settings, lambda opened: job(opened.administration, context), may_begin=may_begin)
-
-
-def _record(key: ApiKey) -> dict[str, Any]:
-    return {
-        "id": key.id,
-        "name": key.name,
-        "admin": key.scopes is None,
-        "scopes": None if key.scopes is None else sorted(key.scopes),
-        "allowedTargets": None if key.allowed_targets is None else sorted(key.allowed_targets),
-        "requestsPerSecond": key.requests_per_second,
-        "burst": key.burst,
-        "createdAt": printed(key.created_at),
-        "expiresAt": None if key.expires_at is None else printed(key.expires_at),
-        "revokedAt": None if key.revoked_at is None else printed(key.revoked_at),
-        "lineage": key.lineage,
-    }
-
-
-def _line(record: dict[str, Any]) -> str:
-    role = "admin" if record["admin"] else ",".join(record["scopes"])
-    # A rotated key is revoked at the end of its grace period, which may be to come.
-    verb = "revoked" if (record["revokedAt"] or "") <= printed(datetime.now(UTC)) else "works until"
-    end = f"  {verb} {record['revokedAt']}" if record["revokedAt"] else ""
-    return f"{record['id']}  {record['name']:<20} {role}{end}"
-
-
-def _whole(record: dict[str, Any]) -> str:
-    words = {None: "-", True: "true", False: "false"}
-    shown = {name: ",".join(one) if isinstance(one, list) else words.get(one, one) for name, one in record.items()}
-    return "\n".join(f"{name:<18} {word}" for name, word in shown.items())
-
-
-def _minted(record: dict[str, Any]) -> str:
-    return f"{_line(record)}\n{record['apiKey']}\nThe key above is shown once: store it."
 
 
 def _end(days: float | None) -> str | None:
@@ -173,7 +140,7 @@ def create(
         expires_at=_end(days),
     )
     minted = _change(settings, "createApiKey", lambda keys, context: keys.create(wanted, context), may_begin=True)
-    show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
+    show(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
 
 
 @command.command(name="list")
@@ -190,8 +157,8 @@ def list_keys(settings: Settings) -> None:
             keys += page
         return keys
 
-    records = [_record(key) for key in _run(settings, all_of)]
-    show(records, text=lambda _: "\n".join(map(_line, records)) or "no keys")
+    records = [record_of(key) for key in _run(settings, all_of)]
+    show(records, text=lambda _: "\n".join(map(line_of, records)) or "no keys", columns=COLUMNS)
 
 
 @command.command(name="show")
@@ -199,7 +166,7 @@ def list_keys(settings: Settings) -> None:
 @click.argument("key_id")
 def show_key(settings: Settings, key_id: str) -> None:
     """Show one key, without its text, which no one has."""
-    show(_record(_run(settings, lambda opened: opened.administration.get(key_id))), text=_whole)
+    show(record_of(_run(settings, lambda opened: opened.administration.get(key_id))), text=members_of)
 
 
 @command.command()
@@ -244,7 +211,7 @@ def update(
     if not member_names(said):
         misused("there is nothing to change", "name at least one option, see --help")
     key = _change(settings, "updateApiKey", lambda keys, context: keys.update(key_id, said, context))
-    show(_record(key), text=_whole)
+    show(record_of(key), text=members_of)
 
 
 @command.command()
@@ -269,7 +236,7 @@ def rotate(settings: Settings, key_id: str, grace_hours: float, **of_log: Any) -
     wanted = RotateApiKeyRequest(grace_seconds=round(grace_hours * 3600))
     rotated = _change(settings, "rotateApiKey", lambda keys, context: keys.rotate(key_id, wanted, context))
     minted = rotated.successor
-    show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
+    show(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
 
 
 @command.command()
@@ -278,7 +245,7 @@ def rotate(settings: Settings, key_id: str, grace_hours: float, **of_log: Any) -
 def revoke(settings: Settings, key_id: str) -> None:
     """End a key."""
     key = _change(settings, "revokeApiKey", lambda keys, context: keys.revoke(key_id, context))
-    show(_record(key), text=_line)
+    show(record_of(key), text=line_of)
 
 
 @command.command()

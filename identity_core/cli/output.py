@@ -11,12 +11,14 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 import orjson
+
+from identity_core.cli.terminal import Bar, is_terminal, painted, write_table
 
 if TYPE_CHECKING:
     from identity_core.settings import StartError
@@ -28,6 +30,7 @@ _NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(filter(None, [getattr(click.e
 Text = str | Callable[[Any], str]
 """How a value is shown to people: a format string over its members, or a function."""
 
+_STYLES = {"error:": "red", "  at: ": "cyan", "  do: ": "green"}
 _JSON = "identity.json"
 _JSON_ERRORS: ContextVar[bool] = ContextVar("identity.json_errors", default=False)
 as_json = click.option(
@@ -63,13 +66,29 @@ def prints_json() -> bool:
     return bool(click.get_current_context().meta.get(_JSON))
 
 
-def show(value: Any, text: Text | None = None) -> None:
-    """Prints ``value`` as ``text`` renders it; as JSON where that was asked for, or where there is no ``text``."""
+def show(value: Any, text: Text | None = None, *, columns: Mapping[str, Text] | None = None) -> None:
+    """Prints ``value`` as ``text`` renders it; as JSON where that was asked for, or where there is no ``text``. On a terminal the records
+    of a list, or of a page, are a table with these ``columns``, and a line begins in the colour of its first word."""
+    if columns is not None and not prints_json() and is_terminal(sys.stdout) and _as_table(value, columns):
+        return
     if text is None or prints_json():
         shown = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
     else:
         shown = text.format_map(value) if isinstance(text, str) else text(value)
-    click.echo("\n".join(map(_escaped, shown.split("\n"))))
+    lines = map(_escaped, shown.split("\n"))
+    click.echo("\n".join(lines if text is None or prints_json() else (painted(line, sys.stdout) for line in lines)))
+
+
+def _as_table(value: Any, columns: Mapping[str, Text]) -> bool:
+    """Prints the records of ``value`` under their columns; false where there are none."""
+    records = value["items"] if isinstance(value, dict) else value
+    if not records:
+        return False
+    write_table(columns, on_one_line(records), _escaped)
+    cursor = value.get("nextCursor") if isinstance(value, dict) else None
+    if cursor:
+        click.echo(f"more: --cursor {_escaped(str(cursor))}")
+    return True
 
 
 def on_one_line(value: Any) -> Any:
@@ -98,7 +117,8 @@ def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
         click.echo(json.dumps({"error": error}), err=True)
         sys.exit(status)
     flat = (escaped(" ".join(text.split())) for text in (what, where, remedy))
-    click.echo("error: {}\n  at: {}\n  do: {}".format(*flat), err=True)
+    lines = ("error: {}\n  at: {}\n  do: {}").format(*flat).split("\n")
+    click.echo("\n".join(painted(line, sys.stderr, style=_STYLES[line[:6]]) for line in lines), err=True)
     sys.exit(status)
 
 
@@ -197,10 +217,37 @@ def _unexpected(error: Exception) -> NoReturn:
     fail(f"unexpected {type(error).__name__}: {error}", where, "report this; IDENTITY_LOG_LEVEL=debug shows more")
 
 
+class Steps:
+    """Items to go through, or steps that are counted with ``update``; ``bar`` is told of each where there is one."""
+
+    def __init__(self, items: Collection[Any], bar: Bar | None) -> None:
+        self._items, self._bar = items, bar
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self._items:
+            yield item
+            self.update(1)
+
+    def update(self, steps: int) -> None:
+        """So many more are done."""
+        if self._bar is not None:
+            self._bar.update(steps)
+
+
 @contextlib.contextmanager
-def progress(items: Collection[Any], label: str) -> Iterator[Any]:
-    """A bar on stderr where that is a terminal: iterate over it, or call ``update``."""
+def progress(items: Collection[Any], label: str) -> Iterator[Steps]:
+    """A bar on stderr where that is a terminal and it takes over a second: iterate over it, or call ``update``."""
     # Into a log file, or to another program, a bar would only be noise.
-    with contextlib.ExitStack() as stack:
-        file = sys.stderr if sys.stderr.isatty() else stack.enter_context(open(os.devnull, "w"))
-        yield stack.enter_context(click.progressbar(items, label=label, file=file))
+    if not is_terminal(sys.stderr):
+        yield Steps(items, None)
+        return
+    bar = Bar(label, len(items))
+    with bar.running():
+        yield Steps(items, bar)
+
+
+@contextlib.contextmanager
+def working(label: str) -> Iterator[None]:
+    """The same for what has no steps. Nothing may be asked or printed meanwhile."""
+    with Bar(label, None).running() if is_terminal(sys.stderr) else contextlib.nullcontext():
+        yield

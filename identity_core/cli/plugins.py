@@ -14,12 +14,12 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from identity_core.cli.options import config_option, configured, installed_plugins
-from identity_core.cli.output import fail, fail_start, show
+from identity_core.cli.output import Text, fail, fail_start, show, working
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.plugins_new import command as new_command
 from identity_core.cli.remote import api_key_option, session
@@ -74,6 +74,13 @@ def command() -> None:
 
 
 command.add_command(new_command)
+_COLUMNS: Final[dict[str, Text]] = {
+    "NAME": "{name}",
+    "PROVIDES": lambda one: _provided(one["hook"]),
+    "STATE": "{state}",
+    "DISTRIBUTION": lambda one: f"{one['distribution']} {one['version']}".strip(),
+    "ABOUT": lambda one: one["reason"] or one["summary"],
+}
 
 
 @command.command(name="list")
@@ -85,14 +92,15 @@ def list_command(config: Path | None, url: str | None, api_key: str | None) -> N
     plugins = _told(installed_plugins, config).installed()
     if url is not None:
         plugins = as_running(plugins, conditions(url, api_key))
-    show([dataclasses.asdict(one) for one in plugins], text=lambda _: as_table(plugins))
+    show([dataclasses.asdict(one) for one in plugins], text=lambda _: as_table(plugins), columns=_COLUMNS)
 
 
 @command.command(name="check")
 @config_option
 def check_command(config: Path | None) -> None:
     """Build what the settings choose, as a start would, and say what is wrong."""
-    check = _told(check_plugins, config)
+    with working("building the plugins"):
+        check = _told(check_plugins, config)
     body = {
         "plugins": [dataclasses.asdict(one) for one in check.plugins],
         "problems": [" ".join(str(problem).split()) for problem in check.problems],
@@ -120,12 +128,23 @@ def _problem(problem: StartError) -> str:
     return f"{problem.what}\n  at: {problem.where}\n  do: {problem.fix}" if problem.where else str(problem)
 
 
+def _provided(hook: str) -> str:
+    return hook.removeprefix("identity_").removeprefix("provide_").replace("_", " ")
+
+
 def as_table(plugins: list[InstalledPlugin]) -> str:
     """The rows for people, in columns as wide as they need to be."""
     rows = [("NAME", "PROVIDES", "STATE", "DISTRIBUTION", "ABOUT")]
     for one in plugins:
-        kind = one.hook.removeprefix("identity_").removeprefix("provide_").replace("_", " ")
-        rows.append((one.name, kind, one.state, f"{one.distribution} {one.version}".strip(), one.reason or one.summary))
+        rows.append(
+            (
+                one.name,
+                _provided(one.hook),
+                one.state,
+                f"{one.distribution} {one.version}".strip(),
+                one.reason or one.summary,
+            )
+        )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -20,7 +20,7 @@ import click
 import orjson
 
 from identity_core.cli.options import FILE, all_of
-from identity_core.cli.output import Text, fail, on_one_line, prints_json, show
+from identity_core.cli.output import Text, fail, on_one_line, prints_json, show, working
 from identity_core.cli.profiles import DEFAULT_URL, asked_url, profile_option, signed_in
 from identity_core.cli.remedies import as_options, remedy
 from identity_core.cli.secret_input import secret_option
@@ -177,11 +177,12 @@ def add_command(
     says: str,
     *options: Option[Any],
     text: Text | None = None,
+    columns: Mapping[str, Text] | None = None,
     body: Callable[..., dict[str, Any]] | None = None,
     anonymous: bool = False,
     whose: str = "",
 ) -> None:
-    """Adds a command that sends one operation and prints its answer.
+    """Adds a command that sends one operation and prints its answer, as ``show`` does.
 
     The operation's path is filled with the first arguments among the ``options``; what else is there is named as in the query, or is
     what ``body`` makes the request of, for the caller. One that is ``anonymous`` needs no credential;
@@ -194,8 +195,9 @@ def add_command(
         _, path = _operations()[operation_id]
         places = [given.pop(one) for one in arguments[: path.count("{")]]
         sent = {} if body is None else {"body": body(caller, **given)}
-        answer = caller.send(operation_id, *places, **(sent or given))
-        show(answer if text is None or prints_json() else on_one_line(answer), text=text)
+        with working("waiting for the service"):
+            answer = caller.send(operation_id, *places, **(sent or given))
+        show(answer if text is None or prints_json() else on_one_line(answer), text=text, columns=columns)
 
     made = group.command(name=name, help=says)(with_caller(all_of(*options)(run), anonymous=anonymous))
     arguments = [str(one.name) for one in made.params if isinstance(one, click.Argument)]

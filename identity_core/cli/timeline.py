@@ -25,5 +25,12 @@ add_command(
     text=page(
         lambda row: f"{row['at']}  {row['kind']:<24}  {row['outcome']:<8}  {row['actor']}  {row['code'] or ''}".rstrip()
     ),
+    columns={
+        "TIME": "{at}",
+        "KIND": "{kind}",
+        "OUTCOME": "{outcome}",
+        "ACTOR": "{actor}",
+        "CODE": lambda row: row["code"] or "",
+    },
     whose="the DID",
 )

@@ -12,7 +12,7 @@ import click
 from identity_core import __version__
 from identity_core.cli.backup import key_options, operator_key
 from identity_core.cli.options import FILE_THERE, Number, of_installation, refuse_absent, shown_database
-from identity_core.cli.output import Command, misused, show
+from identity_core.cli.output import Command, misused, show, working
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.codec.times import printed
 from identity_core.settings import Settings
@@ -87,7 +87,8 @@ def apply(
             at_hand = BackupAtHand(backup, operator_key(settings, key_file, passphrase_file, backup), within)
         elif backup_url is not None:
             at_hand = RestoredCopy(backup_url, within)
-        of = asyncio.run(upgrade(settings, pending, at_hand))
+        with working("upgrade"):
+            of = asyncio.run(upgrade(settings, pending, at_hand))
     body = {
         "version": __version__,
         "database": shown_database(settings),

@@ -24,6 +24,12 @@ def command(name: str | None) -> None:
             for each, one in sorted(kept.profiles.items())
         ],
         text=lambda _: _text(kept),
+        columns={
+            "IN USE": lambda row: "yes" if row["inUse"] else "",
+            "PROFILE": "{profile}",
+            "URL": "{url}",
+            "CREDENTIAL": lambda row: KINDS[row["credential"]],
+        },
     )
 
 

@@ -42,6 +42,13 @@ add_command(
     *_CHOSEN,
     *page_options,
     text=page(_row),
+    columns={
+        "TIME": "{ts}",
+        "PROOF": lambda row: row["proofId"] or "-",
+        "HOLDER": lambda row: row["holderDid"] or "-",
+        "RESULT": lambda row: "verified" if row["verified"] else "refused",
+        "REASONS": lambda row: ", ".join(row["reasons"]),
+    },
     whose="the verifier or the holder",
 )
 add_command(
