@@ -203,7 +203,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     tags = page_tags(opened, await open_sealed_credentials(opened.custodian, store), autonomy_of(settings))
     measured = open_metrics(opened, tags.dids.cache, stack)
     operator = _operator_handlers(opened, tags, measured)
-    pages, forms = await pages_for_people(opened, tags, operator, challenges)
+    pages, forms = await pages_for_people(opened, tags, operator, challenges, lambda: measured.render({}), stack)
     refusals = AuditRefusals(Record(store.activity), clock, quotas_of(opened))
     wiring = Wiring(
         gate=gate_of(opened, token_keys, challenges),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +34,7 @@ from identity_core.ui.holder import HolderPages
 from identity_core.ui.operator import OperatorHandlers, OperatorPages, OwnInstallation
 from identity_core.ui.operator_session import OperatorSessions
 from identity_core.ui.pages import ui_forms, ui_pages
+from identity_core.ui.plots import KeepFigures
 from identity_core.ui.session import Sessions
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import CheckAuditChain
@@ -71,9 +75,15 @@ def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: 
 
 
 async def pages_for_people(
-    opened: Runtime, tags: PageTags, operator: OperatorHandlers, challenges: ChallengeBook
+    opened: Runtime,
+    tags: PageTags,
+    operator: OperatorHandlers,
+    challenges: ChallengeBook,
+    render: Callable[[], bytes],
+    stack: AsyncExitStack,
 ) -> tuple[dict[str, Handler], dict[str, PageForm]]:
-    """What GET serves and what POST takes, by path; nothing where the settings want no pages."""
+    """What GET serves and what POST takes, by path; nothing where the settings want no pages. ``render`` makes the exposition of the
+    metrics, which are sampled until ``stack`` ends."""
     if not opened.settings.ui.enabled:
         return {}, {}
     common: dict[str, Any] = {
@@ -92,11 +102,12 @@ async def pages_for_people(
     public = PublicPages(tags.dids, tags.ledger, tags.proofs, sessions, operators, __version__)
     consent = ConsentPages(tags.credentials, sessions)
     holder = HolderPages(tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard, consent, sessions)
-    shown = OperatorPages(operator, _installation(opened), operators)
+    sampled = await stack.enter_async_context(KeepFigures(render, time.time))
+    shown = OperatorPages(operator, _installation(opened, sampled), operators)
     return ui_pages(public, holder, shown), ui_forms(public, holder, shown)
 
 
-def _installation(opened: Runtime) -> OwnInstallation:
+def _installation(opened: Runtime, sampled: KeepFigures) -> OwnInstallation:
     settings, plugins, jobs = opened.settings, opened.plugins, opened.jobs
     witnesses = () if jobs.feeder is None else jobs.feeder.fed
     return OwnInstallation(
@@ -105,6 +116,7 @@ def _installation(opened: Runtime) -> OwnInstallation:
         reasons=lambda: _reasons(opened),
         witnesses=lambda: {one.name: (one.reason, one.size) for one in witnesses},
         chain=CheckAuditChain(opened.store.audit),
+        figures=sampled,
     )
 
 

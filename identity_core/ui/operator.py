@@ -29,6 +29,7 @@ from identity_core.plugin.choose import InstalledPlugin
 from identity_core.settings import ShownSetting
 from identity_core.ui.operations import ask, asked
 from identity_core.ui.operator_session import OperatorSession, OperatorSessions
+from identity_core.ui.plots import KeepFigures
 from identity_core.ui.render import page, to
 from identity_core.use_cases.audit import CheckAuditChain
 from identity_core.wire import (
@@ -73,6 +74,7 @@ class OwnInstallation:
     reasons: Callable[[], Mapping[str, str]]
     witnesses: Callable[[], Mapping[str, tuple[str, int]]]
     chain: CheckAuditChain
+    figures: KeepFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ class OperatorPages:
     async def overview(self, request: Request, session: OperatorSession) -> Answer:
         ready, text = await self._ready(request, session), await self._metrics(request, session)
         found = figures(text, datetime.now(UTC).timestamp())
-        return self._page("operator.html", request, session, ready=ready, found=found)
+        hour = self.installation.figures.shown()
+        return self._page("operator.html", request, session, ready=ready, found=found, hour=hour, clock=_clock)
 
     async def dids(self, request: Request, session: OperatorSession) -> Answer:
         """The newest changes of all DIDs, and the DIDs that this key made."""
@@ -235,6 +238,10 @@ def _number(request: Request, name: str, default: int) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 18:
         raise InvalidRequest(f"{name} is no number.", details={"parameter": name})
     return min(int(text), default)
+
+
+def _clock(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S")
 
 
 def _line(one: Mapping[str, Any]) -> dict[str, Any]:

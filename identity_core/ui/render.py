@@ -37,6 +37,9 @@ STATIC: Final = {
     "hx-csp.js": "text/javascript; charset=utf-8",
     "signing.js": "text/javascript; charset=utf-8",
     "keys.js": "text/javascript; charset=utf-8",
+    "plots.js": "text/javascript; charset=utf-8",
+    "uplot.js": "text/javascript; charset=utf-8",
+    "uplot.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 

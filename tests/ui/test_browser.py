@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.visiting import MARKUP, PAGES, Open, Site, give_delegation, sign_in
+from tests.ui.visiting import MARKUP, PAGES, Open, Site, examine, give_delegation, operator_signs_in, sign_in
 
 
 def test_anybody_finds_a_did_its_transaction_and_what_this_is(site: Site, opened: Open) -> None:
@@ -239,3 +239,19 @@ def test_a_challenge_that_says_more_than_was_asked_is_not_signed(site: Site, ope
     page.set_input_files("#keys", site.keys("hana"))
     page.click("#sign-in button")
     expect(page.locator("[data-message=challenge]")).to_be_visible()
+
+
+def test_an_operator_sees_the_last_hour_drawn_and_without_scripts_as_a_table(site: Site, opened: Open) -> None:
+    page, watched = opened(color_scheme="dark")
+    operator_signs_in(page, watched, site)
+    while page.locator(".plot").count() == 0:
+        # The second sample is taken two seconds after the start.
+        page.reload()
+    expect(page.locator(".plot canvas")).to_have_count(3)
+    watched.look(page)
+    examine(page)
+    plain, hers = opened(java_script_enabled=False)
+    operator_signs_in(plain, hers, site)
+    plain.get_by_text("The same as a table").click()
+    expect(plain.locator("#figures td").first).to_have_text(re.compile(r"\d\d:\d\d:\d\d"))
+    assert plain.locator("#figures tbody tr").count() > 1

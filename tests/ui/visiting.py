@@ -51,6 +51,7 @@ class Watched:
 
     origin: str
     secrets: tuple[str, ...] = ()
+    sent_once: str = ""
     faults: list[str] = field(default_factory=list)
 
     def watch(self, context: BrowserContext) -> None:
@@ -72,7 +73,9 @@ class Watched:
         if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != self.origin:
             self.faults.append(f"off-site: {request.url}")
         said = json.dumps([request.url, request.headers, request.post_data])
-        self.faults.extend("a secret was sent" for secret in self.secrets if secret in said)
+        for secret in self.secrets:
+            if secret in said and not (secret == self.sent_once and request.url.endswith("/ui/operator/session")):
+                self.faults.append("a secret was sent")
 
     def look(self, page: Page) -> None:
         """At a page that stands: nothing hangs out at the side, no secret is in it, it has one heading."""
@@ -97,6 +100,15 @@ def sign_in(page: Page, site: Site, name: str = "hana", *, keep: bool = False, t
     page.set_checked("#keep", keep)
     page.click("#sign-in button")
     expect(page).to_have_url(f"{site.url}/ui/{to}")
+
+
+def operator_signs_in(page: Page, watched: Watched, site: Site) -> None:
+    """The form sends the key, so from here on only that it is shown nowhere is looked at."""
+    watched.sent_once = site.api_key
+    page.goto(f"{site.url}/ui/operator/sign-in")
+    page.fill("#key", site.api_key)
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Overview")
 
 
 def give_delegation(page: Page, site: Site, purpose: str, actions: str = "zkp.prove.age.gte.18", uses: int = 3) -> None:

@@ -39,12 +39,16 @@ def test_every_word_that_people_read_can_be_translated(page: Path) -> None:
 
 def test_vendored_files_are_what_the_page_says() -> None:
     rows = re.findall(r"\| `static/(\S+)` \|.*\| `([0-9a-f]{64})` \|", (HERE / "README.md").read_text())
-    assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "pico.css"}
+    assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "pico.css", "uplot.js", "uplot.css"}
     for name, digest in rows:
         assert hashlib.sha256((HERE / "static" / name).read_bytes()).hexdigest() == digest
-    own = {"ui.css", "signing.js", "keys.js", "icon.svg"}
+    own = {"ui.css", "signing.js", "keys.js", "plots.js", "icon.svg"}
     assert set(STATIC) == {name for name, _ in rows} | own
-    assert {path.name for path in (HERE / "static").iterdir()} == set(STATIC) | {"LICENSE.htmx", "LICENSE.pico"}
+    assert {path.name for path in (HERE / "static").iterdir()} == set(STATIC) | {
+        "LICENSE.htmx",
+        "LICENSE.pico",
+        "LICENSE.uplot",
+    }
 
 
 def test_every_file_goes_into_the_wheel() -> None:
@@ -60,5 +64,5 @@ def test_no_file_asks_for_another_and_ours_write_no_markup() -> None:
         text = (HERE / "static" / name).read_text()
         assert "sourceMappingURL" not in text
         assert not name.endswith(".css") or re.findall(r"url\((?![\"']?data:)|@import", text) == []
-    script = "".join((HERE / "static" / name).read_text() for name in ("signing.js", "keys.js"))
+    script = "".join((HERE / "static" / name).read_text() for name in ("signing.js", "keys.js", "plots.js"))
     assert re.findall(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|Function\(", script) == []

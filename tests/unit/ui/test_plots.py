@@ -1,0 +1,62 @@
+"""The last hour, from expositions as the service makes them."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+from identity_core.api.metrics import Metrics
+from identity_core.ui.plots import SAMPLES, KeepFigures, intervals, sample_of
+
+GAUGES = b"""identity_database_writes_waiting 7.0
+identity_plugin_in_flight{plugin="ledger:sql"} 2.0
+identity_plugin_in_flight{plugin="prover:bbs"} 3.0
+identity_plugin_in_flight_limit{plugin="prover:bbs"} 64.0
+identity_database_writes_waiting_limit 1000.0
+"""
+
+
+def test_an_interval_has_rates_latency_and_what_waits() -> None:
+    measured = Metrics(shared=None)
+    for _ in range(50):
+        measured.observe("resolveDid", 200, 4.0)
+    first = sample_of(measured.render({}), 1000.0)
+    for status, seconds in [(200, 0.002)] * 98 + [(404, 0.02), (503, 0.2)]:
+        measured.observe("resolveDid", status, seconds)
+    measured.observe("createDid", 201, 0.002)
+    second = sample_of(measured.render({}) + GAUGES, 1010.0)
+    (found,) = intervals([first, second])
+    assert (found.at, found.requests, found.refused, found.faults) == (1010.0, 10.1, 0.1, 0.1)
+    assert found.mean is not None
+    assert math.isclose(found.mean, (99 * 0.002 + 0.22) / 101 * 1000)
+    assert found.within == 25.0
+    assert found.waiting == (7.0, 0.0, 5.0)
+
+
+def test_where_nothing_was_asked_there_is_no_latency_and_beyond_the_last_limit_none_is_told() -> None:
+    measured = Metrics(shared=None)
+    first, second = (sample_of(measured.render({}), at) for at in (0.0, 30.0))
+    measured.observe("resolveDid", 200, 40.0)
+    third = sample_of(measured.render({}), 60.0)
+    quiet, slow = intervals([first, second, third])
+    assert (quiet.requests, quiet.mean, quiet.within) == (0, None, None)
+    assert (slow.mean, slow.within) == (40_000.0, None)
+
+
+def test_counts_that_fell_because_a_process_ended_make_no_interval() -> None:
+    measured = Metrics(shared=None)
+    measured.observe("resolveDid", 200, 1.0)
+    many, none = sample_of(measured.render({}), 0.0), sample_of(b"", 30.0)
+    assert intervals([many, none]) == []
+    assert intervals([many, many]) == []
+
+
+def test_an_hour_is_kept_and_the_moment_of_the_look_is_its_end() -> None:
+    measured, now = Metrics(shared=None), [0.0]
+    kept = KeepFigures(lambda: measured.render({}), lambda: now[0])
+    for seconds in [2.0, 4.0, 8.0, 16.0] + [30.0] * SAMPLES:
+        assert asyncio.run(kept.step()) == seconds
+        now[0] += seconds
+    shown = kept.shown()
+    assert len(shown) == SAMPLES
+    assert (shown[-1].at, shown[0].at) == (now[0], now[0] - (SAMPLES - 1) * 30.0)
