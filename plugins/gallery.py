@@ -24,6 +24,7 @@ KINDS = {
     "prover": "prover",
     "key-store": "key store",
     "custodian": "custodian",
+    "panel": "panel",
     "bearer": "bearer verifier",
 }
 _MEMBERS = {"distribution", "kind", "name", "summary"}

@@ -117,6 +117,7 @@ def _installation(opened: Runtime, sampled: KeepFigures) -> OwnInstallation:
         witnesses=lambda: {one.name: (one.reason, one.size) for one in witnesses},
         chain=CheckAuditChain(opened.store.audit),
         figures=sampled,
+        panels=plugins.panels(),
     )
 
 

@@ -56,6 +56,7 @@ async def _check(settings: Settings, scratch: Path) -> PluginCheck:
         lambda: manager.key_stores(settings.key_stores),
         lambda: manager.custodian(settings.custodian.backend),
         lambda: manager.prover(settings.prover.backend),
+        manager.panels,
     )
     problems: list[StartError] = []
     for choose in choices:

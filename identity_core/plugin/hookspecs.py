@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from identity_core.ports.did_method import DidMethod
     from identity_core.ports.key_store import KeyStore
     from identity_core.ports.ledger import LedgerBackend
+    from identity_core.ports.panel import OperatorPanel
     from identity_core.ports.prover import Prover
 
 hookspec = pluggy.HookspecMarker("identity")
@@ -45,6 +46,13 @@ def identity_provide_key_store() -> Provider[KeyStore]:  # type: ignore[empty-bo
 def identity_provide_custodian() -> Provider[Custodian]:  # type: ignore[empty-body]
     """Hand over a custodian of private keys. Called once at start-up; the setting ``custodian.backend`` chooses by
     name."""
+
+
+@hookspec
+def identity_provide_panel() -> Provider[OperatorPanel]:  # type: ignore[empty-body]
+    """Hand over a panel of the operator's pages. Called once at start-up; all panels of all plugins are shown side by side at
+    ``/ui/operator/panels``, and two with one name stop the start-up. One that cannot be built is listed as failed and stops
+    nothing."""
 
 
 @hookspec(firstresult=True)

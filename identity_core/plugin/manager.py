@@ -35,12 +35,13 @@ from identity_core.plugin.choose import (
 from identity_core.plugin.limits import Deadline, DeadlineExceeded, Limits, rest
 from identity_core.plugin.load import Collection, Offer, PluginSource, collect, installed_sources, module_source
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import CUSTODIAN, DID_METHOD, KEY_STORE, LEDGER, PROVER, Socket
+from identity_core.plugin.sockets import CUSTODIAN, DID_METHOD, KEY_STORE, LEDGER, PANEL, PROVER, Socket
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import ProofWorkers, Prover
 from identity_core.settings import Settings
 
@@ -133,6 +134,18 @@ class PluginManager:
         if self.settings.origin(KEY_STORE.setting).kind == "default":
             names = [name for name in names if name in installed] or names
         return tuple(self._chosen(KEY_STORE, name) for name in names)
+
+    def panels(self) -> Mapping[str, OperatorPanel]:
+        """Every installed panel by the name of its provider. One that cannot be built is listed as failed."""
+        panels: dict[str, OperatorPanel] = {}
+        for name, offer in offers_of(self.collection, PANEL).items():
+            try:
+                panels[name] = self._build(PANEL, offer)
+            except NotConfigured:
+                continue
+            except PluginError as error:
+                self.logger.error("%s", error)
+        return panels
 
     def prover(self, name: str | None) -> Prover | None:
         """The prover of this name, in this process; for None the only one that is installed, or None when there is none."""

@@ -1,4 +1,4 @@
-"""The six sockets: which hook fills which port, which setting chooses among its tenants, and what each port lets through.
+"""The seven sockets: which hook fills which port, which setting chooses among its tenants, and what each port lets through.
 
 A row here, a hookspec and a Protocol in ``ports`` make a socket; nothing else in the core knows their number.
 """
@@ -54,6 +54,7 @@ from identity_core.ports.ledger import (
     NewestAnchoringLedger,
     NewestLedger,
 )
+from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import PresentingProver, Prover
 
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
@@ -132,7 +133,10 @@ PROVER: Socket[Prover] = Socket(
     (PresentingProver, Prover),
     Contract((ProofInvalid, PredicateUnsupported, PredicateNotSatisfied, WitnessInvalid, *_AWAY), secretive=True),
 )
-SOCKETS: Final[tuple[Socket[Any], ...]] = (DID_METHOD, LEDGER, PROVER, KEY_STORE, CUSTODIAN)
+PANEL: Socket[OperatorPanel] = Socket(
+    "identity_provide_panel", "panel", "plugins.disabled", (OperatorPanel,), Contract(_AWAY, secretive=True)
+)
+SOCKETS: Final[tuple[Socket[Any], ...]] = (DID_METHOD, LEDGER, PROVER, KEY_STORE, CUSTODIAN, PANEL)
 
 BEARER_HOOK = "identity_verify_bearer"
 BEARER_CONTRACT = Contract((AuthFailed, PluginUnavailable), secretive=True)

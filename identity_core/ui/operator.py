@@ -26,9 +26,11 @@ from identity_core.codec.times import printed
 from identity_core.domain.ledger.note import Checkpoint, Note
 from identity_core.errors import AuthFailed, Forbidden, InvalidRequest
 from identity_core.plugin.choose import InstalledPlugin
+from identity_core.ports.panel import OperatorPanel
 from identity_core.settings import ShownSetting
 from identity_core.ui.operations import ask, asked
 from identity_core.ui.operator_session import OperatorSession, OperatorSessions
+from identity_core.ui.panels import shown_panels
 from identity_core.ui.plots import KeepFigures
 from identity_core.ui.render import page, to
 from identity_core.use_cases.audit import CheckAuditChain
@@ -75,11 +77,12 @@ class OwnInstallation:
     witnesses: Callable[[], Mapping[str, tuple[str, int]]]
     chain: CheckAuditChain
     figures: KeepFigures
+    panels: Mapping[str, OperatorPanel]
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorPages:
-    """Overview, DIDs, Ledger, Verifications, API keys, Plugins, Audit, Settings, Doctor."""
+    """Overview, DIDs, Ledger, Verifications, API keys, Plugins, Panels, Audit, Settings, Doctor."""
 
     asks: OperatorHandlers
     installation: OwnInstallation
@@ -103,6 +106,7 @@ class OperatorPages:
             "/verifications": self.verifications,
             "/api-keys": self.api_keys,
             "/plugins": self.plugins,
+            "/panels": self.panels,
             "/audit": self.audit,
             "/settings": self.settings,
             "/doctor": self.doctor,
@@ -187,6 +191,11 @@ class OperatorPages:
     async def plugins(self, request: Request, session: OperatorSession) -> Answer:
         ready = await self._ready(request, session)
         return self._page("operator_plugins.html", request, session, installed=self.installation.plugins(), ready=ready)
+
+    async def panels(self, request: Request, session: OperatorSession) -> Answer:
+        """What plugins show."""
+        panels = await shown_panels(self.installation.panels)
+        return self._page("operator_panels.html", request, session, panels=panels)
 
     async def audit(self, request: Request, session: OperatorSession) -> Answer:
         """The newest lines, and how far the chain was followed."""

@@ -145,6 +145,18 @@ def test_a_custodian(make: Callable[[str, str], Made]) -> None:
         assert not (server.data_dir / "custodian.sqlite").exists()
 
 
+def test_a_panel(make: Callable[[str, str], Made]) -> None:
+    _, environment = make("panel", "identity-panel-tape")
+    settings = {"IDENTITY_PLUGINS_TAPE_HEADING": "What is <b>there</b>"}
+    assert states(environment, settings) == {"identity_provide_panel": "active"}
+    with served(environment, settings) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as own:
+        own.headers["Sec-Fetch-Site"] = "same-origin"
+        assert own.post("/ui/operator/session", data={"key": server.api_key}).status_code == 303
+        page = own.get("/ui/operator/panels").text
+        assert "<h2>What is &lt;b&gt;there&lt;/b&gt;</h2>" in page
+        assert "<td>identity.sqlite</td>" in page
+
+
 def test_a_prover(make: Callable[[str, str], Made]) -> None:
     project, environment = make("prover", "identity-prover-tape")
     settings = {"IDENTITY_PROVER_BACKEND": NAME}

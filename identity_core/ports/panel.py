@@ -1,0 +1,38 @@
+"""The socket for panels on the operator's pages. A panel says what is to be shown and never how: it has no markup of its own, so what it
+says can neither run in the page nor act in the operator's session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
+
+MOST_COLUMNS: Final = 12
+MOST_ROWS: Final = 100
+MOST_CHARACTERS: Final = 300
+"""Of a title, a text, a heading or a cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelTable:
+    """What a panel shows now: a sentence, and rows of as many cells as there are columns. All of it is text. A page leaves out columns and
+    rows beyond ``MOST_COLUMNS`` and ``MOST_ROWS``, and cuts what is longer than ``MOST_CHARACTERS``."""
+
+    text: str
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+
+
+@runtime_checkable
+class OperatorPanel(Protocol):
+    """Shows an operator something that the service does not know of itself."""
+
+    @property
+    def title(self) -> str:
+        """The heading of the panel."""
+        ...
+
+    async def table(self) -> PanelTable:
+        """What it shows now; called each time that an operator opens the page. It says nothing of a person's attributes and no secret:
+        whoever has an administrator's key sees it."""
+        ...
