@@ -22,7 +22,7 @@ from tests.servers import run
 MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 PAGES = ("home", "agents", "consent", "delegations", "proofs", "credentials", "keys", "export")
 NARROW = {"width": 360, "height": 740}
-WAIT_MILLISECONDS = 8_000
+WAIT_MILLISECONDS = 60_000
 
 
 @dataclass

@@ -1,0 +1,185 @@
+"""Every page, as everybody who may see it: narrow and wide, light and dark, by keyboard, under axe, with markup where others write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from identity_core.client import Client
+from tests.ui.visiting import (
+    MARKUP,
+    NARROW,
+    PAGES,
+    WAIT_MILLISECONDS,
+    Open,
+    Site,
+    Watched,
+    examine,
+    give_delegation,
+    issue,
+    operator_signs_in,
+    sign_in,
+)
+
+WIDE = {"width": 1280, "height": 800}
+ANYBODY = (
+    "",
+    "/verify",
+    "/sign-in",
+    "/recover",
+    "/operator/sign-in",
+    "/did/{did}",
+    "/did/{did}?version=1",
+    "/did/did:ids:nobody",
+)
+HOLDER = tuple(f"/{name}" for name in PAGES)
+PLACES = (
+    "",
+    "/dids",
+    "/ledger",
+    "/verifications",
+    "/api-keys",
+    "/plugins",
+    "/panels",
+    "/audit",
+    "/settings",
+    "/doctor",
+)
+OPERATOR = tuple(f"/operator{place}" for place in PLACES)
+# What the Tab key must reach; a radio button stands for its group.
+REACHABLE = """() => [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")].filter(
+  (one) => !one.disabled && one.type !== "hidden" && one.checkVisibility() && (one.type !== "radio" || one.checked))"""
+MOST_PARTS = 30
+"""Stops of the Tab key within fields of dates."""
+
+FOCUSED = "() => { window.reached = new Set(); document.addEventListener('focusin', (event) => window.reached.add(event.target)); }"
+
+
+@dataclass
+class Walk:
+    """A window for each who looks, signed in, and what is looked at."""
+
+    site: Site
+    windows: dict[str, tuple[Page, Watched]] = field(default_factory=dict)
+
+    def goes(self, who: str, path: str) -> tuple[Page, Watched]:
+        page, watched = self.windows[who]
+        page.goto(f"{self.site.url}/ui{path.replace('{did}', self.site.did('hana'))}")
+        return page, watched
+
+
+@pytest.fixture(scope="module")
+def walk(site: Site, browser: Browser) -> Iterator[Walk]:
+    """Hana has a credential and a delegation, and whoever may write a text has written markup."""
+    with Client(site.url, api_key=site.api_key) as client:
+        issue(client, site.did("hana"), age=37, income=5_213_774, country="Wakanda")
+        client.call("POST", "/admin/api-keys", body={"name": MARKUP, "scopes": ["audit:read"]})
+        terms: dict[str, Any] = {"holderDid": site.did("hana"), "agentDid": site.did("aki"), "purpose": MARKUP}
+        terms |= {
+            "actions": ["zkp.prove.age.gte"],
+            "autonomyLevel": 2,
+            "expiresAt": "2026-12-31T00:00:00Z",
+            "maxUses": 3,
+        }
+        given = client.call("POST", "/delegations", body=terms)
+        client.call("POST", "/delegations", body=terms)
+        client.call("POST", f"/delegations/{given['id']}/revoke", body={"reason": MARKUP})
+    made = Walk(site)
+    contexts: list[BrowserContext] = []
+    for who in ("anybody", "hana", "olu"):
+        watched = Watched(site.url, (site.api_key, "5213774", "Wakanda"))
+        # A colour that is still on its way from light to dark has not the contrast that it ends with.
+        context = browser.new_context(viewport=NARROW, locale="en-GB", reduced_motion="reduce")
+        context.set_default_timeout(WAIT_MILLISECONDS)
+        watched.watch(context)
+        contexts.append(context)
+        made.windows[who] = (context.new_page(), watched)
+    expect.set_options(timeout=WAIT_MILLISECONDS)
+    sign_in(made.windows["hana"][0], site, keep=True)
+    operator_signs_in(*made.windows["olu"], site)
+    yield made
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize(
+    ("who", "path"),
+    [*(("anybody", one) for one in ANYBODY), *(("hana", one) for one in HOLDER), *(("olu", one) for one in OPERATOR)],
+)
+def test_a_page_can_be_read_and_used_by_everybody(walk: Walk, who: str, path: str) -> None:
+    page, watched = walk.goes(who, path)
+    page.evaluate(FOCUSED)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        examine(page)
+    watched.look(page)
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    watched.look(page)
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    # Markup that others wrote is text.
+    assert page.title() not in ("1", "2")
+    assert page.locator("main img, main script, main [hx-get]").count() == 0
+    unreached = f"({REACHABLE})().filter((one) => !window.reached.has(one)).map((one) => one.outerHTML)"
+    presses = page.evaluate(f"({REACHABLE})().length") + MOST_PARTS
+    while page.evaluate(unreached) and presses > 0:
+        page.keyboard.press("Tab")
+        presses -= 1
+    assert page.evaluate(unreached) == []
+    assert watched.faults == []
+
+
+def test_markup_of_a_panel_is_shown_as_text_and_the_session_stays(walk: Walk) -> None:
+    page, watched = walk.goes("olu", "/operator/panels")
+    expect(page.locator(".panel h2")).to_contain_text("<img src=x")
+    assert page.locator("tbody tr").count() == 100
+    page, _ = walk.goes("olu", "/operator")
+    expect(page.locator("h1")).to_have_text("Overview")
+    assert watched.faults == []
+
+
+def test_on_a_slow_network_a_change_is_sent_once_and_the_page_says_what_became_of_it(site: Site, opened: Open) -> None:
+    page, _ = opened()
+    sign_in(page, site, "slow", keep=True, to="delegations")
+    network = page.context.new_cdp_session(page)
+    slow = {"offline": False, "latency": 300, "downloadThroughput": 50_000, "uploadThroughput": 20_000}
+    network.send("Network.emulateNetworkConditions", slow)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    give_delegation(page, site, "slowly")
+    # While it is under way nothing can be pressed a second time.
+    expect(page.locator("#create-delegation button")).to_be_disabled()
+    expect(page.locator(".cards .state")).to_have_text("active")
+    assert sent == [f"{site.url}/api/v1/delegations"]
+    network.send("Network.emulateNetworkConditions", slow | {"offline": True})
+    page.get_by_role("button", name="Revoke for good").scroll_into_view_if_needed()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Revoke for good").click()
+    expect(page.locator("[data-message=network]")).to_be_visible()
+    expect(page.get_by_role("button", name="Revoke for good")).to_be_enabled()
+
+
+def test_two_tabs_and_the_back_button_show_what_is_and_not_what_was(site: Site, opened: Open) -> None:
+    page, _ = opened()
+    sign_in(page, site, "tina", keep=True, to="delegations")
+    give_delegation(page, site, "once")
+    expect(page.locator(".cards .state")).to_have_text("active")
+    other = page.context.new_page()
+    other.goto(f"{site.url}/ui/agents")
+    other.click("#stop-everything")
+    expect(other.locator(".state")).to_have_text("stopped")
+    # The first tab still shows a delegation that is active; revoking it works, and going back shows no older state.
+    page.goto(f"{site.url}/ui/keys")
+    page.go_back()
+    expect(page.locator(".cards .state")).to_have_text("stopped")
+    other.get_by_role("button", name="Sign out").click()
+    expect(other).to_have_url(f"{site.url}/ui")
+    page.get_by_role("button", name="Let it go on").click()
+    expect(page.locator("#signing")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    page.reload()
+    expect(page).to_have_url(re.compile("sign-in"))
