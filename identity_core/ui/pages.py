@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from identity_core.api.errors import explanation_of
 from identity_core.api.request import Answer, Handler, PageForm, Request
 from identity_core.errors import IdentityError
 from identity_core.ui.anybody import PublicPages
@@ -60,6 +61,7 @@ def explained(handler: Handler) -> Handler:
             if error.status >= FAULTS:
                 raise
             # Who is signed in is not looked up again: that may be what was refused.
-            return page("error.html", request, status=error.status, error=error)
+            explanation = explanation_of(error.code)
+            return page("error.html", request, status=error.status, error=error, explanation=explanation)
 
     return run

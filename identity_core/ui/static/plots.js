@@ -9,6 +9,7 @@
   const times = rows.map((row) => Number(row.cells[0].dataset.value));
   const style = getComputedStyle(document.body), dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const colours = dark ? ["#6fb3ff", "#ffb86b", "#ff8a80"] : ["#1a5fb4", "#9a5b00", "#b3261e"];
+  const clock = (seconds) => new Date(seconds * 1000).toISOString().slice(11, 19);
   const drawn = [];
 
   for (const place of document.querySelectorAll("[data-columns]")) {
@@ -18,9 +19,9 @@
     const options = {
       width: place.clientWidth,
       height: 180,
-      axes: [axis, { ...axis, size: 60 }],
+      axes: [{ ...axis, values: (plot, ticks) => ticks.map(clock), space: 80 }, { ...axis, size: 60 }],
       scales: { y: { range: (plot, low, high) => [0, Math.max(high || 0, 1)] } },
-      series: [{}, ...series],
+      series: [{ label: heads[0], value: (plot, seconds) => (seconds === null ? "–" : clock(seconds)) }, ...series],
       cursor: { drag: { x: false, y: false } },
     };
     const data = [times, ...columns.map((column) => rows.map((row) => number(row.cells[column])))];
