@@ -32,6 +32,7 @@ pytest_plugins = [
     "features.steps.delegation_life",
     "features.steps.delegations",
     "features.steps.dids",
+    "features.steps.disclosures",
     "features.steps.dry_runs",
     "features.steps.faults",
     "features.steps.identifiers",

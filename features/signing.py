@@ -25,6 +25,7 @@ PURPOSES = {
     ),
     **dict.fromkeys(("generateDelegatedProof", "revokeProof"), "prove"),
     "eraseRecords": "erase",
+    "resetDisclosures": "disclosures",
 }
 
 

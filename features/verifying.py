@@ -49,6 +49,13 @@ def _drafted(world: World, operation: Operation) -> Draft:
     return Draft(operation, path, headers=world.key_header(), body=body)
 
 
+def _signed_by_hana(world: World, operation: Operation) -> Draft:
+    """Only a holder may ask, of a credential that nobody has until the story names one."""
+    hana, body = world.new_person("Hana"), {"credentialId": f"urn:uuid:{UNKNOWN}"}
+    return Draft(operation, operation.path, headers=world.signed(hana, operation.operation_id, body), body=body)
+
+
+DRAFTS["resetDisclosures"] = _signed_by_hana
 for _name in (
     "verifyProof", "verifyStoredProof", "getProof", "revokeProof", "createVerifierChallenge", "listVerificationHistory",
     "getVerificationStats", "getDashboardTimeline", "listAuditLines", "eraseRecords",

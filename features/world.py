@@ -21,7 +21,13 @@ from features.servers import Server, Servers
 from identity_core.client import Signer, hash_body
 
 PREFIX = "/api/v1"
-PURPOSES = {"updateDid": "update", "deactivateDid": "deactivate", "rotateDidKey": "rotate", "recoverDid": "recover"}
+PURPOSES = {
+    "updateDid": "update",
+    "deactivateDid": "deactivate",
+    "rotateDidKey": "rotate",
+    "recoverDid": "recover",
+    "resetDisclosures": "disclosures",
+}
 TOKEN_PURPOSE = "token"
 PATIENCE_SECONDS = 60.0
 ATTEMPTS = 5

@@ -445,6 +445,11 @@ class DidVersion(Struct, frozen=True, kw_only=True):
     changes: tuple[str, ...]
     did_document: dict[str, Any] | UnsetType = UNSET
 
+class DisclosuresReset(Struct, frozen=True, kw_only=True):
+    credential_id: str
+    holder_did: str
+    reset_at: str
+
 class EarlierLedgerKey(Struct, frozen=True, kw_only=True):
     verifier_key: str
     public_key_multibase: str
@@ -920,6 +925,9 @@ class RegistrationState(Struct, frozen=True, kw_only=True):
     did_state: RegistrationDidState
     did_registration_metadata: DidRegistrationMetadata
     did_document_metadata: RegisteredDocumentMetadata
+
+class ResetDisclosuresRequest(Struct, frozen=True, kw_only=True):
+    credential_id: str
 
 class ResolutionProblem(Struct, frozen=True, kw_only=True):
     type: str

@@ -199,6 +199,7 @@ Feature: What no client can cause is answered in the same shape
       | checkDelegatedProof       |
       | revokeProof               |
       | eraseRecords              |
+      | resetDisclosures          |
       | createVerifierChallenge   |
       | getLedgerCheckpoint       |
       | getLedgerInclusionProof   |

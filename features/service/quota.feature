@@ -33,6 +33,7 @@ Feature: No one fills the disk of others
       | revokeProof             |
       | createVerifierChallenge |
       | eraseRecords            |
+      | resetDisclosures        |
 
   @revokeIbct
   Scenario: Who has written as much as he may can still call back what he gave

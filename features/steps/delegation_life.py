@@ -79,7 +79,7 @@ def revokes_text(world: World) -> None:
 
 @when("it is sent under the signature of a DID that no one has")
 def signed_by_nobody(world: World) -> None:
-    _signed_by(world, NOBODY)
+    send_signed_by(world, NOBODY)
 
 
 @when("it is sent under the signature of a DID that is deactivated")
@@ -88,7 +88,7 @@ def signed_by_the_dead(world: World) -> None:
     body = {"confirm": True, "reason": "over"}
     headers = world.signed(person, "deactivateDid", body)
     world.call("deactivateDid", headers=headers, did=person.did, body=world.model("DeactivateDidRequest", body))
-    _signed_by(world, person.did)
+    send_signed_by(world, person.did)
 
 
 @when("it is sent under the signature of a DID whose index was changed")
@@ -96,12 +96,12 @@ def signed_by_the_changed(world: World) -> None:
     did = world.new_person("Late").did
     world.server.fault.write_text(world.notes["fault"])
     try:
-        _signed_by(world, did)
+        send_signed_by(world, did)
     finally:
         world.server.fault.unlink()
 
 
-def _signed_by(world: World, did: str) -> None:
+def send_signed_by(world: World, did: str) -> None:
     draft = world.notes["draft"]
     value = base64.b64encode(f"{did}.{base64url(os.urandom(SIGNATURE_OCTETS))}".encode()).decode()
     draft.headers["Authorization"] = f"DIDAuth {value}"

@@ -19,6 +19,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
       | listAuditLines          |
 
   @400:AUTH_AMBIGUOUS
@@ -39,6 +40,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
       | listAuditLines          |
 
   @401:AUTH_REQUIRED
@@ -58,6 +60,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
       | listAuditLines          |
 
   @401:AUTH_FAILED
@@ -78,6 +81,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
       | listAuditLines          |
 
   @403:FORBIDDEN
@@ -118,6 +122,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
 
   @405:METHOD_NOT_ALLOWED
   Scenario Outline: A method that the path does not have is refused
@@ -138,6 +143,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
       | listAuditLines          |
 
   @409:REQUEST_IN_PROGRESS
@@ -168,6 +174,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
 
   @413:PAYLOAD_TOO_LARGE
   Scenario Outline: A body that is too large is not read
@@ -183,6 +190,7 @@ Feature: The door of verification is that of every operation
       | revokeProof             |
       | createVerifierChallenge |
       | eraseRecords            |
+      | resetDisclosures        |
 
   @415:UNSUPPORTED_MEDIA_TYPE
   Scenario Outline: A body that is not JSON is refused
@@ -198,6 +206,7 @@ Feature: The door of verification is that of every operation
       | revokeProof             |
       | createVerifierChallenge |
       | eraseRecords            |
+      | resetDisclosures        |
 
   @422:IDEMPOTENCY_MISMATCH
   Scenario Outline: An Idempotency-Key belongs to one request
@@ -228,6 +237,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
       | listAuditLines          |
 
   @431:HEADERS_TOO_LARGE
@@ -248,6 +258,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
       | listAuditLines          |
 
   @500:INTERNAL_ERROR
@@ -269,6 +280,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
       | listAuditLines          |
 
   @503:OVERLOADED
@@ -290,6 +302,7 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |
       | listAuditLines          |
 
   @503:PLUGIN_UNAVAILABLE
@@ -348,3 +361,4 @@ Feature: The door of verification is that of every operation
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
+      | resetDisclosures        |

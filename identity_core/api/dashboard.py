@@ -9,15 +9,16 @@ from identity_core.api.anchors import anchor
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
 from identity_core.codec.times import printed
 from identity_core.ports.activity import TimelineRow
-from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline
+from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures
 
 
 @dataclass(frozen=True, slots=True)
 class DashboardHandlers:
-    """getDashboardTimeline, eraseRecords."""
+    """getDashboardTimeline, eraseRecords, resetDisclosures."""
 
     timeline: GetDashboardTimeline
     erase: EraseRecords
+    reset: ResetDisclosures
 
     async def get_dashboard_timeline(self, request: Request) -> Answer:
         query: wire.GetDashboardTimelineQuery = request.query
@@ -37,6 +38,13 @@ class DashboardHandlers:
         return Answer(
             200, wire.ErasedRecords(holder_did=holder, erased=counts, waiting=done.waiting), headers=[NO_STORE]
         )
+
+    async def reset_disclosures(self, request: Request) -> Answer:
+        credential, at = await self.reset(request.body, request.context)
+        body = wire.DisclosuresReset(
+            credential_id=credential.id, holder_did=str(credential.holder), reset_at=printed(at)
+        )
+        return Answer(200, body, headers=[NO_STORE])
 
 
 def _item(row: TimelineRow) -> wire.TimelineItem:

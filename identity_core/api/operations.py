@@ -34,6 +34,7 @@ PURPOSES: Final = {
     "getVerificationStats": challenge.READ,
     "getDashboardTimeline": challenge.READ,
     "eraseRecords": challenge.ERASE,
+    "resetDisclosures": challenge.DISCLOSURES,
     "listDelegations": challenge.READ,
     "getDelegation": challenge.READ,
     "generateDelegatedProof": challenge.PROVE,

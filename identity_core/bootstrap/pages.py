@@ -39,8 +39,9 @@ from identity_core.ui.session import Sessions
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import CheckAuditChain
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook
+from identity_core.use_cases.credentials.read import CredentialAccess
 from identity_core.use_cases.credentials.sealed import SealedCredentials
-from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline
+from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import EraseHolder
 
@@ -59,6 +60,8 @@ class PageTags:
 
 def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable) -> PageTags:
     """Those of this installation."""
+    record, credentials = Record(opened.store.activity), sealed_credentials.credentials
+    access = CredentialAccess(credentials, opened.store.delegations, autonomy, opened.clock)
     return PageTags(
         dids=did_handlers(opened),
         ledger=ledger_handlers(opened),
@@ -67,9 +70,8 @@ def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: 
         proofs=proof_handlers(opened, sealed_credentials, autonomy),
         dashboard=DashboardHandlers(
             GetDashboardTimeline(opened.store.timeline),
-            EraseRecords(
-                opened.reader, EraseHolder(opened.store.retention, Record(opened.store.activity), opened.clock)
-            ),
+            EraseRecords(opened.reader, EraseHolder(opened.store.retention, record, opened.clock)),
+            ResetDisclosures(access, credentials, record, opened.clock),
         ),
     )
 

@@ -76,6 +76,10 @@ def _issued(caller: RemoteCaller, *, values: Any, single: Any, issuerDid: str | 
     return named(caller, issuerDid=issuer, **given) | {"attributes": given_values(values, single)}
 
 
+def _whose_count(_: RemoteCaller, *, credential_id: str) -> dict[str, Any]:
+    return {"credentialId": credential_id}
+
+
 def _definition(caller: RemoteCaller, *, file: Any, id: str | None) -> dict[str, Any]:
     value = read_json(file)
     return {"attributes": value.get("attributes")} | named(caller, id=id or value.get("id"))
@@ -177,6 +181,14 @@ for name, purpose, value, says in (
         body=functools.partial(named, purpose=purpose, value=value),
         text=_record,
     )
+add(
+    "reset-disclosures",
+    "resetDisclosures",
+    "Begin the count of questions about a credential of yours anew, for agents that you delegate to from now on; signed with --keys.",
+    click.argument("credential_id"),
+    body=_whose_count,
+    text="the count of questions about {credentialId} begins anew at {resetAt}",
+)
 add_schema(
     "create",
     "createCredentialSchema",

@@ -104,6 +104,11 @@ class Credentials(Protocol):
         more, and nothing changed."""
         ...
 
+    async def reset_disclosures(self, credential_id: str, holder: str, now: datetime) -> bool:
+        """Begins the count of questions about it anew, for delegations that are made after ``now``. False when ``holder`` does not hold it,
+        and nothing changed. A reset is never put back to an earlier time."""
+        ...
+
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
         """The bits of a list, or None for a list that no one began."""
         ...

@@ -120,6 +120,10 @@ _SET_STATUS = """
 UPDATE credentials SET status = :status, status_reason = :status_reason, version = version + 1
 WHERE id = :id AND version = :version
 """
+_RESET_DISCLOSURES = """
+UPDATE credentials SET disclosures_reset_at = CASE WHEN disclosures_reset_at > :at THEN disclosures_reset_at ELSE :at END
+WHERE id = :id AND holder = :holder
+"""
 _TOUCH_LIST = "UPDATE status_lists SET version = version + 1, changed_at = :changed_at WHERE id = :id"
 _LIST = "SELECT issuer, number, version, changed_at FROM status_lists WHERE id = :id"
 _LIST_VERSION = "SELECT version FROM status_lists WHERE id = :id"
@@ -180,6 +184,11 @@ class StoredCredentials:
 
         row = await self._database.write(change)
         return None if row is None else _credential(row)
+
+    async def reset_disclosures(self, credential_id: str, holder: str, now: datetime) -> bool:
+        parameters = {"id": _text(credential_id), "holder": holder, "at": micros(now)}
+        changed = self._database.write(lambda writing: writing.execute(_RESET_DISCLOSURES, parameters).rowcount)
+        return await changed > 0
 
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
         def read(transaction: Transaction) -> StatusList | None:

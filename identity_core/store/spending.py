@@ -8,8 +8,8 @@ thresholds; else an agent could pass its limits on to itself, many times over.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from identity_core.codec.times import micros
 from identity_core.database import Transaction
@@ -45,8 +45,15 @@ SELECT revoked_at, suspended_reason, max_uses, uses, max_thresholds,
 AND at > :since),
 (SELECT count(*) FROM ibct_revocations WHERE invoker = :invoker
 AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonce_digest))),
-(SELECT status FROM credentials WHERE id = :credential_id)
+(SELECT status FROM credentials WHERE id = :credential_id),
+(SELECT disclosures_reset_at FROM credentials WHERE id = :credential_id)
 FROM delegations WHERE id = :id
+"""
+# An agent that has used anything that the holder gave before the reset remembers the answers.
+_NEW_SINCE = """
+SELECT 1 FROM delegations AS one WHERE id = :id AND created_at > :reset_at AND NOT EXISTS
+(SELECT 1 FROM delegations AS earlier WHERE earlier.agent = one.agent AND earlier.holder = one.holder
+AND earlier.created_at <= :reset_at AND earlier.uses > 0)
 """
 # Who suspends, resumes or revokes in this very moment comes after this use.
 _USE = """
@@ -63,7 +70,8 @@ DELETE FROM disclosures WHERE credential_id = :credential_id AND attribute = :at
 """
 _ADD_DISCLOSURE = """
 INSERT INTO disclosures (credential_id, attribute, digest, at) VALUES (:credential_id, :attribute, :digest, :at)
-ON CONFLICT (credential_id, attribute, digest) DO UPDATE SET at = excluded.at
+ON CONFLICT (credential_id, attribute, digest) DO UPDATE
+SET at = CASE WHEN disclosures.at > excluded.at THEN disclosures.at ELSE excluded.at END
 """
 _SEALED = "SELECT sealed FROM credentials WHERE id = :id"
 _STATUS = "SELECT status FROM credentials WHERE id = :id"
@@ -71,7 +79,8 @@ _STATUS = "SELECT status FROM credentials WHERE id = :id"
 
 class Standing(NamedTuple):
     """A delegation of the chain as it is now, and beside it what is the same for the whole chain: revocations of the IBCT, the status of
-    the credential (None: there is none), and the questions that were asked about its attribute, this one among them or not."""
+    the credential (None: there is none) and its holder's last reset, and the questions that were asked about its attribute, this one
+    among them or not."""
 
     revoked_at: int | None
     suspended_reason: str | None
@@ -84,13 +93,14 @@ class Standing(NamedTuple):
     same_disclosures: int
     ibct_revocations: int
     status: str | None
+    reset_at: int | None
 
 
 def standing(
     transaction: Transaction, invocation: Invocation, spending: Consumption, question: Disclosure | None = None
 ) -> list[Standing]:
     """For each record of the chain; empty where one of them is not there. Without a question nothing is said of any."""
-    parameters = {
+    parameters: dict[str, Any] = {
         "invoker": invocation.invoker,
         "id_digest": invocation.id_digest,
         "nonce_digest": invocation.nonce_digest,
@@ -99,8 +109,25 @@ def standing(
         "digest": b"" if question is None else question.digest,
         "since": 0 if question is None or question.since is None else micros(question.since),
     }
-    rows = [transaction.execute(_STANDING, parameters | {"id": one}).fetchone() for one in spending.delegations]
+    chain = _chain(transaction, spending, parameters)
+    reset_at = chain[0].reset_at if chain else None
+    if question is None or reset_at is None or not _is_new(transaction, spending, reset_at):
+        return chain
+    return _chain(transaction, spending, parameters | {"since": max(parameters["since"], reset_at)})
+
+
+def _chain(transaction: Transaction, spending: Consumption, parameters: Mapping[str, Any]) -> list[Standing]:
+    rows = [transaction.execute(_STANDING, {**parameters, "id": one}).fetchone() for one in spending.delegations]
     return [] if None in rows else [Standing(*row) for row in rows]
+
+
+def _is_new(transaction: Transaction, spending: Consumption, reset_at: int) -> bool:
+    """Whether every delegation of the chain was made after the reset, and no agent of the chain has used an earlier one of the holder's.
+    So a reset gives nobody anything that the holder does not give anew, and who has learnt something keeps the first limit for good."""
+    found = (
+        transaction.execute(_NEW_SINCE, {"id": one, "reset_at": reset_at}).fetchone() for one in spending.delegations
+    )
+    return all(row is not None for row in found)
 
 
 def revoked(transaction: Transaction, spending: Consumption, chain: Sequence[Standing]) -> IdentityError | None:

@@ -1,24 +1,32 @@
 """getDashboardTimeline: what happened to the caller's delegations, credentials and proofs.
 
 eraseRecords: what is kept about a holder goes when the holder says so.
+
+resetDisclosures: the holder begins the count of questions about a credential anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from identity_core.codec import times
 from identity_core.codec.structs import given
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.errors import InvalidRequest
+from identity_core.domain.credentials.credential import Credential
+from identity_core.errors import CredentialNotFound, Forbidden, InvalidRequest
 from identity_core.ports.activity import Timeline, TimelineQuery, TimelineRow
+from identity_core.ports.clock import Clock
+from identity_core.ports.credentials import Credentials
 from identity_core.ports.retention import KINDS
+from identity_core.use_cases.credentials.read import READ, CredentialAccess
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import EraseHolder, Erasure
 from identity_core.use_cases.verifications import Visibility
-from identity_core.wire import EraseRecordsRequest, GetDashboardTimelineQuery
+from identity_core.wire import EraseRecordsRequest, GetDashboardTimelineQuery, ResetDisclosuresRequest
 
 ERASE_SCOPE = "records:erase"
 
@@ -58,3 +66,26 @@ class EraseRecords:
             what = f"{unknown[0]!r} is no kind of record."
             raise InvalidRequest(what, details={"member": "kinds", "supported": [*KINDS]})
         return str(holder), await self.erase(str(holder), [kind for kind in KINDS if kind in wish.kinds], context)
+
+
+@dataclass(frozen=True, slots=True)
+class ResetDisclosures:
+    """Only for the holder, who has signed for it. Raises ``CredentialNotFound``, also for a credential that the caller has no part in;
+    ``Forbidden`` for issuer and agents."""
+
+    access: CredentialAccess
+    credentials: Credentials
+    record: Record
+    clock: Clock
+
+    async def __call__(self, wish: ResetDisclosuresRequest, context: RequestContext) -> tuple[Credential, datetime]:
+        """The credential, and the time of the reset."""
+        credential = (await self.access.find(wish.credential_id, context.caller, READ)).credential
+        now = self.clock.now()
+        if context.caller.did != credential.holder:
+            raise Forbidden("Only the holder begins the count of questions anew, by a signature.")
+        if not await self.credentials.reset_disclosures(credential.id, str(credential.holder), now):
+            # Erased a moment ago.
+            raise CredentialNotFound
+        await self.record(context, credential.event("credential.disclosuresReset"), now)
+        return credential, now

@@ -21,7 +21,8 @@ class CredentialSchemaRow(StoreModel, table=True):
 
 class CredentialRow(StoreModel, table=True):
     """A credential; see ``domain/credentials/credential.py``. ``sealed`` is the box with its values and signature, and nothing else in
-    the row is secret. The place in the status lists is one of the issuer's alone. The last four columns are those of suite 2."""
+    the row is secret. The place in the status lists is one of the issuer's alone. The four columns behind it are those of suite 2.
+    ``disclosures_reset_at`` is when the holder last began the count of questions anew (``store/spending.py``)."""
 
     __tablename__ = "credentials"
     __table_args__ = (
@@ -65,6 +66,7 @@ class CredentialRow(StoreModel, table=True):
     commitment: bytes | None = Field(default=None, sa_type=LargeBinary)
     handle: int | None = Field(default=None, sa_type=BigInteger)
     holder_secret: str | None = Field(default=None, sa_type=Text)
+    disclosures_reset_at: int | None = Field(default=None, sa_type=BigInteger)
 
 
 class StatusListRow(StoreModel, table=True):

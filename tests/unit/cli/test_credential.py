@@ -164,3 +164,13 @@ def test_somebody_else_finds_no_credential(remote: Commands, here: Path, importe
 def test_a_file_that_is_no_object(identity: Commands, here: Path, octets: bytes) -> None:
     (here / "bad.json").write_bytes(octets)
     identity.refused("credential", "verify", here / "bad.json", status=2)
+
+
+def test_a_holder_resets_disclosures_by_her_signature(
+    remote: Commands, wallet: Path, issuer: Path, imported: dict[str, Any]
+) -> None:
+    said = remote.json("credential", "reset-disclosures", imported["id"], "--keys", wallet)
+    assert (said["credentialId"], said["holderDid"]) == (imported["id"], did_of(wallet))
+    assert "begins anew at 20" in remote.ok("credential", "reset-disclosures", imported["id"], "--keys", wallet)
+    assert "FORBIDDEN" in remote.refused("credential", "reset-disclosures", imported["id"], "--keys", issuer)[0]
+    assert "AUTH_REQUIRED" in remote.refused("credential", "reset-disclosures", imported["id"])[0]

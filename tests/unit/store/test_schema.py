@@ -119,7 +119,7 @@ SINCE = (
     "ALTER TABLE proofs DROP COLUMN question",
     *(
         f"ALTER TABLE credentials DROP COLUMN {name}"
-        for name in ("bound_header", "commitment", "handle", "holder_secret")
+        for name in ("bound_header", "commitment", "handle", "holder_secret", "disclosures_reset_at")
     ),
 )
 """Takes back what the numbered steps made that Alembic never did."""
