@@ -224,10 +224,11 @@ class Examiner:
                     "audit", "audit_head", "it was not made by the keys of this installation: the end may be cut off"
                 )
             return
-        at, end = ChainHead(), head.head.sequence
+        at, end = await self.store.audit.cut(), head.head.sequence
         if not self.deep and end > NEWEST:
             before = await self.store.audit.chain(after=end - NEWEST - 1, limit=1)
-            at = ChainHead(before[0].sequence, before[0].link) if before else at
+            if before and before[0].sequence == end - NEWEST:
+                at = ChainHead(before[0].sequence, before[0].link)
         try:
             while at.sequence < end and (
                 lines := await self.store.audit.chain(after=at.sequence, limit=min(PAGE, end - at.sequence))

@@ -23,6 +23,7 @@ from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
+from identity_core.use_cases.audit import CutAuditLog
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.credentials.held_keys import ListKeys
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
@@ -123,6 +124,9 @@ async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, 
     days = {kind: getattr(settings.retention, f"{kind}_days") for kind in KINDS}
     kept = {kind: timedelta(days=number) for kind, number in days.items() if number is not None}
     await stack.enter_async_context(SweepRecords(store.retention, kept, clock, clock.monotonic))
+    if (audit_days := settings.retention.audit_days) is not None:
+        cut = CutAuditLog(store.audit, timedelta(days=audit_days), clock, clock.monotonic)
+        await stack.enter_async_context(cut)
 
 
 async def _begin_anchoring(

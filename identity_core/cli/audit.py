@@ -31,6 +31,7 @@ from identity_core.domain.activity import (
     check_kept,
     check_reached,
     follow,
+    follow_export,
 )
 from identity_core.settings import Settings
 
@@ -56,21 +57,24 @@ def command() -> None:
 @api_key_option
 @of_installation
 def verify(settings: Settings, file: Any, head: Path | None, url: str | None, api_key: str | None) -> None:
-    """Follow the chain from the first line to the last. Ends with 1 when it is broken.
+    """Follow the chain from the first line that is kept to the last. Ends with 1 when it is broken.
 
+    Lines that went when they were past their time are not missed: the log says behind which line it was cut, with the hash of it.
     With the data directory the end is checked too, against the head that only the service's keys can make; `unchecked` says what was
     not checked.
     """
     known = None if head is None else _remembered(head)
     kept: KeyedHead | None = None
+    cut = ChainHead()
     try:
         if file is not None or url is not None:
             unchecked = [END_UNCHECKED]
             source = _read(settings, url, api_key, 0) if file is None else contextlib.nullcontext(_exported(file))
             with source as lines:
-                reached = follow(ChainHead(), lines, known=known)
+                cut, reached = follow_export(lines, known=known)
         else:
-            reached, kept, unchecked = _verified_here(settings, known)
+            cut, reached, kept, unchecked = _verified_here(settings, known)
+        unchecked += _before(cut, known)
         check_reached(reached, known)
     except ChainBroken as error:
         where = getattr(file, "name", None) or url or str(settings.data_dir)
@@ -81,7 +85,8 @@ def verify(settings: Settings, file: Any, head: Path | None, url: str | None, ap
         "valid": True,
         "lines": reached.sequence,
         "head": reached.link.hex(),
-        "compared": known is not None,
+        "cutThrough": cut.sequence,
+        "compared": known is not None and known.sequence >= cut.sequence,
         "keyedFrom": None if kept is None else kept.keyed_from,
         "unchecked": unchecked,
     }
@@ -119,14 +124,29 @@ def export(settings: Settings, after: int, output: Any, url: str | None, api_key
             output.writelines(orjson.dumps(item) + b"\n" for item in items)
 
 
-def _verified_here(settings: Settings, known: ChainHead | None) -> tuple[ChainHead, KeyedHead | None, list[str]]:
-    """The head that the chain leads to, the one that the log keeps, and what could not be checked. Raises ``ChainBroken``."""
+def _before(cut: ChainHead, known: ChainHead | None) -> list[str]:
+    """What a cut leaves unchecked of a remembered head. Raises ``ChainBroken``."""
+    if known is None or known.sequence > cut.sequence or cut == ChainHead():
+        return []
+    if known.sequence == cut.sequence and known != cut:
+        raise ChainBroken(f"line {cut.sequence} is another than the one that was remembered: the log was written anew")
+    return [] if known == cut else [f"the remembered head: line {known.sequence} went when it was past its time"]
+
+
+def _verified_here(
+    settings: Settings, known: ChainHead | None
+) -> tuple[ChainHead, ChainHead, KeyedHead | None, list[str]]:
+    """Behind which line the log is cut, the head that the chain leads to, the one that the log keeps, and what could not be checked.
+    Raises ``ChainBroken``."""
     with _opened(settings) as (runner, tools):
         # First the head: a running service writes on.
         kept = runner.run(tools.log.head()) if tools.is_keyed else None
-        lines = _stored(runner, tools, 0)
-        reached = follow(ChainHead(), itertools.islice(lines, kept.head.sequence) if kept else lines, known=known)
-        if kept is not None:
+        cut = runner.run(tools.log.cut())
+        lines = _stored(runner, tools, cut.sequence)
+        if kept is None:
+            cut, reached = follow_export(lines, known=known)
+        else:
+            reached = follow(cut, itertools.islice(lines, kept.head.sequence - cut.sequence), known=known)
             check_kept(reached, kept)
             beyond = list(lines)
             now = runner.run(tools.log.head())
@@ -134,14 +154,15 @@ def _verified_here(settings: Settings, known: ChainHead | None) -> tuple[ChainHe
             if beyond and (now is None or now.head.sequence < beyond[0].sequence):
                 raise ChainBroken(f"line {beyond[0].sequence} was not written by this service")
     if not tools.is_keyed:
-        return reached, None, [END_UNCHECKED]
+        return cut, reached, None, [END_UNCHECKED]
     if kept is None:
         raise ChainBroken(
             "its head is not one that the keys of this installation made, so its end may have been cut off"
         )
-    if kept.keyed_from > 1:
-        return reached, kept, [f"lines 1 to {kept.keyed_from - 1} were found when keying began, and are chained only"]
-    return reached, kept, []
+    if kept.keyed_from > cut.sequence + 1:
+        first, last = cut.sequence + 1, kept.keyed_from - 1
+        return cut, reached, kept, [f"lines {first} to {last} were found when keying began, and are chained only"]
+    return cut, reached, kept, []
 
 
 @contextlib.contextmanager
@@ -205,4 +226,5 @@ def _text(body: dict[str, Any]) -> str:
     keyed = "" if first is None else f"; its end is the one that was written, keyed from line {first}"
     compared = "; follows the remembered head" if body["compared"] else ""
     unchecked = [f"not checked: {one}" for one in body["unchecked"]]
-    return "\n".join([f"valid, {body['lines']} lines{keyed}{compared}", f"head {body['head']}", *unchecked])
+    cut = f", of which {body['cutThrough']} went when they were past their time" if body["cutThrough"] else ""
+    return "\n".join([f"valid, {body['lines']} lines{cut}{keyed}{compared}", f"head {body['head']}", *unchecked])

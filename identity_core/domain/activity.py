@@ -6,15 +6,20 @@ beside it, which says where the chain ends and how it came there. A head that is
 otherwise shows that. What is left is a log that was put back as a whole, its old head with it: that is found only by comparing
 with a head that was remembered elsewhere.
 
+Lines that are past their time go from the front. The *cut* is the number and the link of the last of them: it has a tag like the head's,
+and the log itself tells it in a line of its own, for those who have only an export.
+
 Who asked for what and what came of it, as the records of it say.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.verification import ProofVerification
@@ -123,6 +128,59 @@ def check_reached(head: ChainHead, known: ChainHead | None) -> None:
         raise ChainBroken(
             f"the log ends at line {head.sequence}, line {known.sequence} was seen before: its end was cut off"
         )
+
+
+CUT: Final = "cutAuditLog"
+"""The operation of a line that tells of a cut."""
+
+
+def cut_details(cut: ChainHead) -> dict[str, JsonValue]:
+    """What the line that tells of a cut says of it."""
+    return {"through": cut.sequence, "link": cut.link.hex()}
+
+
+def encode_cut(cut: ChainHead) -> bytes:
+    """What the tag of a cut is over."""
+    return b"identity audit cut v1\n%d %s" % (cut.sequence, cut.link)
+
+
+def follow_export(lines: Iterable[ChainedLine], *, known: ChainHead | None = None) -> tuple[ChainHead, ChainHead]:
+    """The cut that an export begins behind, and the head after it. Where the first line is not line 1, a later one must tell that what was
+    before it was cut, and with which link. Raises ``ChainBroken``."""
+    rest = iter(lines)
+    first = next(rest, None)
+    if first is None or first.sequence <= 1:
+        return ChainHead(), follow(ChainHead(), () if first is None else itertools.chain([first], rest), known=known)
+    told = dict[int, bytes]()
+    heard = _listened(itertools.chain([first], rest), told)
+    next(heard)
+    reached = follow(ChainHead(first.sequence, first.link), heard, known=known)
+    gone = first.sequence - 1
+    if gone not in told:
+        raise ChainBroken(f"lines 1 to {gone} are missing, and no line tells that they were past their time")
+    cut = ChainHead(gone, told[gone])
+    follow(cut, [first], known=known)
+    return cut, reached
+
+
+def _listened(lines: Iterable[ChainedLine], told: dict[int, bytes]) -> Iterator[ChainedLine]:
+    """The same lines; the cuts that they tell of are put into ``told``."""
+    for one in lines:
+        if b'"operation":"%s"' % CUT.encode() in one.line:
+            details = _details(one)
+            told[details["through"]] = bytes.fromhex(details["link"])
+        yield one
+
+
+def _details(one: ChainedLine) -> dict[str, Any]:
+    try:
+        said = json.loads(one.line)
+        details: dict[str, Any] = said["details"] if said["operation"] == CUT else {"through": 0, "link": ""}
+        bytes.fromhex(details["link"])
+        hash(details["through"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ChainBroken(f"line {one.sequence} tells of a cut and does not say which") from error
+    return details
 
 
 @value_class

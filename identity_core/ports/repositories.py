@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.domain.activity import ChainedLine, KeyedHead
+from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import JsonValue
 from identity_core.ports.ledger import Receipt
@@ -232,6 +232,20 @@ class AuditLog(Protocol):
 
     async def head(self) -> KeyedHead | None:
         """The head that the log keeps of itself; None where there is none, or one that somebody else wrote."""
+        ...
+
+    async def cut(self) -> ChainHead:
+        """Number and link of the last line that went because it was past its time; an empty log's head where none did, or where somebody
+        else says so. ``read`` and ``chain`` begin behind it."""
+        ...
+
+    async def cut_through(self, through: ChainHead, row: AuditRow) -> bool:
+        """Cuts the log behind that line and appends ``row``, which tells of it, durably in one transaction. False, and nothing is done,
+        where the log is cut there or further on already, the line is not there, or the head is not ours."""
+        ...
+
+    async def drop_cut(self, *, limit: int) -> int:
+        """Deletes at most ``limit`` lines that were cut, the oldest first, and says how many."""
         ...
 
     async def key_from_here(self) -> int:

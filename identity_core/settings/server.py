@@ -136,6 +136,12 @@ class Retention:
     verifications_days: float | None = setting(None, "The verification history.", least=0.01, most=36_500)
     proofs_days: float | None = setting(None, "Proofs, from when they expired.", least=0.01, most=36_500)
     credentials_days: float | None = setting(None, "Credentials, from when they expired.", least=0.01, most=36_500)
+    audit_days: float | None = setting(
+        None,
+        "Lines of the audit log, in whole days (UTC); the hash of the last one that went stays.",
+        least=1,
+        most=36_500,
+    )
     idempotency_hours: float = setting(24.0, "Answers that an Idempotency-Key gets again.", least=1, most=720)
 
 

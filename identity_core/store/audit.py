@@ -5,6 +5,9 @@ How far the chain reaches stands in ``audit_head``, with a tag that only the ser
 that head and not to whatever is the last line: where somebody cut the end off, a gap stays for ever. Where the head is not ours, or
 lines stand behind it that it does not know, the chain goes on behind the last line and the head stays as it is, for all to see,
 until an operator has the log keyed anew.
+
+Lines that are past their time are cut off in front: the cut has a tag as the head has, hides them at once, and lets them be deleted
+a few at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import orjson
 
 from identity_core.codec.times import parse, printed_exactly
 from identity_core.database import Database, Transaction
-from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, next_link
+from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
 from identity_core.ports.repositories import AuditRow
 from identity_core.store.row_mac import RowMac
 
@@ -37,7 +40,18 @@ _APPEND = {
     "postgresql": (f"WITH moved AS ({_MOVE_HEAD} RETURNING id) {_INSERT}",),
 }
 _PLACE = "SELECT sequence, line, link FROM audit_lines"
-_READ = "SELECT sequence, line, link FROM audit_lines WHERE sequence > :after ORDER BY sequence LIMIT :limit"
+_READ = """
+SELECT sequence, line, link FROM audit_lines WHERE sequence > :after
+AND sequence > (SELECT coalesce(max(cut_sequence), 0) FROM audit_head WHERE id = 1) ORDER BY sequence LIMIT :limit
+"""
+_CUT_OFF = "SELECT cut_sequence, cut_link, cut_mac FROM audit_head WHERE id = 1"
+_CUT_THROUGH = "UPDATE audit_head SET cut_sequence = :sequence, cut_link = :link, cut_mac = :mac WHERE id = 1"
+_HAS = "SELECT link FROM audit_lines WHERE sequence = :sequence"
+_FIRST = "SELECT min(sequence) FROM audit_lines"
+_DROP = """
+DELETE FROM audit_lines WHERE sequence IN
+(SELECT sequence FROM audit_lines WHERE sequence <= :cut ORDER BY sequence LIMIT :limit)
+"""
 # A commit without a change would not reach the disk, and lines before it are not durable by themselves.
 _TOUCH = "UPDATE transparency_head SET size = size WHERE id = 1"
 _CUT = (
@@ -58,6 +72,7 @@ class AuditLines:
     def __init__(self, database: Database, secret: bytes) -> None:
         self._database = database
         self._mac = RowMac(secret, b"identity audit_head v1")
+        self._cut_mac = RowMac(secret, b"identity audit_cut v1")
         self._read_head = _HEAD if database.dialect == "sqlite" else _LOCKED_HEAD
         self._statements = _APPEND[database.dialect]
         self._group = 0
@@ -88,6 +103,43 @@ class AuditLines:
         if kept is not None and (row[4] or 0) <= kept.head.sequence:
             return kept, True
         return KeyedHead(_last_of(transaction), 0), False
+
+    async def cut(self) -> ChainHead:
+        return await self._database.read(self._cut_found)
+
+    def _cut_found(self, transaction: Transaction) -> ChainHead:
+        row = transaction.execute(_CUT_OFF).fetchone()
+        if row is None or not isinstance(row[0], int) or row[1] is None:
+            return ChainHead()
+        cut = ChainHead(row[0], _octets(row[1]))
+        return cut if self._cut_mac.holds(encode_cut(cut), row[2]) else ChainHead()
+
+    async def cut_through(self, through: ChainHead, row: AuditRow) -> bool:
+        return await self._database.write(lambda transaction: self._cut_through(transaction, through, row))
+
+    def _cut_through(self, transaction: Transaction, through: ChainHead, row: AuditRow) -> bool:
+        # On a server this waits for other processes, which may cut as well.
+        kept = self._kept(transaction.execute(self._read_head).fetchone())
+        found = transaction.execute(_HAS, {"sequence": through.sequence}).fetchone()
+        if kept is None or found is None or _octets(found[0]) != through.link:
+            return False
+        if self._cut_found(transaction).sequence >= through.sequence:
+            return False
+        columns = {"sequence": through.sequence, "link": through.link, "mac": self._cut_mac.tag(encode_cut(through))}
+        transaction.execute(_CUT_THROUGH, columns)
+        self.append(transaction, row)
+        return True
+
+    async def drop_cut(self, *, limit: int) -> int:
+        def drop(transaction: Transaction) -> int:
+            # Only what was cut by the service: who writes that row deletes nothing by it.
+            cut = self._cut_found(transaction).sequence
+            return transaction.execute(_DROP, {"cut": cut, "limit": limit}).rowcount
+
+        first = await self._database.read(lambda transaction: transaction.execute(_FIRST).fetchone()[0])
+        if first is None or first > (await self.cut()).sequence:
+            return 0
+        return await self._database.write(drop, durable=False)
 
     async def key_from_here(self) -> int:
         return await self._database.write(self._key_from_here)

@@ -3,25 +3,40 @@
 The lines come as they were hashed, with their links, so that who reads them can check that none is missing or edited.
 
 CheckAuditChain: the same check by the service itself, a part at a time, for the operator's page.
+
+CutAuditLog: lines go when they are past their time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final
 
+from identity_core.codec import times
 from identity_core.domain.activity import (
+    CUT,
+    SERVICE,
     ChainBroken,
     ChainedLine,
     ChainHead,
+    Event,
+    RequestContext,
     check_kept,
     check_reached,
+    cut_details,
     follow,
 )
 from identity_core.domain.callers import Caller
-from identity_core.errors import Forbidden
+from identity_core.errors import Forbidden, StorageMismatch
+from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import AuditLog
+from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.record import line_of
+from identity_core.use_cases.records import SOON_SECONDS, StepSize
 from identity_core.wire import ListAuditLinesQuery
 
 SCOPE = "audit:read"
@@ -47,8 +62,8 @@ MOST_LINES: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class CheckedChain:
-    """Lines 1 to ``verified`` follow each other; the log says that it has ``total``, None where its head is not ours. ``broken`` says what
-    is wrong, empty for nothing."""
+    """Lines up to ``verified`` follow each other, from the first that is kept; the log says that it has ``total``, None where its head is
+    not ours. ``broken`` says what is wrong, empty for nothing."""
 
     verified: int
     total: int | None
@@ -57,16 +72,17 @@ class CheckedChain:
 
 @dataclass(slots=True)
 class CheckAuditChain:
-    """Follows the chain from its first line, going on where the last look of this process ended, and holds its end against the head that
-    only the service's keys make. A line that is changed behind ``reached`` is found when a process looks anew: `identity audit verify`
-    does."""
+    """Follows the chain from the first line that is kept, going on where the last look of this process ended, and holds its end against the
+    head that only the service's keys make. A line that is changed behind ``reached`` is found when a process looks anew: `identity
+    audit verify` does."""
 
     audit: AuditLog
     reached: ChainHead = field(default_factory=ChainHead)
 
     async def __call__(self) -> CheckedChain:
+        cut = await self.audit.cut()
         # Another look may end while this one waits.
-        reached = self.reached
+        reached = self.reached if self.reached.sequence >= cut.sequence else cut
         kept = await self.audit.head()
         if kept is None:
             return CheckedChain(reached.sequence, None, "its head was not written by this service")
@@ -82,3 +98,64 @@ class CheckAuditChain:
             return CheckedChain(reached.sequence, kept.head.sequence, str(error))
         self.reached = reached
         return CheckedChain(reached.sequence, kept.head.sequence)
+
+
+PAGE: Final = 500
+PAGES: Final = 20
+"""A cut is of 10,000 lines at the most: no look at the log takes long."""
+
+
+@dataclass(slots=True)
+class CutAuditLog(Repeating):
+    """Cuts off what is older than ``kept`` and deletes it, a few lines at a time. A cut ends with a day (UTC), so that a quiet log is not
+    cut for each of its lines. What does not follow from the lines before it is never cut: the trace of whoever changed it stays.
+    ``monotonic`` is in seconds."""
+
+    complaint = "lines of the audit log past their time cannot go"
+    interval_seconds = 60.0
+
+    audit: AuditLog
+    kept: timedelta
+    clock: Clock
+    monotonic: Callable[[], float]
+    size: StepSize = field(default_factory=StepSize, init=False)
+
+    async def step(self) -> float:
+        began, limit = self.monotonic(), self.size.rows
+        gone = await self.audit.drop_cut(limit=limit)
+        self.size.took(self.monotonic() - began, gone)
+        if gone == limit:
+            return SOON_SECONDS
+        now = self.clock.now()
+        through = await self._past(now - self.kept)
+        if through is None:
+            return self.interval_seconds
+        await self.audit.cut_through(
+            through, line_of(RequestContext(CUT, SERVICE), Event(details=cut_details(through)), now)
+        )
+        return SOON_SECONDS
+
+    async def _past(self, until: datetime) -> ChainHead | None:
+        """The last line in front of which all are older than the day of ``until``; None where there is none. Raises ``StorageMismatch`` for
+        a log that is not whole."""
+        midnight = until.replace(hour=0, minute=0, second=0, microsecond=0)
+        cut = reached = await self.audit.cut()
+        for _ in range(PAGES):
+            lines = await self.audit.chain(after=reached.sequence, limit=PAGE)
+            try:
+                follow(reached, lines)
+                old = list(itertools.takewhile(lambda one: _at(one) < midnight, lines))
+            except ChainBroken as error:
+                raise StorageMismatch(f"The audit log is not cut: {error}.") from error
+            if old:
+                reached = ChainHead(old[-1].sequence, old[-1].link)
+            if len(old) < PAGE:
+                break
+        return reached if reached.sequence > cut.sequence else None
+
+
+def _at(one: ChainedLine) -> datetime:
+    try:
+        return times.parse(json.loads(one.line)["at"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ChainBroken(f"line {one.sequence} says no time") from error

@@ -40,7 +40,7 @@ def rows_of(context: RequestContext, event: Event, at: datetime) -> list[Activit
     """The rows of an event. Verifications are in the audit log only where an API key asked for them."""
     caller, rows = context.caller, list[ActivityRow]()
     if event.verification is None or caller.key is not None:
-        rows.append(_line(context, event, at))
+        rows.append(line_of(context, event, at))
     if event.parties is not None:
         outcome = "done" if event.code is None else REFUSED
         rows.append(
@@ -51,7 +51,8 @@ def rows_of(context: RequestContext, event: Event, at: datetime) -> list[Activit
     return rows
 
 
-def _line(context: RequestContext, event: Event, at: datetime) -> AuditRow:
+def line_of(context: RequestContext, event: Event, at: datetime) -> AuditRow:
+    """The line of the audit log."""
     caller = context.caller
     details = dict(event.details)
     if event.outcome == REFUSED and event.code is not None:

@@ -21,6 +21,19 @@ SOON_SECONDS: Final = 0.2
 
 
 @dataclass(slots=True)
+class StepSize:
+    """How many ``rows`` a step takes: fewer after one that held the writer too long, more while there are more."""
+
+    rows: int = FIRST
+
+    def took(self, seconds: float, gone: int) -> None:
+        if seconds > HELD_SECONDS:
+            self.rows = max(FEWEST, self.rows // 2)
+        elif gone == self.rows:
+            self.rows = min(MOST, self.rows * 2)
+
+
+@dataclass(slots=True)
 class SweepRecords(Repeating):
     """Erases what is older than ``kept`` says; a kind that is not in it is kept for good. ``monotonic`` is in seconds."""
 
@@ -31,18 +44,15 @@ class SweepRecords(Repeating):
     kept: Mapping[RecordKind, timedelta]
     clock: Clock
     monotonic: Callable[[], float]
-    limit: int = field(default=FIRST, init=False)
+    size: StepSize = field(default_factory=StepSize, init=False)
 
     async def step(self) -> float:
         """One step of each kind. Comes back soon while there is more."""
         now, more = self.clock.now(), False
         for kind, kept in self.kept.items():
-            began, limit = self.monotonic(), self.limit
+            began, limit = self.monotonic(), self.size.rows
             gone = await self.records.forget(kind, now - kept, limit=limit)
-            if self.monotonic() - began > HELD_SECONDS:
-                self.limit = max(FEWEST, limit // 2)
-            elif gone == limit:
-                self.limit = min(MOST, limit * 2)
+            self.size.took(self.monotonic() - began, gone)
             more = more or gone == limit
         return SOON_SECONDS if more else self.interval_seconds
 

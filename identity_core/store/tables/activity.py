@@ -22,7 +22,7 @@ class AuditHead(StoreModel, table=True):
     """The one row that says how far the chain reaches, which a writer on PostgreSQL locks before it reads.
 
     ``mac`` is the tag of the other three; ``keyed_from`` is the first line that was written since there is one. All are None before the
-    first such line.
+    first such line. ``cut_sequence`` and ``cut_link`` are those of the last line that is past its time, ``cut_mac`` is their tag.
     """
 
     __tablename__ = "audit_head"
@@ -32,6 +32,9 @@ class AuditHead(StoreModel, table=True):
     link: bytes | None = Field(default=None, sa_type=LargeBinary)
     keyed_from: int | None = Field(default=None, sa_type=BigInteger)
     mac: bytes | None = Field(default=None, sa_type=LargeBinary)
+    cut_sequence: int | None = Field(default=None, sa_type=BigInteger)
+    cut_link: bytes | None = Field(default=None, sa_type=LargeBinary)
+    cut_mac: bytes | None = Field(default=None, sa_type=LargeBinary)
 
 
 class TimelineEvent(StoreModel, table=True):

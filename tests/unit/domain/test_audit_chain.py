@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
 from identity_core.domain.activity import (
+    CUT,
     ChainBroken,
     ChainedLine,
     ChainHead,
     KeyedHead,
     check_kept,
     check_reached,
+    cut_details,
     follow,
+    follow_export,
     next_link,
 )
 
@@ -88,3 +93,55 @@ def test_the_chain_ends_where_its_head_says() -> None:
     ):
         with pytest.raises(ChainBroken, match=says):
             check_kept(reached, KeyedHead(head, 1))
+
+
+def behind(cut: ChainHead, *lines: object) -> list[ChainedLine]:
+    """Lines that follow ``cut``."""
+    made, head = [], cut
+    for said in lines:
+        line = json.dumps(
+            {"sequence": head.sequence + 1} | cast("dict[str, object]", said), separators=(",", ":")
+        ).encode()
+        head = ChainHead(head.sequence + 1, next_link(head.link, line))
+        made.append(ChainedLine(head.sequence, line, head.link))
+    return made
+
+
+def telling(cut: ChainHead, **changed: object) -> dict[str, object]:
+    return {"operation": CUT, "details": cut_details(cut) | changed}
+
+
+HEAD = ChainHead(4, LINES[-1].link)
+
+
+def test_an_export_that_begins_behind_a_cut_says_so_itself() -> None:
+    lines = behind(HEAD, {"operation": "x"}, telling(HEAD), {"operation": "y"})
+    assert follow_export(lines) == (HEAD, ChainHead(7, lines[-1].link))
+    assert follow_export(LINES) == (ChainHead(), HEAD)
+    assert follow_export([]) == (ChainHead(), ChainHead())
+    # The line that tells of it may be the first.
+    assert follow_export(behind(HEAD, telling(HEAD)))[0] == HEAD
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ({"operation": "x"}, "lines 1 to 4 are missing"),
+        (telling(HEAD, through=3), "lines 1 to 4 are missing"),
+        (telling(HEAD, link="00" * 32), "line 5 does not follow"),
+        (telling(HEAD, link="no hash"), "line 6 tells of a cut and does not say which"),
+        (telling(HEAD, through=[4]), "line 6 tells of a cut and does not say which"),
+        ({"operation": CUT, "details": []}, "line 6 tells of a cut and does not say which"),
+        ({"operation": "x", "details": {"text": f'"operation":"{CUT}"'}}, "lines 1 to 4 are missing"),
+    ],
+)
+def test_lines_that_are_missing_in_front_need_a_cut(told: object, says: str) -> None:
+    with pytest.raises(ChainBroken, match=says):
+        follow_export(behind(HEAD, {"operation": "x"}, told))
+
+
+def test_more_than_was_cut_is_missed() -> None:
+    lines = behind(HEAD, {"operation": "x"}, {"operation": "y"}, telling(HEAD))
+    for gone in (1, 2):
+        with pytest.raises(ChainBroken, match=f"lines 1 to {4 + gone} are missing"):
+            follow_export(lines[gone:])

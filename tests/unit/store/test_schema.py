@@ -121,6 +121,7 @@ SINCE = (
         f"ALTER TABLE credentials DROP COLUMN {name}"
         for name in ("bound_header", "commitment", "handle", "holder_secret", "disclosures_reset_at")
     ),
+    *(f"ALTER TABLE audit_head DROP COLUMN {name}" for name in ("cut_sequence", "cut_link", "cut_mac")),
 )
 """Takes back what the numbered steps made that Alembic never did."""
 

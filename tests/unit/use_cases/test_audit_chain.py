@@ -21,6 +21,7 @@ class Log:
     lines: list[ChainedLine] = field(default_factory=list)
     keeps_head: bool = True
     written: KeyedHead = field(default_factory=lambda: KeyedHead(ChainHead(), 1))
+    gone: ChainHead = field(default_factory=ChainHead)
 
     def add(self, count: int) -> None:
         for _ in range(count):
@@ -39,6 +40,15 @@ class Log:
         return [line for line in self.lines if line.sequence > after][:limit]
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
+        raise NotImplementedError
+
+    async def cut(self) -> ChainHead:
+        return self.gone
+
+    async def cut_through(self, through: ChainHead, row: AuditRow) -> bool:
+        raise NotImplementedError
+
+    async def drop_cut(self, *, limit: int) -> int:
         raise NotImplementedError
 
     async def key_from_here(self) -> int:
@@ -111,3 +121,15 @@ def test_two_looks_at_once_do_not_take_each_others_lines_for_missing() -> None:
         return list(await asyncio.gather(check(), check()))
 
     assert asyncio.run(run()) == [CheckedChain(5, 5)] * 2
+
+
+def test_what_was_cut_is_not_missed_before_or_after_it_was_followed() -> None:
+    log = Log()
+    log.add(6)
+    before = CheckAuditChain(log)
+    assert looks(log, check=before) == [CheckedChain(6, 6)]
+    log.gone = ChainHead(4, log.lines[3].link)
+    del log.lines[:4]
+    assert [looks(log, check=one) for one in (before, CheckAuditChain(log))] == [[CheckedChain(6, 6)]] * 2
+    del log.lines[:1]
+    assert "line 5 is missing" in looks(log)[0].broken
