@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 import time
@@ -12,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from features.document import Operation
+from features.formats import base64url
 from features.signing import call
 from features.world import DRAFTS, Draft, Person, World
 from tests import servers
@@ -143,7 +145,10 @@ def _drafted(world: World, operation: Operation) -> Draft:
         digest = ""
         if "{digest}" in operation.path:
             place = f"/api/v1/status-gaps/{list_id}/{epoch}"
-            digest = world.http().get(place, headers=world.key_header()).json()["shards"][0]
+            manifest = world.http().get(place, headers=world.key_header())
+            digest = manifest.json()["shards"][0]
+            if name == "getStatusGapsProof":
+                digest = base64url(hashlib.sha256(manifest.content).digest())
         draft.path = operation.path.format(gapListId=list_id, epoch=epoch, digest=digest)
     if name == "listCredentials":
         draft.query = {"holderDid": world.person("Hana").did}
@@ -174,6 +179,6 @@ def gap_list(record: dict[str, Any]) -> tuple[str, int]:
 for _name in (
     "createCredentialSchema", "listCredentialSchemas", "getCredentialSchema", "issueCredential", "importCredential",
     "listCredentials", "getCredential", "setCredentialStatus", "verifyCredential", "getStatusList",
-    "getStatusGaps", "getStatusGapShard",
+    "getStatusGaps", "getStatusGapShard", "getStatusGapsProof",
 ):  # fmt: skip
     DRAFTS[_name] = _drafted

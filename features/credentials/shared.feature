@@ -21,6 +21,7 @@ Feature: The door of credentials is that of every operation
       | getStatusList          |
       | getStatusGaps          |
       | getStatusGapShard      |
+      | getStatusGapsProof      |
 
   @400:AUTH_AMBIGUOUS
   Scenario Outline: Two different credentials are refused
@@ -42,6 +43,7 @@ Feature: The door of credentials is that of every operation
       | getStatusList          |
       | getStatusGaps          |
       | getStatusGapShard      |
+      | getStatusGapsProof      |
 
   @401:AUTH_REQUIRED
   Scenario Outline: An operation that needs a credential says so
@@ -108,6 +110,7 @@ Feature: The door of credentials is that of every operation
       | getStatusList          |
       | getStatusGaps          |
       | getStatusGapShard      |
+      | getStatusGapsProof      |
 
   @409:REQUEST_IN_PROGRESS
   Scenario Outline: The second comes while the first is being answered
@@ -199,6 +202,7 @@ Feature: The door of credentials is that of every operation
       | getStatusList          |
       | getStatusGaps          |
       | getStatusGapShard      |
+      | getStatusGapsProof      |
 
   @431:HEADERS_TOO_LARGE
   Scenario Outline: Headers that are too large are refused
@@ -220,6 +224,7 @@ Feature: The door of credentials is that of every operation
       | getStatusList          |
       | getStatusGaps          |
       | getStatusGapShard      |
+      | getStatusGapsProof      |
 
   @500:INTERNAL_ERROR
   Scenario Outline: A fault of ours has a request id and no details
@@ -242,6 +247,7 @@ Feature: The door of credentials is that of every operation
       | getStatusList          |
       | getStatusGaps          |
       | getStatusGapShard      |
+      | getStatusGapsProof      |
 
   @503:OVERLOADED
   Scenario Outline: More requests than the server takes on are turned away
@@ -264,6 +270,7 @@ Feature: The door of credentials is that of every operation
       | getStatusList          |
       | getStatusGaps          |
       | getStatusGapShard      |
+      | getStatusGapsProof      |
 
   @503:PLUGIN_UNAVAILABLE
   Scenario Outline: A plugin that raises costs its own requests

@@ -143,6 +143,7 @@ Feature: The door of the ledger is that of every operation
       | operation               |
       | getLedgerCheckpoint     |
       | getLedgerInclusionProof |
+      | getStatusGapsProof      |
 
   @504:PLUGIN_TIMEOUT
   Scenario Outline: A ledger that hangs is given up at its deadline

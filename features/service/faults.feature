@@ -45,6 +45,7 @@ Feature: What no client can cause is answered in the same shape
 
     Examples:
       | operation           |
+      | getStatusGapsProof  |
       | createDid           |
       | updateDid           |
       | deactivateDid       |
@@ -126,6 +127,7 @@ Feature: What no client can cause is answered in the same shape
 
     Examples:
       | operation           |
+      | getStatusGapsProof  |
       | createDid           |
       | listDids            |
       | updateDid           |
@@ -202,5 +204,6 @@ Feature: What no client can cause is answered in the same shape
       | resetDisclosures          |
       | createVerifierChallenge   |
       | getLedgerCheckpoint       |
+      | getStatusGapsProof        |
       | getLedgerInclusionProof   |
       | getLedgerConsistencyProof |

@@ -30,6 +30,7 @@ from identity_core.domain.credentials.verifiable_credential import (
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InvalidRequest
 from identity_core.ports.credentials import CredentialPosition, RegisteredSchema, SchemaPage
+from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import IssueCredential
 from identity_core.use_cases.credentials.read import GetCredential, ListCredentials
@@ -54,7 +55,7 @@ _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 @dataclass(frozen=True, slots=True)
 class CredentialHandlers:
     """createCredentialSchema, listCredentialSchemas, getCredentialSchema, issueCredential, importCredential, listCredentials,
-    getCredential, setCredentialStatus, verifyCredential, getStatusList, getStatusGaps, getStatusGapShard."""
+    getCredential, setCredentialStatus, verifyCredential, getStatusList, getStatusGaps, getStatusGapShard, getStatusGapsProof."""
 
     create_schema: CreateCredentialSchema
     list_schemas: ListCredentialSchemas
@@ -68,6 +69,7 @@ class CredentialHandlers:
     status_list: GetStatusList
     gaps: GetStatusGaps
     shard: GetStatusGapShard
+    gaps_proof: GetStatusGapsProof
     base_url: str
 
     async def create_credential_schema(self, request: Request) -> Answer:
@@ -121,6 +123,11 @@ class CredentialHandlers:
     async def get_status_gap_shard(self, request: Request) -> Answer:
         shard = await self.shard(request.path["gapListId"], request.path["digest"])
         return Answer(200, shard, media_type="application/octet-stream", headers=[_FOR_GOOD])
+
+    async def get_status_gaps_proof(self, request: Request) -> Answer:
+        proof = await self.gaps_proof(request.path["gapListId"], request.path["digest"])
+        headers = [("Cache-Control", f"public, max-age={LIST_SECONDS}")]
+        return Answer(200, proof, media_type="text/plain; charset=utf-8", headers=headers)
 
     def _stored(self, found: ShownCredential, request: Request) -> Answer:
         location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"

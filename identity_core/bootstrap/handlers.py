@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 
 from identity_core.api.caching import AnswerCache
@@ -24,6 +24,7 @@ from identity_core.cache import BoundedCache
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.errors import InvalidDid
 from identity_core.settings import StartError
+from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
@@ -168,16 +169,18 @@ def ledger_handlers(opened: Runtime) -> LedgerHandlers:
         key=GetLedgerKey(signer, tree),
         transaction=transaction,
         block=GetLedgerBlock(ledger),
-        checkpoint=GetLedgerCheckpoint(follower, signer, _cosigned_note(opened)),
+        checkpoint=_checkpoint(opened),
         tile=GetLedgerTile(ledger, tree, follower, shows_deactivated(opened.settings)),
         inclusion=GetLedgerInclusionProof(tree, follower, signer, transaction),
         consistency=GetLedgerConsistencyProof(tree, follower),
     )
 
 
-def _cosigned_note(opened: Runtime) -> Callable[[], bytes | None]:
-    cosigned = None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
-    return lambda: None if cosigned is None or cosigned.last is None else cosigned.last.octets
+def _checkpoint(opened: Runtime) -> GetLedgerCheckpoint:
+    log, cosigned = opened.jobs.logged, None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
+    return GetLedgerCheckpoint(
+        log.follower, log.signer, lambda: None if cosigned is None or cosigned.last is None else cosigned.last.octets
+    )
 
 
 def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationHandlers:
@@ -205,12 +208,9 @@ def credential_handlers(
 ) -> CredentialHandlers:
     """The handlers of the tag ``credentials``."""
     reader, store, clock, random = opened.reader, opened.store, opened.clock, secrets.token_bytes
-    credentials, schemas, base_url = (
-        sealed_credentials.credentials,
-        sealed_credentials.schemas,
-        f"{origin_of(opened.settings)}/api/v1",
-    )
-    record = Record(store.activity)
+    credentials, schemas = sealed_credentials.credentials, sealed_credentials.schemas
+    base_url = f"{origin_of(opened.settings)}/api/v1"
+    record, logged = Record(store.activity), opened.jobs.logged
     access = CredentialAccess(credentials, store.delegations, autonomy, clock)
     anonymous = SignatureChecks.for_strangers()
     intake = CredentialIntake(
@@ -229,6 +229,7 @@ def credential_handlers(
         status_list=GetStatusList(credentials, opened.signer, base_url),
         gaps=GetStatusGaps(store.status_gaps),
         shard=GetStatusGapShard(store.status_gaps),
+        gaps_proof=GetStatusGapsProof(store.status_gaps, logged.ledger, logged.tree, _checkpoint(opened)),
         base_url=base_url,
     )
 

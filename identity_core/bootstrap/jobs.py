@@ -25,6 +25,7 @@ from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.audit import CutAuditLog
 from identity_core.use_cases.auth.challenge import ForgetExpired
+from identity_core.use_cases.credentials.gap_log import RecordGaps
 from identity_core.use_cases.credentials.held_keys import ListKeys
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.custody import AttendCustodian
@@ -76,7 +77,13 @@ async def begin_jobs(
     feeder = await feed_witnesses(settings, logged, store, clock, stack)
     anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
     publisher = await stack.enter_async_context(
-        PublishStatusGaps(store.status_gaps, custodian, clock, ListKeys(reader, custodian))
+        PublishStatusGaps(
+            store.status_gaps,
+            custodian,
+            clock,
+            ListKeys(reader, custodian),
+            RecordGaps(store.status_gaps, logged.ledger),
+        )
     )
     watch.hold_up(repair, suspicions, anchorer, feeder, publisher)
     return Jobs(follow, suspicions, logged, watch, feeder, anchorer, anchors, publisher)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Final
 
 from identity_core.cli.doctor_database import Diagnosis, listed, looked, ok, warn
@@ -19,6 +20,10 @@ WHERE bound_header IS NULL AND status <> 'revoked' AND holder <> :erased AND (va
 """
 _ISSUED_ANEW: Final = "have their issuers issue them anew (`identity credential issue`), then revoke the old ones: nothing is carried over"
 
+_NOW: Final = """
+SELECT id, issuer, manifest FROM gap_lists JOIN gap_editions ON list_id = id AND epoch = :now / period ORDER BY id
+"""
+_RECORDED: Final = "SELECT digest FROM gap_records"
 _UNPUBLISHED: Final = """
 SELECT id, issuer FROM gap_lists WHERE NOT EXISTS (
     SELECT 1 FROM gap_editions WHERE list_id = id AND epoch = :now / period AND gap_editions.version = gap_lists.version
@@ -46,14 +51,17 @@ def credentials(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def status_lists(settings: Settings) -> Iterator[Diagnosis]:
-    """A warning while a list of signed gaps is not published as it is now. Nothing without a list, or where the database cannot be read."""
+    """A warning while a list of signed gaps is not published as it is now, and while the one of now is not in the transparency log. Nothing
+    without a list, or where the database cannot be read."""
     asked = {"now": int(datetime.now(UTC).timestamp())}
     try:
         with looked(settings) as database:
-            (count,), missing = database.read_now(
+            (count,), missing, published, recorded = database.read_now(
                 lambda transaction: (
                     transaction.execute("SELECT count(*) FROM gap_lists").fetchone() or (0,),
                     transaction.execute(_UNPUBLISHED, asked).fetchall(),
+                    transaction.execute(_NOW, asked).fetchall(),
+                    {bytes(digest) for (digest,) in transaction.execute(_RECORDED, {}).fetchall()},
                 )
             )
     except DatabaseError:
@@ -66,3 +74,11 @@ def status_lists(settings: Settings) -> Iterator[Diagnosis]:
         )
     elif count:
         yield ok(f"{count} lists of signed gaps are published for now")
+    silent = [
+        f"{list_id} of {issuer}" for list_id, issuer, manifest in published if sha256(manifest).digest() not in recorded
+    ]
+    if silent:
+        yield warn(
+            f"{len(silent)} lists of signed gaps are published and not in the transparency log: {listed(silent)}",
+            "holders who want to see them there cannot prove; the service records within a minute, its log says what the ledger lacks",
+        )

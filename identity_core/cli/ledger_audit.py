@@ -30,6 +30,7 @@ from identity_core.cli.ledger_sources import (
     unverified,
 )
 from identity_core.cli.output import Command, fail, failing, progress, show
+from identity_core.domain.credentials import gap_log
 from identity_core.domain.dids import log
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.ledger.audit import Audit, LogFault
@@ -171,7 +172,8 @@ def _collect(dids: dict[bytes, list[tuple[int, bytes]]], entries: Sequence[bytes
         except Malformed:
             # The auditor has a finding for it.
             continue
-        dids.setdefault(head.did, []).append((head.sequence - 1, entry[head.entry_at :]))
+        if not head.did.startswith(gap_log.SUBJECT.encode()):
+            dids.setdefault(head.did, []).append((head.sequence - 1, entry[head.entry_at :]))
 
 
 def _retired(

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from identity_core.cli.credential_offline import key_option, signing_key
-from identity_core.cli.options import all_of, name_of
+from identity_core.cli.ledger_prove import policy_option, read_policy
+from identity_core.cli.ledger_sources import verifier_key
+from identity_core.cli.options import FILE, all_of, name_of
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.cli.remote import keys_option
 from identity_core.cli.secret_input import secret_option
@@ -25,6 +27,10 @@ from identity_core.codec.times import printed
 if TYPE_CHECKING:
     from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
     from identity_core.domain.credentials.status_gaps import StatusEpoch
+    from identity_core.domain.ledger.note import VerifierKey
+    from identity_core.domain.ledger.policy import WitnessPolicy
+
+    Logged = tuple[WitnessPolicy, Sequence[VerifierKey]]
 
 PERIODS: Final = {"hour": 3_600, "day": 86_400}
 _MAX_LIST_OCTETS: Final = 12 << 20
@@ -113,12 +119,26 @@ def publish(wallet: Path, method: str | None, handles: Any, folder: Path, **whic
 )
 @secret_option("--handle", "IDENTITY_HANDLE", what="handle")
 @click.option("--digest", metavar="DIGEST", help="What the transparency log has of the manifest: no other is taken.")
+@click.option(
+    "--log-key",
+    "log_key",
+    envvar="IDENTITY_LEDGER_KEY",
+    show_envvar=True,
+    help="The verifier key of the transparency log, or a file with it: no list is taken that is not proven to be in the log.",
+)
+@policy_option
+@click.option("--save-proof", type=FILE, help="Keep that proof, to be shown to others; with --log-key or --policy.")
 @click.option("--whole", is_flag=True, help="Fetch all shards, so that the server learns nothing at all.")
-def fetch(
-    url: str, method: str, public_key: str, handle: str | None, digest: str | None, whole: bool, **which: Any
-) -> None:
+def fetch(url: str, method: str, public_key: str, handle: str | None, digest: str | None, **which: Any) -> None:
     """Fetch the gap of a handle from what is published below URL, and check it. The server learns one shard of a thousand gaps, and
     when. Prints what a prover takes; ends with 1 where the handle is in the list."""
+    whole, save, logged = (
+        which.pop("whole"),
+        which.pop("save_proof"),
+        _logged(which.pop("log_key"), which.pop("policy")),
+    )
+    if save is not None and logged is None:
+        raise click.UsageError("--save-proof goes with --log-key or --policy")
     from identity_core.client.session import ServiceError, ServiceUnreachable
     from identity_core.domain.credentials.status_gaps import HandleListed, StatusListRefused
     from identity_core.domain.dids.keys import PublicKey
@@ -133,9 +153,12 @@ def fetch(
     remedy = "ask the issuer of the credential, or try another mirror"
     try:
         with failing((StatusListRefused, ServiceError, ServiceUnreachable), url, remedy):
-            found = asyncio.run(_fetched(url, epoch, key, int(handle), expected, whole=whole))
+            found, proof = asyncio.run(_fetched(url, epoch, key, int(handle), expected, logged, whole=whole))
     except HandleListed:
         fail("the credential is revoked or suspended", f"epoch {epoch.epoch}", "ask its issuer")
+    if save is not None:
+        with failing(OSError, str(save), "name a file that you can write"):
+            save.write_bytes(proof)
     said = {
         "header": multibase.base64url_encode(epoch.header),
         "low": found.gap.low,
@@ -149,12 +172,28 @@ def fetch(
 
 
 async def _fetched(
-    url: str, epoch: StatusEpoch, key: bytes, handle: int, digest: bytes | None, *, whole: bool
-) -> SignedGap:
+    url: str, epoch: StatusEpoch, key: bytes, handle: int, digest: bytes | None, logged: Logged | None, *, whole: bool
+) -> tuple[SignedGap, bytes]:
+    """The gap, and the proof that its list is in the log, where one is asked for."""
     from identity_core.client.status_gaps import PublishedGaps
 
     async with PublishedGaps(url) as published:
-        return await published.gap(await published.manifest(epoch, digest=digest), key, handle, whole=whole)
+        manifest, proof = await published.manifest(epoch, digest=digest), b""
+        if logged is not None:
+            # Before a shard is asked for, which tells the server whose gap it may be.
+            policy, logs = logged
+            _, proof = await published.recorded(manifest, policy, logs=logs)
+        return await published.gap(manifest, key, handle, whole=whole), proof
+
+
+def _logged(log_key: str | None, policy: Path | None) -> Logged | None:
+    """Which logs count, and whose cosignatures they need; None where no proof is asked for."""
+    if log_key is None and policy is None:
+        return None
+    from identity_core.domain.ledger.policy import WitnessPolicy
+
+    known = WitnessPolicy.of_logs_alone() if policy is None else read_policy(policy)
+    return known, [] if log_key is None else [verifier_key(log_key)]
 
 
 def _epoch(issuer: str, method: str, list_id: str, period: str, epoch: str) -> StatusEpoch:

@@ -8,28 +8,36 @@ cookies, no redirects, no key of the caller's: what is fetched is public.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final, Self
 
 import httpx
 
 from identity_core.client.session import ServiceError, ServiceUnreachable
+from identity_core.domain.credentials import gap_log
 from identity_core.domain.credentials.gap_shards import (
     MAX_MANIFEST_OCTETS,
     MAX_SHARD_OCTETS,
     Manifest,
     SignedGap,
     manifest_place,
+    proof_place,
     shard_place,
 )
 from identity_core.domain.credentials.status_gaps import StatusEpoch, StatusListRefused
+from identity_core.domain.ledger.history import ProvenEntry
+from identity_core.domain.ledger.note import VerifierKey
+from identity_core.domain.ledger.policy import WitnessPolicy
+from identity_core.domain.ledger.proofs import MAX_PROOF
 
-_HEADERS: Final = {"Accept": "application/json, application/octet-stream", "Accept-Encoding": "identity"}
+_HEADERS: Final = {"Accept": "application/json, application/octet-stream, text/plain", "Accept-Encoding": "identity"}
 
 
 class PublishedGaps:
     """The files below ``url``: a service, its address with the prefix of its operations, or a mirror. An async context manager.
 
-    The manifest of an epoch is ``status-gaps/{list}/{epoch}``, a shard ``status-gaps/{list}/shards/{SHA-256, base64url}``.
+    The manifest of an epoch is ``status-gaps/{list}/{epoch}``, a shard ``status-gaps/{list}/shards/{SHA-256, base64url}``,
+    the proof that a log has the manifest ``status-gaps/{list}/proofs/{SHA-256 of the manifest}``.
 
     ``timeout_seconds`` is for each file as a whole: a server that sends an octet now and then is given up when it is over.
     """
@@ -57,6 +65,16 @@ class PublishedGaps:
         if digest is not None and manifest.digest != digest:
             raise StatusListRefused("the manifest is not the one that the log has")
         return manifest
+
+    async def recorded(
+        self, manifest: Manifest, policy: WitnessPolicy, *, logs: Sequence[VerifierKey] = ()
+    ) -> tuple[ProvenEntry, bytes]:
+        """Which entry of a transparency log this manifest is, with the tlog-proof that says so, for whoever is to be shown it.
+
+        Raises ``StatusListRefused`` unless a log of the policy or of ``logs`` has exactly this manifest, and as ``manifest`` does.
+        """
+        proof = await self._file(proof_place(manifest), MAX_PROOF)
+        return gap_log.verify_recorded(manifest, proof, policy, logs=logs), proof
 
     async def gap(self, manifest: Manifest, public_key: bytes, handle: int, *, whole: bool = False) -> SignedGap:
         """The gap of the handle, its signature checked against the raw 96-octet key of the list.

@@ -60,9 +60,11 @@ class StatusGaps(Protocol):
         """The version of the list, and the handles of the revoked and suspended credentials whose last day is ``last_day`` or later."""
         ...
 
-    async def publish(self, manifest: Manifest, shards: Sequence[bytes], version: int) -> bool:
-        """Stores an edition with its shards, made of that version of the list. False when it is not the one that follows the stored
-        one, and nothing changed."""
+    async def publish(
+        self, manifest: Manifest, shards: Sequence[bytes], version: int, *, after: int | None = None
+    ) -> bool:
+        """Stores an edition with its shards, made of that version of the list, behind the edition ``after``, by default the one before
+        its own. False when the stored one is another, and nothing changed."""
         ...
 
     async def published(self, list_id: str, epoch: int) -> Published | None:
@@ -73,6 +75,14 @@ class StatusGaps(Protocol):
         """A published shard of any edition, or None."""
         ...
 
+    async def record(self, list_id: str, epoch: int, digest: bytes, sequence: int) -> None:
+        """The manifest with this digest is the entry of the ledger with this sequence."""
+        ...
+
+    async def recorded(self, list_id: str, digest: bytes) -> int | None:
+        """Which entry the manifest with this digest is, or None."""
+        ...
+
     async def forget(self, list_id: str, *, before: int) -> None:
-        """Deletes manifests and shards of epochs before this one."""
+        """Deletes manifests and shards, and what is known of their entries, of epochs before this one."""
         ...

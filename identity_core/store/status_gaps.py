@@ -39,15 +39,20 @@ _PUBLISH = """
 INSERT INTO gap_editions (list_id, epoch, edition, version, manifest)
 VALUES (:list_id, :epoch, :edition, :version, :manifest)
 ON CONFLICT (list_id, epoch) DO UPDATE SET edition = :edition, version = :version, manifest = :manifest
-WHERE gap_editions.edition = :edition - 1
+WHERE gap_editions.edition = :after
 """
-_HAS_PREVIOUS = "SELECT 1 FROM gap_editions WHERE list_id = :list_id AND epoch = :epoch AND edition = :edition - 1"
+_HAS_PREVIOUS = "SELECT 1 FROM gap_editions WHERE list_id = :list_id AND epoch = :epoch AND edition = :after"
 _ADD_SHARD = """
 INSERT INTO gap_shards (list_id, digest, epoch, octets) VALUES (:list_id, :digest, :epoch, :octets) ON CONFLICT DO NOTHING
 """
 _PUBLISHED = "SELECT version, manifest FROM gap_editions WHERE list_id = :list_id AND epoch = :epoch"
 _SHARD = "SELECT octets FROM gap_shards WHERE list_id = :list_id AND digest = :digest"
+_RECORD = """
+INSERT INTO gap_records (list_id, digest, epoch, sequence) VALUES (:list_id, :digest, :epoch, :sequence) ON CONFLICT DO NOTHING
+"""
+_RECORDED = "SELECT sequence FROM gap_records WHERE list_id = :list_id AND digest = :digest"
 _FORGET = (
+    "DELETE FROM gap_records WHERE list_id = :list_id AND epoch < :before",
     "DELETE FROM gap_editions WHERE list_id = :list_id AND epoch < :before",
     "DELETE FROM gap_shards WHERE list_id = :list_id AND epoch < :before",
 )
@@ -114,9 +119,17 @@ class StoredStatusGaps(Repository):
 
         return await self._database.read(read)
 
-    async def publish(self, manifest: Manifest, shards: Sequence[bytes], version: int) -> bool:
+    async def publish(
+        self, manifest: Manifest, shards: Sequence[bytes], version: int, *, after: int | None = None
+    ) -> bool:
         place = {"list_id": manifest.epoch.list_id, "epoch": manifest.epoch.epoch}
-        edition = {**place, "edition": manifest.edition, "version": version, "manifest": manifest.octets}
+        edition = {
+            **place,
+            "edition": manifest.edition,
+            "version": version,
+            "manifest": manifest.octets,
+            "after": manifest.edition - 1 if after is None else after,
+        }
         rows = [
             {**place, "digest": digest, "octets": octets}
             for digest, octets in zip(manifest.digests, shards, strict=True)
@@ -139,6 +152,14 @@ class StoredStatusGaps(Repository):
     async def shard(self, list_id: str, digest: bytes) -> bytes | None:
         rows: list[Any] = await self._rows(_SHARD, {"list_id": _text(list_id), "digest": digest})
         return None if not rows else bytes(rows[0][0])
+
+    async def record(self, list_id: str, epoch: int, digest: bytes, sequence: int) -> None:
+        row = {"list_id": list_id, "epoch": epoch, "digest": digest, "sequence": sequence}
+        await self._database.write(lambda transaction: transaction.execute(_RECORD, row).rowcount)
+
+    async def recorded(self, list_id: str, digest: bytes) -> int | None:
+        rows: list[Any] = await self._rows(_RECORDED, {"list_id": _text(list_id), "digest": digest})
+        return None if not rows else int(rows[0][0])
 
     async def forget(self, list_id: str, *, before: int) -> None:
         def forget(transaction: Transaction) -> None:

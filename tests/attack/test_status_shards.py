@@ -19,9 +19,18 @@ from identity_core.codec.multibase import base64url_encode
 from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys, select
-from identity_core.domain.credentials import gap_shards, status_gaps
+from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
+from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest, Shard, SignedGap
 from identity_core.domain.credentials.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch, StatusListRefused
+from identity_core.domain.ledger.audit import Audit
+from identity_core.domain.ledger.note import Checkpoint
+from identity_core.domain.ledger.policy import WitnessPolicy
+from identity_core.domain.ledger.proofs import TlogProof, inclusion_spans, span_hash
+from identity_core.domain.ledger.tiles import node_from
+from identity_core.domain.ledger.tree import Frontier, LogLeaf, leaf_hash
+from tests.credentials import NOW
+from tests.transparency import LogKey, some_leaves, tiles_over
 
 ISSUER = "did:example:issuer"
 LIST = "AAAAAAAAAAAAAAAAAAAAAA"
@@ -238,6 +247,94 @@ def test_a_manifest_that_the_log_has_not_recorded_is_refused_before_a_shard_is_a
     with pytest.raises(StatusListRefused):
         fetch(answer, digest=replace(manifest, edition=2).digest)
     assert asked == [ROOT]
+
+
+# Two lists, of which one is shown to some holders and one to others
+
+
+LOG = LogKey(bytes(range(32)))
+
+
+def in_a_log(*manifests: Manifest) -> list[bytes]:
+    """The leaves of a log of these lists, after other entries; the operator appends whatever he likes."""
+    leaves = some_leaves(5)
+    for place, manifest in enumerate(manifests, 1):
+        record, at = GapRecord.of(manifest), NOW.replace(microsecond=place)
+        sequence, name = len(leaves) + 1, gap_log.subject(LIST)
+        leaves.append(LogLeaf(sequence, f"{sequence:064x}", sequence, at, name, place, record.octets).encode())
+    return leaves
+
+
+def proof_of(index: int, leaves: list[bytes], note: bytes = b"") -> bytes:
+    hashes = tuple(span_hash(span, node_from(tiles_over(leaves))) for span in inclusion_spans(index, len(leaves)))
+    return TlogProof(index, hashes, note or LOG.note(leaves), leaves[index]).encode()
+
+
+def fetch_recorded(known: Files, asked: list[str]) -> None:
+    def answer(path: str) -> bytes | Iterator[bytes]:
+        asked.append(path)
+        return serving(known)(path)
+
+    async def run() -> None:
+        listening = await asyncio.start_server(Server(answer).serve, "127.0.0.1", 0)
+        async with listening:
+            port = listening.sockets[0].getsockname()[1]
+            async with PublishedGaps(f"http://127.0.0.1:{port}{BASE}", timeout_seconds=SECONDS) as source:
+                manifest = await source.manifest(EPOCH)
+                await source.recorded(manifest, WitnessPolicy.of_logs_alone(), logs=[LOG.verifier])
+
+    asyncio.run(run())
+
+
+def test_a_list_that_only_one_holder_is_shown_is_found_out() -> None:
+    """Whatever the service does with the second list, the holder refuses it, or whoever audits the log sees both."""
+    true, other = published([HANDLE]), published([])
+    leaves = in_a_log(true[0])
+    place = f"{BASE}/{gap_shards.proof_place(other[0])}"
+    strangers = LogKey(bytes(32))
+    shown = {
+        "no proof": None,
+        "the proof of the true list": proof_of(5, leaves),
+        "another entry": proof_of(0, leaves),
+        "a log of its own": proof_of(5, in_a_log(other[0]), strangers.note(in_a_log(other[0]))),
+        "another tree under the log's checkpoint": proof_of(5, in_a_log(other[0]), LOG.note(leaves)),
+        "endless": b"c2sp.org/tlog-proof@v1\n" + b"A" * (1 << 18),
+    }
+    for lie, proof in shown.items():
+        asked: list[str] = []
+        with pytest.raises((StatusListRefused, ServiceError)):
+            fetch_recorded({**files(other), **({} if proof is None else {place: proof})}, asked)
+        assert asked == [ROOT, place], f"{lie}: no shard is asked for that could tell whose it is"
+    fetch_recorded({**files(true), f"{BASE}/{gap_shards.proof_place(true[0])}": proof_of(5, leaves)}, [])
+    # Then it must log both, and each holder's proof is right.
+    both = in_a_log(true[0], other[0])
+    fetch_recorded({**files(other), place: proof_of(6, both)}, [])
+    assert audited(both) == [("contradiction", "entry 7")]
+
+
+def audited(leaves: list[bytes]) -> list[tuple[str, str]]:
+    hashes = [leaf_hash(leaf) for leaf in leaves]
+    tree = Frontier().appended(hashes)
+    audit = Audit(Checkpoint("id.example/log", tree.size, tree.root), ())
+    audit.feed(leaves, b"".join(hashes))
+    audit.close()
+    return [(one.kind, one.where) for one in audit.findings if one.kind in {"contradiction", "form"}]
+
+
+def test_what_an_auditor_says_of_lists() -> None:
+    first, second = published([])[0], replace(published([HANDLE])[0], edition=2)
+    tomorrow = replace(first, epoch=replace(EPOCH, epoch=EPOCH.epoch + 1))
+    assert audited(in_a_log(first, tomorrow, second, replace(first, edition=7))) == []
+    assert audited(in_a_log(second, first)) == [("contradiction", "entry 7")]
+    assert audited(in_a_log(first, tomorrow, first)) == [("contradiction", "entry 8")]
+    name = b"B" * 22
+    renamed = [
+        leaf.replace(b"did did:statusgaps:" + LIST.encode(), b"did did:statusgaps:" + name) for leaf in in_a_log(first)
+    ]
+    assert audited(renamed) == [("contradiction", "entry 6")]
+    assert audited([leaf.replace(b'"edition":1', b'"edition":"1"') for leaf in in_a_log(first)]) == [
+        ("form", "entry 6")
+    ]
 
 
 @contextmanager

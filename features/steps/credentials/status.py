@@ -11,7 +11,8 @@ from typing import Any
 from pytest_bdd import given, parsers, then, when
 
 from features.credentialing import NOBODY, gap_list, list_name
-from features.formats import check_data_integrity, from_base64url
+from features.formats import base64url, check_data_integrity, from_base64url
+from features.merkle import KeptProof, leaf_hash, open_checkpoint, verify_inclusion
 from features.signing import call
 from features.steps.answers import body_of
 from features.world import World
@@ -98,15 +99,33 @@ def reads_no_shard(world: World, digest: str) -> None:
     world.call("getStatusGapShard", gap_list_id="A" * 22, digest=digest)
 
 
+@when("Vera asks for the proof that the list of today is in the log")
+def asks_for_proof(world: World) -> None:
+    reads_gaps(world)
+    list_id, _ = gap_list(world.notes["credential"])
+    world.notes["digest"] = base64url(hashlib.sha256(world.answer.content).digest())
+    world.call("getStatusGapsProof", gap_list_id=list_id, digest=world.notes["digest"])
+
+
+@when(parsers.parse("Vera asks for the proof of the list {digest}"))
+def asks_for_no_proof(world: World, digest: str) -> None:
+    world.call("getStatusGapsProof", gap_list_id="A" * 22, digest=digest)
+
+
+@when("a mirror fetches the gap of the credential, and wants to see the list in the log")
+def mirror_fetches_recorded(world: World) -> None:
+    mirror_fetches(world, "--log-key", body_of(world.call("getLedgerKey"))["verifierKey"])
+
+
 @when("a mirror fetches the gap of the credential")
-def mirror_fetches(world: World) -> None:
+def mirror_fetches(world: World, *more: str) -> None:
     record = world.notes["credential"]
     header = json.loads(from_base64url(record["credential"]["proof"]["header"]).partition(b":")[2])
     method, handle = header["method"], record["credential"]["credentialStatus"][-1]["statusListIndex"]
     given = (f"{world.server.url}/api/v1", "--list", header["status"]["list"], "--method", method)
     key = method.partition("#")[2]
     world.notes["command"] = servers.run(
-        "status", "fetch", *given, "--key", key, environment=os.environ | {"IDENTITY_HANDLE": handle}
+        "status", "fetch", *given, "--key", key, *more, environment=os.environ | {"IDENTITY_HANDLE": handle}
     )
 
 
@@ -118,6 +137,20 @@ def told(world: World) -> None:
     done = world.notes["command"]
     assert done.returncode == 0, done.stderr
     assert "not revoked in epoch" in done.stdout
+
+
+@then("it proves, with the key of the log alone, that exactly this list is recorded")
+def list_is_recorded(world: World) -> None:
+    proof = KeptProof.parse(world.answer.content)
+    leaf = proof.receipt
+    checkpoint = open_checkpoint(proof.checkpoint, body_of(world.call("getLedgerKey"))["verifierKey"])
+    verify_inclusion(leaf_hash(leaf), proof.index, checkpoint.size, proof.hashes, checkpoint.root)
+    head, _, entry = leaf.partition(b"\n\n")
+    list_id, epoch = gap_list(world.notes["credential"])
+    assert head.endswith(f"\ndid did:statusgaps:{list_id}".encode())
+    said = json.loads(entry)
+    assert (said["digest"], said["list"], said["epoch"]) == (world.notes["digest"], list_id, epoch)
+    assert said["issuer"] == world.people["Ivo"].did
 
 
 @then("they are signed by Ivo's key, and the handle lies in one")

@@ -213,6 +213,11 @@ def shard_place(manifest: Manifest, number: int) -> str:
     return f"status-gaps/{manifest.epoch.list_id}/shards/{name}"
 
 
+def proof_place(manifest: Manifest) -> str:
+    """Where the proof lies that a log has this manifest, named by the manifest's digest."""
+    return f"status-gaps/{manifest.epoch.list_id}/proofs/{multibase.base64url_encode(manifest.digest)}"
+
+
 def sizes(gaps: int) -> list[int]:
     """How many gaps each shard has: as few shards as hold them all, and all alike but for one gap."""
     shards = -(-gaps // SHARD_GAPS)

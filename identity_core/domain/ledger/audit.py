@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from identity_core.domain.credentials import gap_log
+from identity_core.domain.credentials.gap_log import GapRecord
+from identity_core.domain.credentials.status_gaps import StatusListRefused
 from identity_core.domain.ledger.note import Checkpoint
 from identity_core.domain.ledger.tiles import TILE_BYTES, WIDTH, Tile
 from identity_core.domain.ledger.tree import HASH_BYTES, Frontier, Head, LogLeaf, Malformed, complete_root, read_head
@@ -18,13 +21,15 @@ from identity_core.domain.ledger.tree import HASH_BYTES, Frontier, Head, LogLeaf
 MOST_FINDINGS: Final = 1_000
 MOST_MOVED: Final = 64
 
+_GAP_LISTS: Final = gap_log.SUBJECT.encode()
+
 _sha256 = hashlib.sha256
 
 
 @dataclass(frozen=True, slots=True)
 class LogFault:
-    """One thing that is wrong. ``kind`` is one of: signature, fork, missing-tail, missing, root, entry, moved, order, tile, form;
-    and, found by who reads the log: log, contradiction, index."""
+    """One thing that is wrong. ``kind`` is one of: signature, fork, missing-tail, missing, root, entry, moved, order, tile, form,
+    contradiction; and, found by who reads the log: log, contradiction, index."""
 
     kind: str
     where: str
@@ -42,6 +47,7 @@ class Audit:
         self._levels: list[bytearray] = []
         self._before: Head | None = None
         self._versions: dict[bytes, int] = {}
+        self._editions: dict[tuple[str, int], int] = {}
         self._doubtful: list[tuple[int, str]] = []
 
     @property
@@ -136,6 +142,23 @@ class Audit:
             did = head.did.decode("utf-8", "replace")
             self._found("order", f"entry {place}", f"it is version {head.version} of {did}, expected was {version}")
         self._versions[head.did] = head.version
+        if head.did.startswith(_GAP_LISTS):
+            self._read_gap_list(place, head.did, leaf[head.entry_at :])
+
+    def _read_gap_list(self, place: int, subject: bytes, entry: bytes) -> None:
+        """Two lists of one edition of an epoch are one for some holders and one for others."""
+        try:
+            record = GapRecord.parse(entry)
+        except StatusListRefused as error:
+            self._found("form", f"entry {place}", str(error))
+            return
+        if gap_log.subject(record.list_id).encode() != subject:
+            self._found("contradiction", f"entry {place}", "it is recorded under another list's name")
+        known = self._editions.get((record.list_id, record.epoch), 0)
+        if record.edition <= known:
+            says = f"it is edition {record.edition} of epoch {record.epoch} of list {record.list_id}, of which edition {known} was recorded"
+            self._found("contradiction", f"entry {place}", says)
+        self._editions[record.list_id, record.epoch] = max(known, record.edition)
 
     def _compare(self, start: int, leaves: Sequence[bytes], hashes: Sequence[bytes], tile: bytes) -> None:
         served = [tile[at : at + HASH_BYTES] for at in range(0, len(tile), HASH_BYTES)]

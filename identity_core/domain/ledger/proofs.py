@@ -156,6 +156,8 @@ def _split(count: int) -> int:
 
 FIRST_LINE: Final = "c2sp.org/tlog-proof@v1"
 MAX_HASHES: Final = 63
+MAX_PROOF: Final = 2 * MAX_NOTE
+"""Octets."""
 
 _INDEX: Final = re.compile(r"index (0|[1-9][0-9]{0,18})", re.ASCII)
 
@@ -178,7 +180,7 @@ class TlogProof:
     @classmethod
     def parse(cls, octets: bytes) -> TlogProof:
         """Raises ``Malformed``. The checkpoint in it is not yet looked at."""
-        if len(octets) > 2 * MAX_NOTE:
+        if len(octets) > MAX_PROOF:
             raise Malformed("the proof is too large")
         head, blank, checkpoint = octets.partition(b"\n\n")
         try:

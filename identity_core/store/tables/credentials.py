@@ -144,6 +144,18 @@ class GapShardRow(StoreModel, table=True):
     octets: bytes = Field(sa_type=LargeBinary)
 
 
+class GapRecordRow(StoreModel, table=True):
+    """Which entry of the ledger a manifest is, by the manifest's SHA-256."""
+
+    __tablename__ = "gap_records"
+    __table_args__ = (PrimaryKeyConstraint("list_id", "digest"),)
+
+    list_id: str = Field(sa_type=Name)
+    digest: bytes = Field(sa_type=LargeBinary)
+    epoch: int = Field(sa_type=BigInteger)
+    sequence: int = Field(sa_type=BigInteger)
+
+
 class DelegationRow(StoreModel, table=True):
     """One delegation. ``record`` is the JSON of what never changes and is not searched; counters and state have columns, so
     that guarded statements can change them."""

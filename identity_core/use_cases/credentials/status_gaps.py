@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
@@ -18,11 +18,12 @@ from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.status_gaps import Gap, StatusEpoch, StatusListRefused
-from identity_core.errors import IdentityError, StatusListNotFound
+from identity_core.errors import IdentityError, LedgerUnavailable, StatusListNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.status_gaps import GapList, Published, StatusGaps
 from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.credentials.gap_log import RecordGaps
 
 LEADS: Final = {3_600: timedelta(minutes=10), 86_400: timedelta(hours=1)}
 """How long before an epoch of that many seconds begins its list is made: what is revoked from then on is seen in the next edition."""
@@ -85,6 +86,8 @@ class PublishStatusGaps(Repeating):
     clock: Clock
     key_of: Callable[[GapList], Awaitable[str]] | None = None
     """Which key signs a list now; without it a list keeps the key that it was begun with."""
+    record: RecordGaps | None = None
+    """What brings published lists into the transparency log, where there is one."""
 
     async def step(self) -> float:
         """Raises the first refusal after all lists had their turn."""
@@ -92,6 +95,7 @@ class PublishStatusGaps(Repeating):
         for gap_list in await self.gaps.lists():
             try:
                 await self.bring_up(gap_list)
+                await self._record(gap_list)
             except IdentityError as error:
                 refusal = refusal or error
         if refusal is not None:
@@ -113,6 +117,9 @@ class PublishStatusGaps(Repeating):
         current = status_gaps.epoch_at(self.clock.now(), gap_list.period)
         if await self.gaps.published(gap_list.id, current) is None:
             await self.bring_up(gap_list)
+            # The list is there, which is what a credential needs; the next step records it where the ledger is down.
+            with suppress(LedgerUnavailable):
+                await self._record(gap_list)
 
     async def _bring_up(self, gap_list: GapList) -> None:
         now = self.clock.now()
@@ -120,12 +127,16 @@ class PublishStatusGaps(Repeating):
             # The issuer has replaced the key: verifiers take the old one's gaps only as long as the document lists it.
             await self.gaps.sign_with(gap_list.id, method)
             gap_list = replace(gap_list, method=method, version=gap_list.version + 1)
-        current = status_gaps.epoch_at(now, gap_list.period)
-        ahead = status_gaps.epoch_at(now + LEADS[gap_list.period], gap_list.period)
-        for number in range(current, ahead + 1):
+        epochs = _epochs(now, gap_list.period)
+        for number in epochs:
             epoch = StatusEpoch(gap_list.issuer, gap_list.method, gap_list.id, number, gap_list.period)
             await self._publish(gap_list, epoch)
-        await self.gaps.forget(gap_list.id, before=current + 1 - EPOCHS_KEPT)
+        await self.gaps.forget(gap_list.id, before=epochs.start + 1 - EPOCHS_KEPT)
+
+    async def _record(self, gap_list: GapList) -> None:
+        if self.record is not None:
+            for number in _epochs(self.clock.now(), gap_list.period):
+                await self.record(gap_list.id, number)
 
     async def _publish(self, gap_list: GapList, epoch: StatusEpoch) -> None:
         before = await self.gaps.published(gap_list.id, epoch.epoch)
@@ -166,3 +177,8 @@ class PublishStatusGaps(Repeating):
                 gaps = (Gap(*ends) for ends in pairwise(shard.ends))
                 known |= zip(gaps, shard.signatures, strict=True)
         return manifest.edition + 1, known
+
+
+def _epochs(now: datetime, period: int) -> range:
+    """The epochs whose lists are published at ``now``: the current one, and the next when it is time."""
+    return range(status_gaps.epoch_at(now, period), status_gaps.epoch_at(now + LEADS[period], period) + 1)

@@ -163,7 +163,8 @@ class ConsistencyProof:
     hashes: tuple[bytes, ...]
 
 
-async def _hashes(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
+async def hashes_of(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
+    """The hashes over these spans of leaves."""
     node = node_from(await tree.tiles(needed(spans)))
     return tuple(span_hash(span, node) for span in spans)
 
@@ -187,7 +188,7 @@ class GetLedgerInclusionProof:
             raise LogRangeInvalid(details={"sequence": leaf.sequence, "treeSize": frontier.size})
         checkpoint = await self.signer.signed(frontier) if size is None else None
         size = frontier.size if size is None else size
-        *hashes, root = await _hashes(self.tree, [*inclusion_spans(leaf.index, size), (0, size)])
+        *hashes, root = await hashes_of(self.tree, [*inclusion_spans(leaf.index, size), (0, size)])
         return InclusionProof(leaf, leaf_hash(leaf.encode()), size, root, tuple(hashes), checkpoint)
 
 
@@ -204,7 +205,7 @@ class GetLedgerConsistencyProof:
         if not first <= second <= frontier.size:
             raise LogRangeInvalid(details={"first": first, "second": second, "treeSize": frontier.size})
         spans = consistency_spans(first, second)
-        *hashes, old_root, new_root = await _hashes(self.tree, [*spans, (0, first), (0, second)])
+        *hashes, old_root, new_root = await hashes_of(self.tree, [*spans, (0, first), (0, second)])
         return ConsistencyProof(first, second, old_root, new_root, tuple(hashes))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -87,8 +88,7 @@ def test_a_list_that_is_not_published_for_now_is_told(tmp_path: Path) -> None:
         await store.close()
 
     def said() -> Diagnosis:
-        (found,) = doctor_credentials.status_lists(settings)
-        return found
+        return next(doctor_credentials.status_lists(settings))
 
     asyncio.run(change(publishes=None))
     assert (said().state, gap_list.id in said().says) == ("warn", True)
@@ -96,3 +96,16 @@ def test_a_list_that_is_not_published_for_now_is_told(tmp_path: Path) -> None:
     assert said().state == "warn", "an edition of an older version is not the list"
     asyncio.run(change(publishes=1, edition=2))
     assert said().state == "ok"
+    _, unrecorded = doctor_credentials.status_lists(settings)
+    assert (unrecorded.state, gap_list.id in unrecorded.says) == ("warn", True)
+
+    async def record() -> None:
+        store = Store.open(tmp_path)
+        published = await store.status_gaps.published(gap_list.id, now // 86_400)
+        assert published is not None
+        digest = hashlib.sha256(published.manifest).digest()
+        await store.status_gaps.record(gap_list.id, now // 86_400, digest, 7)
+        await store.close()
+
+    asyncio.run(record())
+    assert [one.state for one in doctor_credentials.status_lists(settings)] == ["ok"]

@@ -111,7 +111,15 @@ def test_a_start_needs_no_orm(tmp_path: Path) -> None:
 SINCE = (
     *(
         f"DROP TABLE {name}"
-        for name in ("gap_lists", "gap_handles", "gap_editions", "gap_shards", "cosigned_checkpoints", "witness_files")
+        for name in (
+            "gap_lists",
+            "gap_handles",
+            "gap_editions",
+            "gap_shards",
+            "gap_records",
+            "cosigned_checkpoints",
+            "witness_files",
+        )
     ),
     "ALTER TABLE transparency_head DROP COLUMN service_did",
     "DROP INDEX ix_credentials_that_expire",

@@ -1,0 +1,108 @@
+"""Published lists of signed gaps in the transparency log: recording them, and getStatusGapsProof.
+
+A list is published first and recorded then, so that a ledger that is down keeps no revocation from anybody; a holder who asks for the
+proof waits meanwhile. The store remembers what is recorded; where it was put back from a copy, the ledger says it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from identity_core.codec.multibase import base64url_decode
+from identity_core.domain.credentials import gap_log
+from identity_core.domain.credentials.gap_log import GapRecord
+from identity_core.domain.credentials.gap_shards import Manifest
+from identity_core.domain.ledger.note import Checkpoint, Note
+from identity_core.domain.ledger.proofs import TlogProof, inclusion_spans
+from identity_core.errors import LedgerUnavailable, StatusListNotFound, VersionConflict
+from identity_core.ports.anchoring import StoredTree
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.status_gaps import Published, StatusGaps
+from identity_core.use_cases.ledger.project import GetLedgerCheckpoint, leaf_of
+from identity_core.use_cases.ledger.read import hashes_of
+from identity_core.wire import GetLedgerCheckpointQuery
+
+LOOK_BACK: Final = 256
+"""How many of the newest entries of a list are read, where the store does not know an edition: those of at least as many epochs as are
+kept, but for a list that is published again every few minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordGaps:
+    """Brings the newest edition of an epoch into the log, once."""
+
+    gaps: StatusGaps
+    ledger: LedgerBackend
+
+    async def __call__(self, list_id: str, epoch: int) -> None:
+        """Nothing happens where it is recorded, or not published. Raises ``LedgerUnavailable``; it is safe to ask again."""
+        published = await self.gaps.published(list_id, epoch)
+        if published is None:
+            return
+        record = GapRecord.of(Manifest.from_octets(published.manifest))
+        if await self.gaps.recorded(list_id, record.digest) is not None:
+            return
+        subject = gap_log.subject(list_id)
+        size = (await self.ledger.log_size(subject)).entries
+        newest = 0
+        for line in await self.ledger.entries(subject, after=max(0, size - LOOK_BACK)):
+            known = GapRecord.parse(line.entry)
+            if known == record:
+                # The answer of the ledger was lost, or what the store knew of it.
+                await self.gaps.record(list_id, epoch, record.digest, line.receipt.sequence)
+                return
+            if known.epoch == epoch:
+                newest = max(newest, known.edition)
+        if newest >= record.edition:
+            await self._again(list_id, published, newest)
+            return
+        try:
+            receipt = await self.ledger.append(subject, record.octets, expected_version=size)
+        except VersionConflict:
+            # Another process has recorded meanwhile, likely the same: the next step looks again.
+            return
+        await self.gaps.record(list_id, epoch, record.digest, receipt.sequence)
+
+    async def _again(self, list_id: str, published: Published, newest: int) -> None:
+        """Publishes the list as the edition behind ``newest``: another one was recorded, and the store that made it was put back from a
+        copy. Two lists of one edition in the log would be taken for a lie. The next step records it."""
+        manifest = Manifest.from_octets(published.manifest)
+        shards = [await self.gaps.shard(list_id, digest) for digest in manifest.digests]
+        octets = [one for one in shards if one is not None]
+        if len(octets) == len(shards):
+            next_one = replace(manifest, edition=newest + 1)
+            await self.gaps.publish(next_one, octets, published.version, after=manifest.edition)
+
+
+@dataclass(frozen=True, slots=True)
+class GetStatusGapsProof:
+    """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``, also before it is recorded."""
+
+    gaps: StatusGaps
+    ledger: LedgerBackend
+    tree: StoredTree
+    checkpoint: GetLedgerCheckpoint
+
+    async def __call__(self, list_id: str, digest: str) -> bytes:
+        try:
+            sequence = await self.gaps.recorded(list_id, base64url_decode(digest))
+        except ValueError:
+            raise StatusListNotFound from None
+        if sequence is None:
+            raise StatusListNotFound
+        lines = await self.ledger.entries_after(sequence - 1, 1)
+        if not lines:
+            raise LedgerUnavailable("The ledger does not give an entry that it has.", details={"sequence": sequence})
+        leaf = leaf_of(lines[0])
+        note = await self.checkpoint(GetLedgerCheckpointQuery())
+        if (size := _size(note)) <= leaf.index:
+            # Witnesses have not seen it yet: the log alone signs for it, and who asks for witnesses asks again.
+            note = await self.checkpoint(GetLedgerCheckpointQuery(quorum="any"))
+            size = _size(note)
+        hashes = await hashes_of(self.tree, inclusion_spans(leaf.index, size))
+        return TlogProof(leaf.index, hashes, note, leaf.encode()).encode()
+
+
+def _size(note: bytes) -> int:
+    return Checkpoint.parse(Note.parse(note).text).size

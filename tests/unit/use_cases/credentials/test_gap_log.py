@@ -1,0 +1,222 @@
+"""Published lists in the transparency log: recorded once by all processes, proven to strangers, never two lists of one edition."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.codec.multibase import base64url_encode
+from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
+from identity_core.domain.credentials.gap_log import GapRecord, verify_recorded
+from identity_core.domain.credentials.gap_shards import Manifest
+from identity_core.domain.credentials.status_gaps import StatusEpoch, StatusListRefused
+from identity_core.domain.ledger.policy import WitnessPolicy
+from identity_core.errors import LedgerUnavailable, StatusListNotFound
+from identity_core.ports.status_gaps import GapList
+from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof, RecordGaps
+from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
+from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
+from tests.transparency import LoggedLedger, LogKey
+
+LIST = GapList("A" * 22, "did:example:ivo", "did:example:ivo#status", 86_400)
+ANY = WitnessPolicy.of_logs_alone()
+
+
+class Signer:
+    """A custodian of whose signatures nobody here asks more than their length."""
+
+    async def sign_bbs(self, name: str, header: bytes, messages: object) -> bytes:
+        return hashlib.sha512(header).digest() + bytes(16)
+
+
+class Room:
+    """The job over a real ledger, its log, and the proofs that strangers are given."""
+
+    def __init__(self, folder: Path) -> None:
+        self.logged = LoggedLedger(folder)
+        self.gaps, self.ledger = self.logged.store.status_gaps, self.logged.ledger
+        self.record = RecordGaps(self.gaps, self.ledger)
+        self.job = self.process()
+        checkpoint = GetLedgerCheckpoint(self.logged.follower, self.logged.signer)
+        self.proof = GetStatusGapsProof(self.gaps, self.ledger, self.logged.tree, checkpoint)
+        self.epoch = status_gaps.epoch_at(self.logged.clock.now(), LIST.period)
+
+    def process(self) -> PublishStatusGaps:
+        return PublishStatusGaps(self.gaps, Signer(), self.logged.clock, None, self.record)  # type: ignore[arg-type]
+
+    async def begin(self) -> None:
+        await self.gaps.take(LIST, "urn:uuid:1", 1_000, 60_000)
+
+    async def revoke(self) -> None:
+        """As ``Credentials.set_status`` does to the list."""
+        sql = "UPDATE gap_handles SET listed = 1 - listed", "UPDATE gap_lists SET version = version + 1"
+        for statement in sql:
+            await self.logged.store.database.write(lambda transaction, one=statement: transaction.execute(one).rowcount)
+
+    async def manifest(self) -> Manifest:
+        published = await self.gaps.published(LIST.id, self.epoch)
+        assert published is not None
+        return Manifest.from_octets(published.manifest)
+
+    async def records(self) -> list[GapRecord]:
+        return [GapRecord.parse(line.entry) for line in await self.ledger.entries(gap_log.subject(LIST.id))]
+
+    async def proven(self, manifest: Manifest) -> bytes:
+        return await self.proof(LIST.id, base64url_encode(manifest.digest))
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    made = Room(tmp_path)
+    yield made
+    asyncio.run(made.logged.close())
+
+
+def test_every_edition_is_an_entry_and_proven_to_strangers(room: Room) -> None:
+    async def story() -> None:
+        await room.begin()
+        await room.logged.append(5)
+        await room.job.step()
+        first = await room.manifest()
+        await room.revoke()
+        await room.job.step()
+        await room.job.step()
+        second = await room.manifest()
+        assert await room.records() == [GapRecord.of(first), GapRecord.of(second)]
+        for manifest in (first, second):
+            proven = verify_recorded(manifest, await room.proven(manifest), ANY, logs=[room.logged.key.verifier])
+            assert proven.leaf.entry == GapRecord.of(manifest).octets
+
+    asyncio.run(story())
+
+
+def test_a_list_is_published_while_the_ledger_is_down_and_recorded_afterwards(room: Room) -> None:
+    class Down:
+        def __getattr__(self, name: str) -> Any:
+            raise LedgerUnavailable
+
+    async def story() -> None:
+        room.job.record = RecordGaps(room.gaps, Down())  # type: ignore[arg-type]
+        await room.begin()
+        await room.job.begin_list(LIST)
+        manifest = await room.manifest()
+        await room.job.guarded()
+        assert room.job.fault, "nobody is told that a list is not recorded"
+        with pytest.raises(StatusListNotFound):
+            await room.proven(manifest)
+        room.job.record = room.record
+        await room.job.guarded()
+        assert room.job.fault == ""
+        verify_recorded(manifest, await room.proven(manifest), ANY, logs=[room.logged.key.verifier])
+
+    asyncio.run(story())
+
+
+def test_processes_and_lost_rows_make_no_second_entry(room: Room) -> None:
+    async def story() -> None:
+        await room.begin()
+        await asyncio.gather(*(job.step() for job in (room.job, room.process(), room.process())))
+        await room.job.step()
+        assert len(await room.records()) == 1
+        await room.logged.store.database.write(
+            lambda transaction: transaction.execute("DELETE FROM gap_records").rowcount
+        )
+        await room.job.step()
+        assert len(await room.records()) == 1
+        await room.proven(await room.manifest())
+
+    asyncio.run(story())
+
+
+def test_a_store_that_was_put_back_records_no_second_list_of_one_edition(room: Room) -> None:
+    async def story() -> None:
+        await room.begin()
+        # What was recorded after the copy was made, of which the store knows nothing.
+        other = replace(GapRecord(LIST.issuer, LIST.id, LIST.period, room.epoch, 3, bytes(32)))
+        await room.ledger.append(gap_log.subject(LIST.id), other.octets, expected_version=0)
+        await room.job.step()
+        await room.job.step()
+        assert [record.edition for record in await room.records()] == [3, 4]
+        assert (await room.manifest()).edition == 4
+        await room.proven(await room.manifest())
+
+    asyncio.run(story())
+
+
+def test_records_are_forgotten_with_their_epochs(room: Room) -> None:
+    async def story() -> None:
+        await room.begin()
+        await room.job.step()
+        old = await room.manifest()
+        room.logged.clock.move(days=4)
+        await room.job.step()
+        with pytest.raises(StatusListNotFound):
+            await room.proven(old)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("digest", ["", "AAAA", "A" * 43, "not base64url!"])
+def test_what_is_not_recorded_is_not_found(room: Room, digest: str) -> None:
+    with pytest.raises(StatusListNotFound):
+        asyncio.run(room.proof(LIST.id, digest))
+
+
+# What a holder takes for a proof
+
+
+def lists(*handles: int) -> Manifest:
+    epoch = StatusEpoch(LIST.issuer, LIST.method, LIST.id, 20_780, LIST.period)
+    ends = status_gaps.chain(handles)
+    return gap_shards.publish(epoch, 1, ends, [bytes(80)] * (len(ends) - 1))[0]
+
+
+def test_a_proof_is_for_one_list_in_one_log(room: Room) -> None:
+    async def story() -> tuple[Manifest, bytes]:
+        await room.begin()
+        await room.job.step()
+        manifest = await room.manifest()
+        return manifest, await room.proven(manifest)
+
+    manifest, proof = asyncio.run(story())
+    logs = [room.logged.key.verifier]
+    verify_recorded(manifest, proof, ANY, logs=logs)
+    refused: list[tuple[str, Manifest, bytes, list[Any]]] = [
+        ("another list of the edition", lists(7), proof, logs),
+        ("another edition", replace(manifest, edition=2), proof, logs),
+        ("a log that signs with another key", manifest, proof, [LogKey().verifier]),
+        ("no log at all", manifest, proof, []),
+        ("another hash", manifest, proof.replace(b"index 0", b"index 1"), logs),
+        ("nothing", manifest, b"", logs),
+        ("a page", manifest, b"<html>captive portal</html>", logs),
+    ]
+    for _, shown, octets, known in refused:
+        with pytest.raises(StatusListRefused):
+            verify_recorded(shown, octets, ANY, logs=known)
+
+
+def test_a_record_has_one_form() -> None:
+    record = GapRecord.of(lists(7))
+    assert GapRecord.parse(record.octets) == record
+    octets = record.octets
+    for other in (
+        b"",
+        b"{}",
+        b"[]",
+        octets + b" ",
+        octets.replace(b'"edition":1', b'"edition":true'),
+        octets.replace(b'"edition":1', b'"edition":1.0'),
+        octets.replace(b'"edition":1', b'"edition":"1"'),
+        octets.replace(b"record-1", b"record-2"),
+        octets.replace(b'{"digest"', b'{"aside":1,"digest"'),
+        octets.replace(b'{"digest"', b'{"digest":"AAAA","digest"'),
+        b" " * 3_000,
+    ):
+        with pytest.raises(StatusListRefused):
+            GapRecord.parse(other)
