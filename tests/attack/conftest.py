@@ -13,6 +13,16 @@ from tests.attack.stranger import GENEROUS, Stranger, Wire
 from tests.memory import folder_in_memory
 from tests.servers import local_server
 
+TRIES = "hostile presentations"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says how many presentations were tried and refused, over all processes of the run."""
+    passed = terminalreporter.stats.get("passed", [])
+    tries = sum(value for report in passed for name, value in report.user_properties if name == TRIES)
+    if tries:
+        terminalreporter.write_line(f"{tries:,} {TRIES} were tried, and none was accepted")
+
 
 @pytest.fixture
 def tmp_path(tmp_path: Path) -> Iterator[Path]:
