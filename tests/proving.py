@@ -155,7 +155,6 @@ class Proving(Rooms):
         self.present = PresentBound(self.workers, custodian, store.status_gaps, publisher, IssuerKeys(self.reader))
         self.generate = GenerateDelegatedProof(
             reader=self.reader,
-            delegations=store.delegations,
             sealed_credentials=SealedCredentials(store.credentials, store.credential_schemas, self.seal),
             present=self.present,
             invocations=store.invocations,

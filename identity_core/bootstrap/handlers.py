@@ -250,7 +250,6 @@ def _generate(
     )
     return GenerateDelegatedProof(
         reader=opened.reader,
-        delegations=store.delegations,
         sealed_credentials=sealed_credentials,
         present=PresentBound(
             opened.provers, opened.custodian, store.status_gaps, opened.jobs.publisher, IssuerKeys(opened.reader)

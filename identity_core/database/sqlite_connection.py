@@ -22,6 +22,8 @@ PRAGMA foreign_keys=ON; PRAGMA mmap_size=2147418112; PRAGMA cache_size=-65536; P
 PRAGMA journal_size_limit=67108864; PRAGMA synchronous=FULL;
 """
 
+_SELECTS = ("SELECT", "\nSELECT")
+
 
 class Connection(sqlite3.Connection):
     """The connection is itself the ``Transaction`` that jobs get; ``group`` counts the BEGINs (the reader's stays 0)."""
@@ -41,7 +43,7 @@ class BetweenGroups:
 
     def execute(self, sql: str, /, *parameters: Mapping[str, object]) -> sqlite3.Cursor:
         # No statement of SQLite that begins so writes; one that begins with WITH may.
-        connection = self._writer if sql.startswith("SELECT") else self._reader
+        connection = self._writer if sql.startswith(_SELECTS) else self._reader
         return connection.execute(sql, *parameters)
 
 

@@ -75,7 +75,3 @@ class Delegations(Protocol):
         """Remembers it until ``keep_until`` at the least, and returns when it was first revoked. Forgets some that no one can
         use any more."""
         ...
-
-    async def ibct_revoked(self, invoker: Did, id: str, nonce: str) -> bool:
-        """Whether the invoker called back the IBCT with this id or this nonce."""
-        ...

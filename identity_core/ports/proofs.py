@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
 from identity_core.errors import CODES, IdentityError, InternalError, JsonValue
@@ -118,11 +119,22 @@ class Earlier:
     outcome: Outcome
 
 
+@value_class
+class Precedent:
+    """What is known of an invocation before anything is spent. ``outcome`` is that of the identical request, None when this one may go on:
+    none came before, or the one that came died. ``chain`` is its delegation's, as ``Delegations.chain`` has it; ``is_revoked`` says whether
+    the IBCT was called back."""
+
+    outcome: Outcome | None
+    chain: DelegationChain | None
+    is_revoked: bool
+
+
 class Invocations(Protocol):
     """The uses of IBCTs. All writes are durable on return unless said otherwise."""
 
-    async def find(self, invocation: Invocation, now: datetime) -> Outcome | None:
-        """The outcome of the identical request, or None when this one may go on: none came before, or the one that came died.
+    async def look_up(self, invocation: Invocation, delegation_id: str | None, now: datetime) -> Precedent:
+        """What is known before anything is spent; ``delegation_id`` is the one that the IBCT names.
 
         Raises ``IbctReplayed`` when nonce or id belong to another request, ``RequestInProgress`` while the identical one runs.
         """
@@ -137,7 +149,7 @@ class Invocations(Protocol):
         A lease where the predicate holds; else ``RefusedInvocation``: ``PredicateNotSatisfied``, ``DelegationExhausted``,
         ``DelegationSuspended``, ``DelegationNotActive``, ``DisclosureLimit``, ``DelegationRevoked``, ``IbctRevoked``,
         ``CredentialRevoked``. Only the first of these is a use and counts as one. A lease that ended is taken over
-        without asking or counting again. Raises what ``find`` raises.
+        without asking or counting again. Raises what ``look_up`` raises.
         """
         ...
 
@@ -145,7 +157,7 @@ class Invocations(Protocol):
         self, invocation: Invocation, refused: RefusedInvocation, now: datetime
     ) -> RefusedInvocation | Earlier:
         """Spends the IBCT of a request that is refused before it could be a use; durable. ``Earlier`` is the refusal that the
-        identical request got before. Raises what ``find`` raises.
+        identical request got before. Raises what ``look_up`` raises.
         """
         ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -68,6 +69,10 @@ class DocumentIndex(Protocol):
 
     async def events(self, *, after: int, limit: int) -> Sequence[IndexedVersion]:
         """Recorded versions by ledger sequence, those after ``after`` first."""
+        ...
+
+    def one_look(self) -> AbstractContextManager[None]:
+        """Within it ``head`` may say what was so when it was first asked: for several DIDs of one request, which came before it."""
         ...
 
     def generation(self, did: str) -> int | None:

@@ -13,6 +13,7 @@ from identity_core.domain.delegations.chain import MAX_CHAIN, DelegationChain
 from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
 from identity_core.ports.delegations import DelegationFilter, DelegationPosition, IbctMember
+from identity_core.ports.proofs import Invocation
 from identity_core.store.records import Repository, Table
 
 PRUNED_AT_ONCE = 8
@@ -26,14 +27,23 @@ _SEARCHED = (
 _TABLE = Table("delegations", Delegation, document=("record", _SEARCHED), omit=("thresholds",), alias="d")
 _COLUMNS = f"(SELECT count(*) FROM delegation_thresholds AS t WHERE t.delegation_id = d.id), {_TABLE.columns}"  # noqa: S608
 # One hop more than a chain may have, so that a circle shows as a chain that is too long.
-_CHAIN = f"""
-WITH RECURSIVE chain (id, hop) AS (
+_HOPS = """
+(WITH RECURSIVE chain (id, hop) AS (
 SELECT id, 0 FROM delegations WHERE id = :id
 UNION ALL
 SELECT d.parent_id, chain.hop + 1 FROM chain JOIN delegations AS d ON d.id = chain.id
-WHERE d.parent_id IS NOT NULL AND chain.hop < :hops)
-SELECT {_COLUMNS} FROM chain JOIN delegations AS d ON d.id = chain.id ORDER BY chain.hop
-"""  # noqa: S608 - made of constants
+WHERE d.parent_id IS NOT NULL AND chain.hop < :hops) SELECT id, hop FROM chain) AS hops
+"""
+_IN_CHAIN = f"FROM {_HOPS} JOIN delegations AS d ON d.id = hops.id ORDER BY hops.hop"
+_CHAIN = f"SELECT {_COLUMNS} {_IN_CHAIN}"
+_OF_IBCT = """
+(SELECT count(*) FROM ibct_revocations WHERE invoker = :invoker
+AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonce_digest))),
+(SELECT count(*) FROM invocations WHERE invoker = :invoker AND (nonce_digest = :nonce_digest OR id_digest = :id_digest))
+"""
+_IBCT = f"SELECT {_OF_IBCT}"
+# In one statement, because each costs the operation more in Python than in the database.
+_IBCT_AND_CHAIN = f"SELECT {_OF_IBCT}, {_COLUMNS} {_IN_CHAIN}"
 _REVOKE = """
 UPDATE delegations SET revoked_at = :now, revoked_by = :by, revocation_reason = :reason, version = version + 1
 WHERE id = :id AND revoked_at IS NULL
@@ -61,10 +71,6 @@ RETURNING revoked_at
 _PRUNE_IBCTS = """
 DELETE FROM ibct_revocations WHERE (invoker, kind, digest) IN
 (SELECT invoker, kind, digest FROM ibct_revocations WHERE keep_until <= :now ORDER BY keep_until LIMIT :limit)
-"""
-_IBCT_REVOKED = """
-SELECT 1 FROM ibct_revocations WHERE invoker = :invoker
-AND ((kind = 'id' AND digest = :id) OR (kind = 'nonce' AND digest = :nonce)) LIMIT 1
 """
 
 
@@ -130,9 +136,6 @@ class StoredDelegations(Repository):
 
         return await self._database.write(revoke)
 
-    async def ibct_revoked(self, invoker: Did, id: str, nonce: str) -> bool:
-        return await self._database.read(lambda transaction: is_ibct_revoked(transaction, str(invoker), id, nonce))
-
 
 def read_chain(transaction: Transaction, delegation_id: str) -> DelegationChain | None:
     """The chain inside somebody's transaction."""
@@ -140,10 +143,22 @@ def read_chain(transaction: Transaction, delegation_id: str) -> DelegationChain 
     return DelegationChain(tuple(_delegation(row) for row in rows)) if rows else None
 
 
-def is_ibct_revoked(transaction: Transaction, invoker: str, id: str, nonce: str) -> bool:
-    """Whether the IBCT was called back, inside somebody's transaction."""
-    parameters = {"invoker": invoker, "id": ibct_digest(id), "nonce": ibct_digest(nonce)}
-    return transaction.execute(_IBCT_REVOKED, parameters).fetchone() is not None
+def read_invoked(
+    transaction: Transaction, invocation: Invocation, delegation_id: str | None
+) -> tuple[DelegationChain | None, bool, bool]:
+    """The chain that an IBCT names, whether the IBCT was called back, and whether its nonce or id was used before."""
+    token = {
+        "invoker": invocation.invoker,
+        "id_digest": invocation.id_digest,
+        "nonce_digest": invocation.nonce_digest,
+    }
+    rows: list[Any] = []
+    if delegation_id is not None:
+        parameters = {"id": delegation_id, "hops": MAX_CHAIN, **token}
+        rows = transaction.execute(_IBCT_AND_CHAIN, parameters).fetchall()
+    chain = DelegationChain(tuple(_delegation(row[2:]) for row in rows)) if rows else None
+    revocations, uses = (rows or transaction.execute(_IBCT, token).fetchall())[0][:2]
+    return chain, revocations > 0, uses > 0
 
 
 def ibct_digest(value: str) -> bytes:

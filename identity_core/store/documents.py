@@ -11,7 +11,10 @@ somebody else wrote or changed is never decoded, and its DID is put under suspic
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.cache import BoundedCache
@@ -58,6 +61,16 @@ WHERE projections.sequence < excluded.sequence OR :replace
 """
 
 
+@dataclass(slots=True)
+class _Look:
+    """What ``foreign_changes`` said when a task first asked."""
+
+    foreign: int | None = None
+
+
+_LOOK: ContextVar[_Look | None] = ContextVar("what a task has asked of other writers", default=None)
+
+
 class Documents:
     """The port ``DocumentIndex`` on the tables of the store."""
 
@@ -79,6 +92,14 @@ class Documents:
         if found is not None:
             self._keep(found)
         return found
+
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        before = _LOOK.set(_Look())
+        try:
+            yield
+        finally:
+            _LOOK.reset(before)
 
     async def version(self, did: str, version_id: int) -> IndexedVersion | None:
         return await self._one(_VERSION, {"did": did, "version_id": version_id})
@@ -167,9 +188,14 @@ class Documents:
 
     def _known(self, did: str) -> IndexedVersion | None:
         known = self._heads.get(did)
+        look = _LOOK.get()
+        if known is not None and look is not None and look.foreign == self._foreign is not None:
+            return known
         # Whether somebody else has written is a statement of its own, so it is asked only where something depends on it.
         if known is None or (foreign := self._database.foreign_changes()) is None:
             return None
+        if look is not None:
+            look.foreign = foreign
         if foreign != self._foreign:
             self._heads.clear()
             self._foreign = foreign

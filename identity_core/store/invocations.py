@@ -14,11 +14,21 @@ from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
 from identity_core.errors import IbctReplayed, IdentityError, PredicateNotSatisfied, RequestInProgress
 from identity_core.ports.activity import ActivityRow
-from identity_core.ports.proofs import Consumption, Earlier, Holds, Invocation, Lease, Outcome, RefusedInvocation
+from identity_core.ports.proofs import (
+    Consumption,
+    Earlier,
+    Holds,
+    Invocation,
+    Lease,
+    Outcome,
+    Precedent,
+    RefusedInvocation,
+)
 from identity_core.store.activity import StoredActivity
+from identity_core.store.delegations import read_invoked
 from identity_core.store.proofs import add_proof, find_proof
 from identity_core.store.records import Repository, Table
-from identity_core.store.spending import count, limited, revoked, sealed_values, standing
+from identity_core.store.spending import count, in_force, limited, revoked, sealed_values, standing
 
 LEASE: Final = timedelta(seconds=60)
 # Rows that are no longer needed go in one statement for that many requests, not in one for each.
@@ -31,6 +41,7 @@ PATIENCE_SECONDS: Final = 0.005
 """How long the commits of a proof may wait for those of other proofs that are under way."""
 
 _TABLE = Table("invocations", Invocation, extra=("lease", "lease_until"))
+_BEGIN = Table("invocations", Invocation, extra=("lease", "lease_until", "outcome", "details")).insert
 _FIND = """
 SELECT nonce_digest, id_digest, request_digest, lease_until, outcome, proof_id, details FROM invocations
 WHERE invoker = :invoker AND (nonce_digest = :nonce_digest OR id_digest = :id_digest)
@@ -47,10 +58,6 @@ WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome IS NULL AN
 _END = """
 UPDATE invocations SET outcome = :outcome, proof_id = :proof_id, details = :details, lease = NULL, lease_until = NULL
 WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome IS NULL AND lease = :lease
-"""
-_SETTLE = """
-UPDATE invocations SET outcome = :outcome, details = :details
-WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND lease = :lease
 """
 _RELEASE = """
 UPDATE invocations SET lease_until = 0
@@ -72,8 +79,13 @@ class StoredInvocations(Repository):
         self._requests_to_prune = 0
         self._leased: set[bytes] = set()
 
-    async def find(self, invocation: Invocation, now: datetime) -> Outcome | None:
-        return await self._database.read(lambda transaction: _seen(transaction, invocation, micros(now)))
+    async def look_up(self, invocation: Invocation, delegation_id: str | None, now: datetime) -> Precedent:
+        def look_up(transaction: Transaction) -> Precedent:
+            chain, is_revoked, was_used = read_invoked(transaction, invocation, delegation_id)
+            outcome = _seen(transaction, invocation, micros(now)) if was_used else None
+            return Precedent(outcome, chain, is_revoked)
+
+        return await self._database.read(look_up)
 
     async def consume(
         self, invocation: Invocation, spending: Consumption, holds: Holds, now: datetime
@@ -94,28 +106,30 @@ class StoredInvocations(Repository):
     def _consume(
         self, transaction: Transaction, lease: Lease, holds: Holds, now: datetime
     ) -> Lease | RefusedInvocation | Earlier:
-        taken = self._take(transaction, lease.invocation, lease.token, now)
-        if isinstance(taken, Earlier):
-            return taken
-        spending = lease.spending
-        asked = [
-            (question, standing(transaction, lease.invocation, spending, question)) for question in spending.questions
-        ]
-        chain = asked[0][1] if asked else standing(transaction, lease.invocation, spending)
+        self._take_turn(transaction)
+        invocation, spending, at = lease.invocation, lease.spending, micros(now)
+        self._prune(transaction, at)
+        asked = [(question, standing(transaction, invocation, spending, question)) for question in spending.questions]
+        chain = asked[0][1] if asked else standing(transaction, invocation, spending)
         refusal = revoked(transaction, spending, chain)
-        if refusal is None and not taken:
+        if not chain or chain[0].invocations:
+            taken = _take(transaction, invocation, lease.token, now)
+            if isinstance(taken, Earlier):
+                return taken
             # The request that had the lease was counted, and only a predicate that holds gives a lease.
-            return lease
+            return lease if refusal is None else _end_refused(transaction, invocation, lease.token, refusal)
+        row = _TABLE.write(invocation, lease=lease.token, lease_until=micros(now + LEASE))
         refusal = refusal or limited(chain, asked)
         if refusal is not None:
-            return _end_refused(transaction, lease.invocation, lease.token, RefusedInvocation.of(refusal))
-        satisfied = holds(sealed_values(transaction, spending))
+            transaction.execute(_BEGIN, row | _refused(RefusedInvocation.of(refusal)))
+            return RefusedInvocation.of(refusal)
+        satisfied = holds(sealed_values(transaction, spending, chain))
         refused = RefusedInvocation.of(
-            PredicateNotSatisfied(details=count(transaction, spending, micros(now), satisfied=satisfied))
+            PredicateNotSatisfied(details=count(transaction, spending, asked, at, satisfied=satisfied))
         )
         # One statement for both answers, with other parameters.
         settled = {"outcome": None if satisfied else REFUSED, "details": orjson.dumps(refused.details)}
-        transaction.execute(_SETTLE, _key(lease.invocation, lease.token) | settled)
+        transaction.execute(_BEGIN, row | settled)
         return lease if satisfied else refused
 
     async def refuse(
@@ -124,27 +138,16 @@ class StoredInvocations(Repository):
         token = self._random(_LEASE_OCTETS)
 
         def refuse(transaction: Transaction) -> RefusedInvocation | Earlier:
-            taken = self._take(transaction, invocation, token, now)
+            self._take_turn(transaction)
+            self._prune(transaction, micros(now))
+            taken = _take(transaction, invocation, token, now)
             if not isinstance(taken, Earlier):
-                return _end_refused(transaction, invocation, token, refused)
+                _end(transaction, invocation, token, refused)
+                return refused
             # A proof that the identical request got in this moment is not for one that is refused.
             return taken if isinstance(taken.outcome, RefusedInvocation) else refused
 
         return await self._database.write(refuse)
-
-    def _take(self, transaction: Transaction, invocation: Invocation, token: bytes, now: datetime) -> bool | Earlier:
-        """Takes nonce and id. True: no one had them; False: a lease on them had ended, and is taken over."""
-        self._take_turn(transaction)
-        at = micros(now)
-        self._prune(transaction, at)
-        row = _TABLE.write(invocation, lease=token, lease_until=micros(now + LEASE), now=at)
-        if transaction.execute(_TAKE, row).rowcount == 1:
-            return True
-        outcome = _seen(transaction, invocation, at)
-        if outcome is not None:
-            return Earlier(outcome)
-        transaction.execute(_TAKE_OVER, row)
-        return False
 
     def _prune(self, transaction: Transaction, now: int) -> None:
         if self._requests_to_prune == 0:
@@ -165,14 +168,15 @@ class StoredInvocations(Repository):
     ) -> IdentityError | None:
         """Returns the refusal instead of raising it, because what is written beside it must stay."""
         self._take_turn(transaction)
-        invocation = lease.invocation
-        refusal = revoked(transaction, lease.spending, standing(transaction, invocation, lease.spending))
-        if refusal is not None:
-            _end_refused(transaction, invocation, lease.token, RefusedInvocation.of(refusal))
-            return refusal
+        invocation, spending = lease.invocation, lease.spending
+        guard, guarded = in_force(invocation, spending)
         ending = {"outcome": PROVED, "proof_id": proof.id, "details": _anchor_json(proof.anchor)}
-        if transaction.execute(_END, _key(invocation, lease.token) | ending).rowcount != 1:
-            return RequestInProgress(details={"retryAfter": 1})
+        if transaction.execute(_END + guard, _key(invocation, lease.token) | ending | guarded).rowcount != 1:
+            refusal = revoked(transaction, spending, standing(transaction, invocation, spending))
+            if refusal is None:
+                return RequestInProgress(details={"retryAfter": 1})
+            _end_refused(transaction, invocation, lease.token, refusal)
+            return refusal
         add_proof(transaction, proof)
         self._activity.insert(transaction, rows)
         return None
@@ -218,13 +222,36 @@ def _key(invocation: Invocation, token: bytes) -> dict[str, object]:
     return {"invoker": invocation.invoker, "nonce_digest": invocation.nonce_digest, "lease": token}
 
 
+def _take(transaction: Transaction, invocation: Invocation, token: bytes, now: datetime) -> Earlier | None:
+    """Takes nonce and id, also those on which a lease had ended; ``Earlier`` where an identical request was answered."""
+    at = micros(now)
+    row = _TABLE.write(invocation, lease=token, lease_until=micros(now + LEASE), now=at)
+    if transaction.execute(_TAKE, row).rowcount == 1:
+        return None
+    outcome = _seen(transaction, invocation, at)
+    if outcome is not None:
+        return Earlier(outcome)
+    transaction.execute(_TAKE_OVER, row)
+    return None
+
+
 def _end_refused(
-    transaction: Transaction, invocation: Invocation, token: bytes, refused: RefusedInvocation
+    transaction: Transaction, invocation: Invocation, token: bytes, refusal: IdentityError
 ) -> RefusedInvocation:
-    details = orjson.dumps({"message": refused.message, "details": refused.details})
-    ending = {"outcome": refused.code, "proof_id": None, "details": details}
-    transaction.execute(_END, _key(invocation, token) | ending)
+    refused = RefusedInvocation.of(refusal)
+    _end(transaction, invocation, token, refused)
     return refused
+
+
+def _end(transaction: Transaction, invocation: Invocation, token: bytes, refused: RefusedInvocation) -> None:
+    transaction.execute(_END, _key(invocation, token) | _refused(refused) | {"proof_id": None})
+
+
+def _refused(refused: RefusedInvocation) -> dict[str, object]:
+    return {
+        "outcome": refused.code,
+        "details": orjson.dumps({"message": refused.message, "details": refused.details}),
+    }
 
 
 def _anchor_json(anchor: Anchor | None) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from identity_core.codec.times import micros
@@ -45,9 +46,9 @@ SELECT revoked_at, suspended_reason, max_uses, uses, max_thresholds,
 AND at > :since),
 (SELECT count(*) FROM ibct_revocations WHERE invoker = :invoker
 AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonce_digest))),
-(SELECT status FROM credentials WHERE id = :credential_id),
-(SELECT disclosures_reset_at FROM credentials WHERE id = :credential_id)
-FROM delegations WHERE id = :id
+(SELECT count(*) FROM invocations WHERE invoker = :invoker AND (nonce_digest = :nonce_digest OR id_digest = :id_digest)),
+credentials.status, credentials.sealed, credentials.disclosures_reset_at
+FROM delegations LEFT JOIN credentials ON credentials.id = :credential_id WHERE delegations.id = :id
 """
 # An agent that has used anything that the holder gave before the reset remembers the answers.
 _NEW_SINCE = """
@@ -78,9 +79,9 @@ _STATUS = "SELECT status FROM credentials WHERE id = :id"
 
 
 class Standing(NamedTuple):
-    """A delegation of the chain as it is now, and beside it what is the same for the whole chain: revocations of the IBCT, the status of
-    the credential (None: there is none) and its holder's last reset, and the questions that were asked about its attribute, this one
-    among them or not."""
+    """A delegation of the chain as it is now, and beside it what is the same for the whole chain: revocations and earlier uses of the IBCT,
+    status and box of the credential (None: there is none) and its holder's last reset, and the questions that were asked about its
+    attribute, this one among them or not."""
 
     revoked_at: int | None
     suspended_reason: str | None
@@ -92,7 +93,9 @@ class Standing(NamedTuple):
     disclosures: int
     same_disclosures: int
     ibct_revocations: int
+    invocations: int
     status: str | None
+    sealed: bytes | None
     reset_at: int | None
 
 
@@ -177,24 +180,58 @@ def limited(chain: Sequence[Standing], asked: Sequence[tuple[Disclosure, Sequenc
     return None
 
 
-def sealed_values(transaction: Transaction, spending: Consumption) -> list[bytes]:
+def in_force(invocation: Invocation, spending: Consumption) -> tuple[str, dict[str, object]]:
+    """What to add to a condition, and its parameters, so that it holds only where ``revoked`` refuses nothing."""
+    delegations = {f"delegation{number}": one for number, one in enumerate(spending.delegations)}
+    credentials = {f"credential{number}": one for number, one in enumerate(spending.credential_ids)}
+    parameters: dict[str, object] = {"id_digest": invocation.id_digest, **delegations, **credentials}
+    return _in_force(len(delegations), len(credentials)), parameters
+
+
+@cache
+def _in_force(delegations: int, credentials: int) -> str:
+    """Nothing but the names of parameters goes into the text."""
+    every_delegation = ", ".join(f":delegation{number}" for number in range(delegations))
+    every_credential = ", ".join(f":credential{number}" for number in range(credentials))
+    return f"""
+AND (SELECT count(*) FROM delegations WHERE id IN ({every_delegation}) AND revoked_at IS NULL) = {delegations}
+AND (SELECT count(*) FROM credentials WHERE id IN ({every_credential}) AND status = '{ACTIVE}') = {credentials}
+AND NOT EXISTS (SELECT 1 FROM ibct_revocations WHERE invoker = :invoker
+AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonce_digest)))
+"""  # noqa: S608
+
+
+def sealed_values(transaction: Transaction, spending: Consumption, chain: Sequence[Standing]) -> list[bytes]:
     """The box that each credential's values are in. ``revoked`` has seen that the credentials are there."""
-    boxes = [transaction.execute(_SEALED, {"id": one}).fetchone()[0] for one in spending.credential_ids]
+    ids = spending.credential_ids
+    # Of a single credential it was read already.
+    boxes = (
+        [transaction.execute(_SEALED, {"id": one}).fetchone()[0] for one in ids] if len(ids) > 1 else [chain[0].sealed]
+    )
     if not all(boxes):
         # Erased a moment ago.
         raise CredentialNotFound
-    return [bytes(box) for box in boxes]
+    return [bytes(box) for box in boxes if box is not None]
 
 
-def count(transaction: Transaction, spending: Consumption, now: int, *, satisfied: bool) -> dict[str, JsonValue]:
-    """Counts one use and its answer, by the same statements whatever that is; returns the counters that a refused agent may see."""
-    refused = int(bool(spending.questions) and not satisfied)
+def count(
+    transaction: Transaction,
+    spending: Consumption,
+    asked: Sequence[tuple[Disclosure, Sequence[Standing]]],
+    now: int,
+    *,
+    satisfied: bool,
+) -> dict[str, JsonValue]:
+    """Counts one use and its answer, by the same statements whatever that is; returns the counters that a refused agent may see. ``asked``
+    has the questions, as ``limited`` gets them."""
+    refused = int(bool(asked) and not satisfied)
     counters: dict[str, JsonValue] = {}
-    for delegation_id in spending.delegations:
+    for number, delegation_id in enumerate(spending.delegations):
         parameters = {"id": delegation_id, "refused": refused, "reason": Suspension.REFUSALS.value}
         refusals, max_refusals = transaction.execute(_USE, parameters).fetchone()
-        for question in spending.questions:
-            transaction.execute(_ADD_THRESHOLD, {"id": delegation_id, "digest": question.digest})
+        for question, records in asked:
+            if not records[number].same_thresholds:
+                transaction.execute(_ADD_THRESHOLD, {"id": delegation_id, "digest": question.digest})
             counters = counters or {"refusals": refusals, "maxRefusals": max_refusals}
     for question in spending.questions:
         row = {"credential_id": question.credential_id, "attribute": question.attribute, "digest": question.digest}

@@ -161,6 +161,7 @@ def main() -> None:
             f"{name}: {walk.files} files, {walk.functions} functions, {walk.objects} domain objects of {walk.classes} classes,"
         )
         print(f"    and in plugins {walk.plugin_files} files, {walk.plugin_functions} functions")
+        print(f"    {walk.statements} statements, {walk.commits} commits")
     places = guessable()
     for at, what in enumerate(("handler", "use case", "feature")):
         print(f"operations whose {what} can be guessed: {sum(each[at] for each in places.values())} of {len(places)}")

@@ -1,4 +1,5 @@
-"""What one request walks through, in the server's process: modules and functions of ours, and the domain objects that it makes.
+"""What one request walks through, in the server's process: modules and functions of ours, the domain objects that it makes, and the
+statements that it asks the database.
 
 A whole installation is opened in this process, over SQLite, with real plugins and prover processes; a profile hook counts while a
 request is under way, on the event loop and on the threads of the database. Each request is made four times: the first fills the
@@ -12,10 +13,12 @@ import json
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, reduce
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,6 +28,7 @@ import httpx
 from identity_core.bootstrap.installation import open_installation
 from identity_core.client import Signer, ibct
 from identity_core.codec.times import printed
+from identity_core.database import sqlite_connection
 from identity_core.settings import load
 
 ROUNDS = 3
@@ -41,12 +45,15 @@ Send = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Walk:
-    """How many modules and functions of the core a request touches, how many domain objects it makes, of how many classes."""
+    """How many modules and functions of the core a request touches, how many domain objects it makes, of how many classes; how many
+    statements it takes, BEGIN, COMMIT and PRAGMA among them."""
 
     files: int
     functions: int
     objects: int
     classes: int
+    statements: int
+    commits: int
     plugin_files: int
     plugin_functions: int
     called: frozenset[Call]
@@ -75,7 +82,35 @@ class Recorder:
         return f"{type(frame.f_locals[frame.f_code.co_varnames[0]]).__name__}.__init__"
 
 
-def _walk(rounds: list[list[Call]]) -> Walk:
+class Statements:
+    """Notes what every connection to SQLite executes while it is on. Use ``with`` before any is opened."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.noted: list[str] = []
+
+    def note(self, sql: str) -> None:
+        if self.on:
+            self.noted.append(sql)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        honest = sqlite_connection.Connection
+        note = self.note
+
+        class Noted(honest):  # type: ignore[misc, valid-type]
+            def __init__(self, *given: Any, **named: Any) -> None:
+                super().__init__(*given, **named)
+                self.set_trace_callback(note)
+
+        sqlite_connection.Connection = Noted  # type: ignore[misc]
+        try:
+            yield
+        finally:
+            sqlite_connection.Connection = honest  # type: ignore[misc]
+
+
+def _walk(rounds: list[list[Call]], asked: list[list[str]]) -> Walk:
     called = reduce(frozenset.intersection, map(frozenset, rounds))
     core = {call for call in called if call[0].startswith("identity_core.")}
     made = [call for call in min(rounds, key=len) if call in core and _is_domain_object(call)]
@@ -84,6 +119,8 @@ def _walk(rounds: list[list[Call]]) -> Walk:
         functions=len(core),
         objects=len(made),
         classes=len(set(made)),
+        statements=min(map(len, asked)),
+        commits=min(sum(sql == "COMMIT" for sql in one) for one in asked),
         plugin_files=len({module for module, _ in called - core}),
         plugin_functions=len(called - core),
         called=called,
@@ -96,21 +133,24 @@ def _is_domain_object(call: Call) -> bool:
 
 @cache
 def walks() -> dict[str, Walk]:
-    """The walks of createDid and generateDelegatedProof."""
-    with tempfile.TemporaryDirectory() as folder:
-        return asyncio.run(_walks(Path(folder)))
+    """The walks of createDid, and of generateDelegatedProof with a credential of each suite."""
+    statements = Statements()
+    with tempfile.TemporaryDirectory() as folder, statements.listening():
+        return asyncio.run(_walks(Path(folder), statements))
 
 
-async def _walks(folder: Path) -> dict[str, Walk]:
+async def _walks(folder: Path, statements: Statements) -> dict[str, Walk]:
     recorder = Recorder()
     threading.setprofile(recorder)
     try:
-        settings = load(environment=PATIENT, overrides={"data_dir": folder})
+        settings = load(
+            environment=PATIENT | {"IDENTITY_PROOF_DISCLOSURES": str(1 + ROUNDS)}, overrides={"data_dir": folder}
+        )
         async with open_installation(settings) as installation:
             key = await installation.first_key()
             transport = httpx.ASGITransport(app=installation.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/v1") as client:
-                return await _measured(_Installation(client, str(key), recorder))
+                return await _measured(_Installation(client, str(key), recorder, statements))
     finally:
         threading.setprofile(None)  # type: ignore[arg-type]
 
@@ -120,6 +160,7 @@ class _Installation:
     client: httpx.AsyncClient
     key: str
     recorder: Recorder
+    statements: Statements
 
     async def post(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Any:
         answer = await self.client.post(path, json=body, headers=headers or {"X-API-Key": self.key})
@@ -127,45 +168,54 @@ class _Installation:
         return answer.json()
 
     async def walk(self, request: Callable[[], tuple[Any, ...]]) -> Walk:
-        rounds = []
+        rounds, asked = [], []
         await self.post(*request())
         for _ in range(ROUNDS):
             made = request()
-            self.recorder.calls = []
-            self.recorder.on = True
+            self.recorder.calls, self.statements.noted = [], []
+            self.recorder.on = self.statements.on = True
             sys.setprofile(self.recorder)
             try:
                 await self.post(*made)
             finally:
                 sys.setprofile(None)
-                self.recorder.on = False
+                self.recorder.on = self.statements.on = False
             rounds.append(self.recorder.calls)
-        return _walk(rounds)
+            asked.append(self.statements.noted)
+        return _walk(rounds, asked)
 
 
 async def _measured(house: _Installation) -> dict[str, Walk]:
     create = await house.walk(lambda: ("/dids", {"method": "ids"}))
-    return {"createDid": create, "generateDelegatedProof": await house.walk(await _proof_requests(house))}
+    proofs = {suite: await house.walk(await _proof_requests(house, suite)) for suite in (1, 2)}
+    return {"createDid": create, "generateDelegatedProof of suite 1": proofs[1], "generateDelegatedProof": proofs[2]}
 
 
-async def _proof_requests(house: _Installation) -> Callable[[], tuple[Any, ...]]:
-    """What makes a request for a proof under a token of its own."""
+async def _proof_requests(house: _Installation, suite: int) -> Callable[[], tuple[Any, ...]]:
+    """What makes a request for a proof under a token of its own, with a question that no one has asked before."""
     bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
     ivo = await house.post("/dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
     hana, aki = [await house.post("/dids", {"method": "ids"}) for _ in range(2)]
-    schema = {"id": "https://schemas.example/walk", "attributes": [{"name": "age", "type": "integer"}]}
+    schema = {"id": f"https://schemas.example/walk/{suite}", "attributes": [{"name": "age", "type": "integer"}]}
     await house.post("/credential-schemas", schema)
     claims = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": schema["id"], "attributes": {"age": 37}}
-    credential = await house.post("/credentials", claims)
+    credential = await house.post("/credentials", claims | {"suite": suite})
     action = ibct.action_text("age", "gte")
-    terms = {"holderDid": hana["did"], "agentDid": aki["did"], "actions": [action], "autonomyLevel": 4}
+    terms = {
+        "holderDid": hana["did"],
+        "agentDid": aki["did"],
+        "actions": [action],
+        "autonomyLevel": 4,
+        "maxThresholds": None,
+    }
+    bounds = count(18)
     expires = {"expiresAt": printed(datetime.now(UTC) + timedelta(days=1))}
     delegation = await house.post("/delegations", terms | expires)
     signer = Signer(hana["did"], hana["keys"]["authentication"]["privateKey"])
 
     def request() -> tuple[Any, ...]:
         wish = ibct.IbctTemplate(aki["did"], action, delegation["id"], timedelta(hours=1))
-        body = ibct.proof_request(ibct.issue(signer, wish), credential["id"], value=18)
+        body = ibct.proof_request(ibct.issue(signer, wish), credential["id"], value=next(bounds))
         return "/zkp/delegated-proofs", json.loads(json.dumps(body))
 
     return request

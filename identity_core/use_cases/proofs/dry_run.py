@@ -12,8 +12,9 @@ from datetime import datetime
 from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.errors import AnchoringDisabled, Forbidden, IbctReplayed, IdentityError, RequestInProgress
+from identity_core.ports.proofs import Precedent
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
-from identity_core.use_cases.proofs.steps import ProofAttempt, check_capability, find_delegation
+from identity_core.use_cases.proofs.steps import ProofAttempt, check_capability, check_delegation
 from identity_core.wire import DelegatedProofRequest
 
 
@@ -58,9 +59,7 @@ class CheckDelegatedProof:
             attempt = await check_capability(attempt, caller, making.reader, making.policy)
             if attempt.anchor and (making.anchoring is None or not making.anchoring.enabled):
                 raise AnchoringDisabled
-            if await self._was_used(attempt):
-                raise IbctReplayed
-            attempt = await find_delegation(attempt, making.delegations)
+            attempt = check_delegation(attempt, await self._unused(attempt))
             await making.prepared(attempt)
         except IdentityError as error:
             is_failure = error.status >= 500 and not isinstance(error, AnchoringDisabled)
@@ -69,11 +68,16 @@ class CheckDelegatedProof:
             return DryRun(error, _found(attempt))
         return DryRun(None, _found(attempt))
 
-    async def _was_used(self, attempt: ProofAttempt) -> bool:
+    async def _unused(self, attempt: ProofAttempt) -> Precedent:
+        """What is known of the invocation. Raises ``IbctReplayed`` for one that came before, however it ended."""
+        delegation_id = attempt.capability.delegation_id
         try:
-            return await self.making.invocations.find(attempt.invocation, attempt.now) is not None
-        except (IbctReplayed, RequestInProgress):
-            return True
+            found = await self.making.invocations.look_up(attempt.invocation, delegation_id, attempt.now)
+        except RequestInProgress:
+            raise IbctReplayed from None
+        if found.outcome is not None:
+            raise IbctReplayed
+        return found
 
 
 def _found(attempt: ProofAttempt) -> UsableDelegation | None:

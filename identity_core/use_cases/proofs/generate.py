@@ -33,22 +33,21 @@ from identity_core.errors import (
 )
 from identity_core.ports.anchoring import AnchoringPort
 from identity_core.ports.clock import Clock
-from identity_core.ports.delegations import Delegations
 from identity_core.ports.proofs import Earlier, Invocations, Lease, Outcome, RefusedInvocation
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.agreement import agreement
-from identity_core.use_cases.proofs.prepare import found, prepare
+from identity_core.use_cases.proofs.prepare import prepare, required
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.records import event_of, to_keep
 from identity_core.use_cases.proofs.steps import (
     ProofAttempt,
     ProofPolicy,
     check_capability,
+    check_delegation,
     check_scope,
     consumption,
-    find_delegation,
     prove,
 )
 from identity_core.use_cases.record import Record, rows_of
@@ -99,7 +98,6 @@ class GenerateDelegatedProof:
     """``anchoring`` is None where this installation has none; ``random`` gives octets of the operating system's random source."""
 
     reader: DidReader
-    delegations: Delegations
     sealed_credentials: SealedCredentials
     present: PresentBound
     invocations: Invocations
@@ -121,11 +119,12 @@ class GenerateDelegatedProof:
                 raise AnchoringDisabled
             await self.turns()
             attempt = await check_capability(attempt, context.caller, self.reader, self.policy)
-            earlier = await self.invocations.find(attempt.invocation, attempt.now)
+            found = await self.invocations.look_up(attempt.invocation, attempt.capability.delegation_id, attempt.now)
+            earlier = found.outcome
             if isinstance(earlier, RefusedInvocation):
                 return await self._answered(attempt, context, Earlier(earlier))
             try:
-                attempt = await find_delegation(attempt, self.delegations)
+                attempt = check_delegation(attempt, found)
                 if earlier is not None:
                     return await self._answered(attempt, context, Earlier(earlier))
                 attempt = await self.prepared(attempt)
@@ -159,7 +158,7 @@ class GenerateDelegatedProof:
         attempt = check_scope(replace(attempt, credentials=tuple(credentials)))
         level = attempt.chain.effective_autonomy
         self.autonomy.check_proof(level, pinned=all(attempt.pinned), anchor=attempt.anchor)
-        usable = found(credentials)
+        usable = required(credentials)
         for credential in usable:
             credential.check_usable(attempt.now)
         asked, provers = attempt.asked, self.present.provers

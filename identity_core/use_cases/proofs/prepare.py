@@ -156,7 +156,7 @@ def _question(
     return question
 
 
-def found(credentials: Sequence[Credential | None]) -> tuple[Credential, ...]:
+def required(credentials: Sequence[Credential | None]) -> tuple[Credential, ...]:
     """Step 14: they are all there. Raises ``CredentialNotFound``."""
     there = tuple(credential for credential in credentials if credential is not None)
     if len(there) < len(credentials):

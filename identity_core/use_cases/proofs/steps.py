@@ -43,8 +43,7 @@ from identity_core.errors import (
     PredicateNotSatisfied,
     ScopeMismatch,
 )
-from identity_core.ports.delegations import Delegations
-from identity_core.ports.proofs import Consumption, Disclosure, Invocation
+from identity_core.ports.proofs import Consumption, Disclosure, Invocation, Precedent
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.asked import AskedProof, Claim
 from identity_core.use_cases.proofs.prepare import PreparedProof
@@ -131,8 +130,9 @@ async def check_capability(
     capability = Capability.parse(plain(attempt.request.ibct), places=policy.places)
     capability.check_parties(str(attempt.holder), str(attempt.agent))
     capability.check_times(now, leeway=policy.leeway, longest=policy.longest)
-    holder = await _active(reader, attempt.holder, "invoker")
-    await _active(reader, attempt.agent, "target")
+    with reader.index.one_look():
+        holder = await _active(reader, attempt.holder, "invoker")
+        await _active(reader, attempt.agent, "target")
     # A key in its grace is one of those that may sign in the holder's name.
     decoded = map(multikey.decode_public, history.authentication_keys(holder, now))
     capability.check_signature(raw for kind, raw in decoded if kind == multikey.ED25519)
@@ -167,14 +167,12 @@ async def _active(reader: DidReader, did: Did, member: str) -> DidState:
         raise invalid(f"the DID of {member} does not resolve") from None
 
 
-async def find_delegation(attempt: ProofAttempt, delegations: Delegations) -> ProofAttempt:
+def check_delegation(attempt: ProofAttempt, found: Precedent) -> ProofAttempt:
     """Step 11, which an identical repetition of a request that was proven passes anew. Raises ``IbctRevoked``; ``DelegationInvalid``,
     the same for every reason; then ``DelegationRevoked``, ``DelegationExpired``, ``DelegationNotActive``."""
-    capability = attempt.capability
-    if await delegations.ibct_revoked(attempt.holder, capability.id, capability.nonce):
+    if found.is_revoked:
         raise IbctRevoked
-    delegation_id = capability.delegation_id
-    chain = None if delegation_id is None else await delegations.chain(delegation_id)
+    chain = found.chain
     if chain is None:
         raise DelegationInvalid
     chain.check_sound(attempt.holder, attempt.agent)

@@ -18,6 +18,7 @@ from identity_core.errors import DelegationInvalid
 from identity_core.ports.delegations import DelegationFilter, DelegationPosition
 from identity_core.store import Store
 from identity_core.store.delegations import ibct_digest
+from tests.kept import is_called_back
 
 START = datetime(2026, 1, 5, 9, 0, 0, 123456, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -47,6 +48,7 @@ FULL = Delegation(
     holder_proof={"proofValue": "z1"},
     signed_request={"holderDid": str(HANA)},
 )
+
 CHILD = replace(FULL, id="child", agent=BEN, grantor=AKI, parent_id="root", created_at=START + HOUR, max_depth=7)
 
 
@@ -187,7 +189,7 @@ def call_back(store: Store, member: Any, value: str, keep: datetime, now: dateti
 
 
 def revoked(store: Store, id: str, nonce: str, invoker: Did = HANA) -> bool:
-    return asyncio.run(store.delegations.ibct_revoked(invoker, id, nonce))
+    return asyncio.run(is_called_back(store, str(invoker), id, nonce))
 
 
 def test_an_ibct_is_called_back_by_its_id_or_its_nonce(store: Store) -> None:

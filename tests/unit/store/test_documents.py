@@ -22,7 +22,7 @@ from identity_core.errors import PluginUnavailable
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
-from identity_core.store.documents import _AT
+from identity_core.store.documents import _AT, Documents
 
 START = datetime(2026, 1, 2, 3, 4, 5, 250_000, tzinfo=UTC)
 KEY = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
@@ -280,6 +280,33 @@ class TestGeneration:
             assert await store.documents.head("did:ids:a") is None
             assert store.documents.generation("did:ids:a") is None
             assert len(statements) == 1, statements
+
+        run(scenario())
+
+    def test_one_look_asks_once_and_ends(self, store: Store, tmp_path: Path) -> None:
+        async def scenario() -> None:
+            documents, database = store.documents, store.database
+            assert isinstance(database, SqliteDatabase)
+            await documents.record([version("a", 1, 1), version("b", 1, 2)])
+            other = Store.open(tmp_path)
+            statements: list[str] = []
+            for connection in (database._reader, database._writer):
+                connection.set_trace_callback(statements.append)
+            with documents.one_look():
+                assert await documents.head("did:ids:a") == version("a", 1, 1)
+                await other.documents.record([version("b", 2, 3), version("a", 2, 4)])
+                assert await documents.head("did:ids:b") == version("b", 1, 2)
+                assert len(statements) == 1, statements
+                # What another task finds out in between counts.
+                assert await asyncio.create_task(head_of_another(documents, "did:ids:a")) == version("a", 2, 4)
+                assert await documents.head("did:ids:b") == version("b", 2, 3)
+            await other.documents.record([version("b", 3, 5)])
+            assert await documents.head("did:ids:b") == version("b", 3, 5)
+            await other.close()
+
+        async def head_of_another(documents: Documents, did: str) -> IndexedVersion | None:
+            with documents.one_look():
+                return await documents.head(did)
 
         run(scenario())
 

@@ -15,7 +15,6 @@ from urllib.parse import quote
 import pytest
 
 from identity_core.database import migrate, open_sqlite
-from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.ports.activity import TimelineQuery, VerificationQuery
 from identity_core.ports.credentials import CredentialFilter
@@ -23,7 +22,7 @@ from identity_core.ports.delegations import DelegationFilter
 from identity_core.store import Store
 from tests import servers
 from tests.fault import service_process
-from tests.kept import kept_proofs
+from tests.kept import is_called_back, kept_proofs
 from tests.unit.store.earlier.make import ARCHIVE, COUNTS, rows_of
 
 ALL = 10_000
@@ -73,7 +72,7 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
             "keys": len(await store.api_key_tags.known()),
         }
         (withheld,) = await store.quarantine.list(after="", limit=ALL)
-        found["revoked"] = await store.delegations.ibct_revoked(Did.parse(withheld.did), "an-ibct", "another")
+        found["revoked"] = await is_called_back(store, withheld.did, "an-ibct", "another")
         found["tree"] = (await store.transparency.frontier()).size
         await store.close()
         return found
