@@ -55,7 +55,7 @@ from identity_core.ports.ledger import (
     NewestLedger,
 )
 from identity_core.ports.panel import OperatorPanel
-from identity_core.ports.prover import PresentingProver, Prover
+from identity_core.ports.prover import BatchVerifier, PresentingProver, Prover
 
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 
@@ -130,7 +130,7 @@ PROVER: Socket[Prover] = Socket(
     "identity_provide_prover",
     "prover",
     "prover.backend",
-    (PresentingProver, Prover),
+    (BatchVerifier, PresentingProver, Prover),
     Contract((ProofInvalid, PredicateUnsupported, PredicateNotSatisfied, WitnessInvalid, *_AWAY), secretive=True),
 )
 PANEL: Socket[OperatorPanel] = Socket(

@@ -6,6 +6,7 @@ The witness never shows in a proof, a log line or an error.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
@@ -17,6 +18,7 @@ from identity_core.domain.proofs.presentation import (
 )
 from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
+from identity_core.errors import ProofInvalid
 
 
 @runtime_checkable
@@ -73,6 +75,24 @@ class PresentingProver(Prover, Protocol):
     ) -> None:
         """Accepts a presentation of exactly this statement in exactly this context; both are the verifier's own. Raises
         ``ProofInvalid``."""
+        ...
+
+
+@runtime_checkable
+class BatchVerifier(PresentingProver, Protocol):
+    """A prover that checks many proofs in less time together than one by one. Each gets the answer that it would get alone: None where it
+    is accepted. The answers stand in the order of what was asked."""
+
+    def verify_all(
+        self, asked: Sequence[tuple[Statement, ZkProof, Context, datetime]]
+    ) -> Sequence[ProofInvalid | None]:
+        """``verify`` of each: statement, proof, context and time."""
+        ...
+
+    def verify_presentations(
+        self, asked: Sequence[tuple[PresentationStatement, str, PresentationContext, Acceptance]]
+    ) -> Sequence[ProofInvalid | None]:
+        """``verify_presentation`` of each: statement, text, context and acceptance."""
         ...
 
 

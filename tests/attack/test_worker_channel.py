@@ -225,6 +225,6 @@ def test_a_call_arrives_as_it_was_sent() -> None:
     statement = PRESENTED.statement(bytes(96))
     attributes: dict[str, Any] = {"age": 2**70, "name": "\udc80", "list": [1.5, None, {"a": True}]}
     call = Prove(statement, b"\xff" * 80, attributes, CONTEXT)
-    assert channel.decode_call(channel.encode_call(call)[4:]) == call
+    assert channel.decode_call(channel.encode_call(call)) == call
     verify = Verify(statement, Prove.read(json.dumps(PROOF).encode()), CONTEXT, NOW)
-    assert channel.decode_call(channel.encode_call(verify)[4:]) == verify
+    assert channel.decode_call(channel.encode_call(verify)) == verify

@@ -117,7 +117,7 @@ def test_calls_travel_whole() -> None:
         scene = make()
         stated = Stated.of(scene.statement, scene.bound)
         witness = scene.witness
-        sent = decode_call(encode_call(Present(stated, Held.of(witness)))[4:])
+        sent = decode_call(encode_call(Present(stated, Held.of(witness))))
         assert isinstance(sent, Present)
         assert sent.stated.parse() == (scene.statement, scene.bound)
         again = sent.held.parse()

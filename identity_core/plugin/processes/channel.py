@@ -19,12 +19,12 @@ from msgspec import Meta, Raw, Struct
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
-from identity_core.errors import IdentityError, PredicateUnsupported
+from identity_core.errors import IdentityError, PredicateUnsupported, ProofInvalid
 from identity_core.plugin.border import Fault
 from identity_core.plugin.load import one_line
 from identity_core.plugin.processes.presenting import Present, ReadPresentation, VerifyPresentation
 from identity_core.plugin.processes.reading import read, something_else
-from identity_core.ports.prover import Prover
+from identity_core.ports.prover import BatchVerifier, Prover
 
 MAX_MESSAGE_OCTETS: Final = 1 << 22
 """What the server takes from a worker. A verifier reads envelopes of 128 KiB."""
@@ -87,7 +87,25 @@ class Verify(Struct, tag=True):
         return read(octets, type(None))
 
 
-Call = Prove | Read | Verify | Present | ReadPresentation | VerifyPresentation
+class VerifyTogether(Struct, tag=True):
+    """Calls that wait at one time, for a ``BatchVerifier``."""
+
+    calls: list[Verify | VerifyPresentation]
+
+    def refusals(self, prover: BatchVerifier) -> list[ProofInvalid | None]:
+        """What each call would raise. Raises ``ValueError`` for another number of answers."""
+        first = [(n, one) for n, one in enumerate(self.calls) if isinstance(one, Verify)]
+        second = [(n, one) for n, one in enumerate(self.calls) if isinstance(one, VerifyPresentation)]
+        asked = [(one.statement, one.proof, one.context, one.now) for _, one in first]
+        presented = [one.asked() for _, one in second]
+        answers = [*(prover.verify_all(asked) if asked else ())]
+        answers += prover.verify_presentations(presented) if presented else ()
+        found = dict(zip([number for number, _ in (*first, *second)], answers, strict=True))
+        return [found[number] for number in range(len(self.calls))]
+
+
+Single = Prove | Read | Verify | Present | ReadPresentation | VerifyPresentation
+Call = Single | VerifyTogether
 
 
 class _Upward(Struct, tag=True, forbid_unknown_fields=True):
@@ -100,6 +118,7 @@ class Ready(_Upward):
     suite: Annotated[str, Meta(min_length=1, max_length=200)]
     predicate_types: Annotated[frozenset[str], Meta(max_length=100)]
     presents: bool = False
+    batches: bool = False
 
 
 class Returned(_Upward):
@@ -140,6 +159,12 @@ class Failed(_Words):
     """A call ended in some other way, which ``text`` describes."""
 
 
+class Ended(_Upward):
+    """How each of the calls of a ``VerifyTogether`` ended."""
+
+    outcomes: list[Returned | Raised | Failed]
+
+
 class Unfit(_Words):
     """The prover cannot be built. ``waits`` when only other settings would help."""
 
@@ -152,7 +177,7 @@ class Line(_Words):
     level: str
 
 
-Message = Ready | Returned | Raised | Failed | Unfit | Line
+Message = Ready | Returned | Raised | Failed | Ended | Unfit | Line
 _READER: Final = msgspec.json.Decoder(Message)
 
 
@@ -208,13 +233,18 @@ class FrameReader:
             yield message
 
 
-def encode_call(call: Call) -> bytes:
-    """The JSON of a call, framed."""
+def encode_call(call: Single) -> bytes:
+    """The JSON of a call."""
     try:
-        return frame(msgspec.json.encode(call))
+        return msgspec.json.encode(call)
     except UnicodeEncodeError:
         # A stranger's text with half a surrogate: the prover has to say what is wrong with it.
-        return frame(json.dumps(msgspec.to_builtins(call)).encode())
+        return json.dumps(msgspec.to_builtins(call)).encode()
+
+
+def encode_together(calls: Sequence[bytes]) -> bytes:
+    """The JSON of a ``VerifyTogether`` of those that ``encode_call`` made."""
+    return b'{"type":"VerifyTogether","calls":[' + b",".join(calls) + b"]}"
 
 
 def decode_call(body: bytes) -> Call:

@@ -26,12 +26,23 @@ from identity_core.plugin.build import Built, build
 from identity_core.plugin.limits import Limits
 from identity_core.plugin.load import collect
 from identity_core.plugin.processes import channel as messages
-from identity_core.plugin.processes.channel import Failed, Line, Message, Raised, Ready, Returned, Unfit
+from identity_core.plugin.processes.channel import (
+    Ended,
+    Failed,
+    Line,
+    Message,
+    Raised,
+    Ready,
+    Returned,
+    Single,
+    Unfit,
+    VerifyTogether,
+)
 from identity_core.plugin.processes.confine import be_silent, confine, keep_from, stand_back
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
 from identity_core.plugin.sockets import PROVER
-from identity_core.ports.prover import PresentingProver
+from identity_core.ports.prover import BatchVerifier, PresentingProver
 from identity_core.settings import Plugins, Settings, StartError
 
 Send = Callable[[Message], None]
@@ -94,6 +105,7 @@ def _ready(order: Order, send: Send) -> Built | None:
             "suite": built.port.suite,
             "predicate_types": built.port.predicate_types,
             "presents": isinstance(built.port, PresentingProver),
+            "batches": isinstance(built.thing, BatchVerifier),
         }
         send(msgspec.convert(prover, Ready))
     except (StartError, IdentityError, msgspec.ValidationError) as error:
@@ -139,10 +151,30 @@ def _answer_all(built: Built, channel: socket.socket, send: Send, lines: _Lines)
 
 def _answer(built: Built, body: bytes) -> Message:
     try:
+        call = messages.decode_call(body)
+    except Exception as error:  # noqa: BLE001  (the plugin border)
+        return _failed(error)
+    return Ended(_together(built, call)) if isinstance(call, VerifyTogether) else _alone(built, call)
+
+
+def _together(built: Built, call: VerifyTogether) -> list[Returned | Raised | Failed]:
+    try:
+        refusals = call.refusals(built.thing)
+    except BaseException:  # noqa: BLE001  (as in _alone; which call it was shows when each is made by itself)
+        return [_alone(built, one) for one in call.calls]
+    return [Returned(Raw(b"null")) if refusal is None else Raised.of(refusal) for refusal in refusals]
+
+
+def _alone(built: Built, call: Single) -> Returned | Raised | Failed:
+    try:
         try:
-            value: Any = messages.decode_call(body).ask(built.thing)
+            value: Any = call.ask(built.thing)
         except built.bulkhead.contract.errors as error:
             return Raised.of(error)
         return Returned(Raw(msgspec.json.encode(value)))
     except BaseException as error:  # noqa: BLE001  (the plugin border; SystemExit in a call is a failure too)
-        return Failed(f"raised {type(error).__name__} at {whence(error)}")
+        return _failed(error)
+
+
+def _failed(error: BaseException) -> Failed:
+    return Failed(f"raised {type(error).__name__} at {whence(error)}")

@@ -2,6 +2,9 @@
 
 A call ends with the worker's answer, with ``Fault`` when the worker was lost, or with ``DeadlineExceeded``. How many calls may
 wait is the bulkhead's to bound; a caller who goes away takes its waiting call along.
+
+Proofs to verify that wait at one time go to a worker together, as far as it is a ``BatchVerifier``: the free workers share them. Where
+a worker is lost over several, each is asked anew by itself, so that one bad proof costs no other its answer.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,15 +21,20 @@ from identity_core.errors import PluginUnavailable
 from identity_core.plugin.border import Fault
 from identity_core.plugin.limits import DeadlineExceeded
 from identity_core.plugin.processes.channel import (
-    Call,
+    Ended,
     Failed,
     Line,
     Raised,
     Ready,
     Returned,
+    Single,
     Unfit,
+    Verify,
     encode_call,
+    encode_together,
+    frame,
 )
+from identity_core.plugin.processes.presenting import VerifyPresentation
 from identity_core.plugin.processes.worker import Order, WorkerProcess
 
 START_SECONDS: Final = 60.0
@@ -36,27 +45,37 @@ FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 10.0
 
 
+MOST_TOGETHER: Final = 16
+"""Proofs that a worker verifies together. More save little, and the first waits for the last."""
+
+
 Outcome = Returned | Raised | Failed
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """A call that waits for a worker, or the worker for it; then ``deadline`` runs."""
+    """A call that waits for a worker, or the worker for it; ``together`` where it may go with others."""
 
     call: bytes
+    together: bool
     answer: asyncio.Future[Outcome]
-    deadline: asyncio.TimerHandle | None = None
 
     def end(self, outcome: Outcome | Exception) -> None:
         """For the caller, unless that has gone away."""
-        if self.deadline is not None:
-            self.deadline.cancel()
         if self.answer.done():
             return
         if isinstance(outcome, Exception):
             self.answer.set_exception(outcome)
         else:
             self.answer.set_result(outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What a worker is at."""
+
+    jobs: Sequence[_Job]
+    deadline: asyncio.TimerHandle
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +102,7 @@ class Pool:
         self._logger = logger
         self._workers: set[WorkerProcess] = set()
         # Those whose prover is built, and what each is at; the one that has been idle for longest is first.
-        self._up: dict[WorkerProcess, _Job | None] = {}
+        self._up: dict[WorkerProcess, _Turn | None] = {}
         self._waiting: deque[_Job] = deque()
         self._failures = 0
         self._restarts = 0
@@ -109,14 +128,16 @@ class Pool:
         if self._keeping:
             await self._told.wait()
 
-    async def call(self, call: Call) -> Outcome:
+    async def call(self, call: Single) -> Outcome:
         """What the worker sent back. Raises ``Fault`` and ``DeadlineExceeded``."""
         if self._closing.is_set():
             raise PluginUnavailable
         if self._trouble:
             raise Fault(f"has no worker process: {self._trouble}")
         self.begin()
-        job = _Job(encode_call(call), self._loop.create_future())
+        batches = self.ready is not None and self.ready.batches
+        together = batches and isinstance(call, Verify | VerifyPresentation)
+        job = _Job(encode_call(call), together, self._loop.create_future())
         self._waiting.append(job)
         self._hand_out()
         try:
@@ -179,10 +200,10 @@ class Pool:
                 case Unfit() if worker not in self._up:
                     self._unfit = message
                     worker.kill(message.text or "cannot say why")
-                case Returned() | Raised() | Failed() if job := self._up.get(worker):
-                    self._failures = 0
-                    job.end(message)
-                    self._free(worker)
+                case Returned() | Raised() | Failed() if (turn := self._up.get(worker)) and len(turn.jobs) == 1:
+                    self._ended(worker, turn, [message])
+                case Ended(outcomes) if (turn := self._up.get(worker)) and len(turn.jobs) == len(outcomes) > 1:
+                    self._ended(worker, turn, outcomes)
                 case _:
                     worker.kill("spoke out of turn")
         start.cancel()
@@ -191,12 +212,23 @@ class Pool:
     def _lost(self, worker: WorkerProcess) -> bool:
         was_up = worker in self._up
         self._workers.discard(worker)
-        job = self._up.pop(worker, None)
-        if job is not None:
-            job.end(Fault(f"lost its worker process, which {worker.verdict}"))
+        turn = self._up.pop(worker, None)
+        if turn is not None:
+            turn.deadline.cancel()
+            self._ask_again(turn.jobs, Fault(f"lost its worker process, which {worker.verdict}"))
         if not self._closing.is_set():
             self._logger.warning("worker process %d of %s %s", worker.pid, self._order.provider, worker.verdict)
         return was_up
+
+    def _ask_again(self, jobs: Sequence[_Job], error: Fault) -> None:
+        """Those of several each by itself; a single one has its answer."""
+        for job in reversed(jobs):
+            if len(jobs) == 1 or self._closing.is_set():
+                job.end(error)
+            elif not job.answer.done():
+                job.together = False
+                self._waiting.appendleft(job)
+        self._hand_out()
 
     def _give_up(self, trouble: str) -> None:
         """A start has failed. While another worker is up or starting, calls go to that one."""
@@ -217,16 +249,38 @@ class Pool:
     def _hand_out(self) -> None:
         for worker, current in self._up.items():
             if self._waiting and current is None and not (worker.verdict or worker.gone):
-                job = self._waiting.popleft()
-                self._up[worker] = job
-                worker.send(job.call)
-                # The witness is in it, and its way is done.
-                job.call = b""
-                job.deadline = self._loop.call_later(self._deadline_seconds, self._late, worker, job)
+                jobs = self._next()
+                seconds = self._deadline_seconds * len(jobs)
+                self._up[worker] = _Turn(jobs, self._loop.call_later(seconds, self._late, worker, jobs))
+                if len(jobs) > 1:
+                    worker.send(frame(encode_together([job.call for job in jobs])))
+                else:
+                    worker.send(frame(jobs[0].call))
+                    # The witness is in it, and its way is done.
+                    jobs[0].call = b""
 
-    def _late(self, worker: WorkerProcess, job: _Job) -> None:
+    def _next(self) -> list[_Job]:
+        """The call that waits for longest, and what goes with it: this worker's share of the proofs to verify that wait."""
+        first = self._waiting.popleft()
+        others = [job for job in self._waiting if job.together] if first.together else []
+        share = min(MOST_TOGETHER, -(-(1 + len(others)) // len(self._up)))
+        jobs = [first, *others[: share - 1]]
+        if len(jobs) > 1:
+            taken = set(jobs)
+            self._waiting = deque(job for job in self._waiting if job not in taken)
+        return jobs
+
+    def _ended(self, worker: WorkerProcess, turn: _Turn, outcomes: Sequence[Outcome]) -> None:
+        self._failures = 0
+        turn.deadline.cancel()
+        for job, outcome in zip(turn.jobs, outcomes, strict=True):
+            job.end(outcome)
+        self._free(worker)
+
+    def _late(self, worker: WorkerProcess, jobs: Sequence[_Job]) -> None:
         worker.kill(f"was at one call for {self._deadline_seconds:g} s")
-        job.end(DeadlineExceeded())
+        if len(jobs) == 1:
+            jobs[0].end(DeadlineExceeded())
 
     def _end_waiting(self, error: Exception) -> None:
         while self._waiting:

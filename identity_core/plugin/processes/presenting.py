@@ -227,8 +227,13 @@ class VerifyPresentation(Struct, tag=True):
     accepted: Accepted
 
     def ask(self, prover: Prover) -> None:
+        statement, text, bound, acceptance = self.asked()
+        _presenting(prover).verify_presentation(statement, text, bound=bound, acceptance=acceptance)
+
+    def asked(self) -> tuple[PresentationStatement, str, PresentationContext, Acceptance]:
+        """What is to be verified."""
         statement, bound = self.stated.parse()
-        _presenting(prover).verify_presentation(statement, self.text, bound=bound, acceptance=self.accepted.parse())
+        return statement, self.text, bound, self.accepted.parse()
 
     @staticmethod
     def read(octets: bytes) -> None:

@@ -15,13 +15,13 @@ from identity_core.plugin.build import Built
 from identity_core.plugin.limits import Limits
 from identity_core.plugin.load import Offer
 from identity_core.plugin.processes.channel import (
-    Call,
     Failed,
     Prove,
     Raised,
     Read,
     Ready,
     Returned,
+    Single,
     Verify,
 )
 from identity_core.plugin.processes.pool import Pool
@@ -132,7 +132,7 @@ class ProverProcesses:
         """Ends the workers, and takes no more calls."""
         await self.pool.close()
 
-    async def _ask(self, call: Call) -> Any:
+    async def _ask(self, call: Single) -> Any:
         match await self.pool.call(call):
             case Returned(value):
                 octets = bytes(value)

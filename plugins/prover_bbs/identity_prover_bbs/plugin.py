@@ -25,7 +25,13 @@ from identity_core.ports.prover import Prover
 from identity_prover_bbs import labels
 from identity_prover_bbs.envelope import Envelope
 from identity_prover_bbs.prover import Proving
-from identity_prover_bbs.suite2 import PresentationEnvelope, PresentationProver, PresentationVerifier
+from identity_prover_bbs.suite2 import (
+    PresentationEnvelope,
+    PresentationProver,
+    PresentationVerifier,
+    ReceivedPresentation,
+    VerifiedPresentation,
+)
 from identity_prover_bbs.verifier import Verifying
 
 
@@ -84,6 +90,43 @@ class BbsProver:
         self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
     ) -> None:
         self._accepting.verify(statement, bound, text, acceptance)
+
+    def verify_presentations(
+        self, asked: Sequence[tuple[PresentationStatement, str, PresentationContext, Acceptance]]
+    ) -> list[ProofInvalid | None]:
+        """What ``verify_presentation`` raises for each, None where it holds; faster than one by one."""
+        found = self._accepting.accept_all([_received(*one) for one in asked], self._random)
+        return [self._refusal(answer, *one) for answer, one in zip(found, asked, strict=True)]
+
+    def _refusal(
+        self,
+        answer: VerifiedPresentation | ProofInvalid,
+        statement: PresentationStatement,
+        text: str,
+        bound: PresentationContext,
+        acceptance: Acceptance,
+    ) -> ProofInvalid | None:
+        if isinstance(answer, ProofInvalid):
+            return answer
+        if (answer.statement, answer.bound) == (statement, bound):
+            return None
+        # What was accepted is what the text says of itself, and that is something else.
+        try:
+            self._accepting.verify(statement, bound, text, acceptance)
+        except ProofInvalid as refused:
+            return refused
+        return None
+
+
+def _received(
+    statement: PresentationStatement, text: str, bound: PresentationContext, acceptance: Acceptance
+) -> ReceivedPresentation:
+    question, context = statement.question, bound.context
+    keys = {one.header.method: key for one, key in zip(question.credentials, statement.keys, strict=True)}
+    keys |= {part.epoch.method: part.public_key for part in statement.status}
+    return ReceivedPresentation(
+        text, question, keys, context.audience, context.nonce, acceptance, bound.agent_key, context.capability
+    )
 
 
 def build(settings: BbsSettings, context: BuildContext) -> BbsProver:

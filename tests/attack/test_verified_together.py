@@ -1,0 +1,206 @@
+"""Proofs that wait for a worker are verified with one product of pairings: false ones are found, and cost no other its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from identity_prover_bbs import BbsProver
+
+from identity_core.bootstrap.ports import SystemClock
+from identity_core.conformance import prover_cases as first
+from identity_core.crypto.bbs import core
+from identity_core.crypto.bls12381 import select
+from identity_core.domain.proofs.presentation import Acceptance
+from identity_core.domain.proofs.proof import ZkProof
+from identity_core.errors import IdentityError, PluginUnavailable, ProofInvalid
+from identity_core.plugin.load import module_source
+from identity_core.plugin.manager import PluginManager
+from identity_core.plugin.processes import pool as pool_module
+from identity_core.ports.prover import ProofWorkers
+from identity_core.settings import load
+from tests.attack.test_presentation_soundness import forge, scene
+from tests.presenting import NOW
+from tests.unit.plugin.crew import STATEMENT, context, crew
+
+Ask = Callable[[ProofWorkers], Awaitable[None]]
+BATCHES = "tests.fault.vicious_batches"
+
+
+class Sizes:
+    """How many calls went to a worker together, each time that several did."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seen: list[int] = []
+        honest = pool_module.encode_together
+
+        def counted(calls: Sequence[bytes]) -> bytes:
+            self.seen.append(len(calls))
+            return honest(calls)
+
+        monkeypatch.setattr(pool_module, "encode_together", counted)
+
+
+@pytest.fixture
+def sizes(monkeypatch: pytest.MonkeyPatch) -> Sizes:
+    return Sizes(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[[Callable[[ProofWorkers], Awaitable[Any]]], Any]]:
+    """Runs something with one worker of the prover ``bbs``."""
+    loop = asyncio.new_event_loop()
+    settings = load(environment={}, overrides={"prover.backend": "bbs"})
+    sources = [module_source("identity_prover_bbs")]
+    plugins = PluginManager.load(
+        settings, clock=SystemClock(), logger=logging.getLogger("identity.tests"), sources=sources
+    )
+
+    async def ready() -> ProofWorkers:
+        workers = plugins.proof_workers("bbs", workers=1, deadline_seconds=60.0)
+        assert workers is not None
+        await plugins.proof_workers_settled()
+        return workers
+
+    workers = loop.run_until_complete(ready())
+    yield lambda doing: loop.run_until_complete(doing(workers))  # type: ignore[arg-type]
+    loop.run_until_complete(plugins.close())
+    loop.close()
+
+
+def of_suite_1(name: str, *, forged: bool = False) -> Ask:
+    """A proof under the key of ``name``; a forged one is right in everything but its pairing, because another signed the credential."""
+    issuer, prover = first.BbsIssuer(name), BbsProver(select(), os.urandom)
+    asked = first.statement(issuer.key, ("country", "eq", "JP"))
+    witness = (first.BbsIssuer("mallory") if forged else issuer).credential(first.SCHEMA, first.HANA)
+    with pytest.MonkeyPatch.context() as patch:
+        if forged:
+            patch.setattr(core, "core_verify", lambda *given: None)
+            patch.setattr(core, "verify_point", lambda *given: None)
+        made = prover.prove(asked, witness, context=first.context())
+    return lambda workers: workers.verify(asked, made, context=first.context(), now=first.NOW)
+
+
+def of_suite_2(*, forged: bool = False) -> Ask:
+    """A presentation; in a forged one no one signed the gap, which its pairings alone tell."""
+    asked = scene(status=True)
+    text = asked.prove()
+    if forged:
+        text = forge(asked, lambda messages: messages[1].__setitem__(slice(0, 2), (0, (1 << 32) - 1)))
+    return lambda workers: workers.verify_presentation(
+        asked.statement, text, bound=asked.bound, acceptance=Acceptance(NOW)
+    )
+
+
+def of_another_context() -> Ask:
+    """A presentation that says something else of itself than is asked."""
+    asked = scene(status=True)
+    bound = replace(asked.bound, context=replace(asked.context, proof_id="another"))
+    text = asked.prove()
+    return lambda workers: workers.verify_presentation(asked.statement, text, bound=bound, acceptance=Acceptance(NOW))
+
+
+async def verdict(asked: Awaitable[None]) -> tuple[Any, ...] | None:
+    try:
+        await asked
+    except IdentityError as refused:
+        return type(refused), str(refused), refused.details
+    return None
+
+
+async def together(workers: ProofWorkers, asked: Sequence[Ask]) -> list[tuple[Any, ...] | None]:
+    """The verdicts; one more goes ahead and keeps the worker, while these wait."""
+    ahead, *found = await asyncio.gather(*(verdict(one(workers)) for one in (asked[0], *asked)))
+    assert ahead == found[0]
+    return found
+
+
+GOOD = [of_suite_1("ivo"), of_suite_2(), of_suite_1("ines"), of_suite_2()] * 4
+BAD = [
+    of_suite_1("ivo", forged=True),
+    of_suite_2(forged=True),
+    of_suite_1("ines", forged=True),
+    of_another_context(),
+] * 4
+
+
+def test_a_bad_one_is_found_in_each_place_and_no_good_one_is_refused(run: Any, sizes: Sizes) -> None:
+    async def story(workers: ProofWorkers) -> None:
+        alone = {number: await verdict(BAD[number](workers)) for number in range(4)}
+        assert {found and found[0] for found in alone.values()} == {ProofInvalid}
+        for place in range(8):
+            found = await together(workers, [BAD[n] if n == place else GOOD[n] for n in range(8)])
+            assert found == [alone[n % 4] if n == place else None for n in range(8)]
+
+    run(story)
+    assert sizes.seen == [8] * 8
+
+
+@pytest.mark.parametrize("bad", [(), (3, 8, 9, 15), tuple(range(16))], ids=str)
+def test_several_bad_ones_get_what_each_would_get_alone(run: Any, sizes: Sizes, bad: tuple[int, ...]) -> None:
+    async def story(workers: ProofWorkers) -> None:
+        found = await together(workers, [BAD[n] if n in bad else GOOD[n] for n in range(16)])
+        assert found == [await verdict(BAD[n](workers)) if n in bad else None for n in range(16)]
+
+    run(story)
+    assert sizes.seen == [16]
+
+
+def test_one_that_waits_alone_goes_alone(run: Any, sizes: Sizes) -> None:
+    async def story(workers: ProofWorkers) -> None:
+        for _ in range(3):
+            assert await verdict(GOOD[0](workers)) is None
+
+    run(story)
+    assert sizes.seen == []
+
+
+def plain(text: str) -> Ask:
+    proof = ZkProof(text, (), "gte", "p1")
+    return lambda workers: workers.verify(STATEMENT, proof, context=context(), now=datetime.now(UTC))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("deadly", PluginUnavailable),
+        ("raises", None),
+        ("short", None),
+        ('{"type":"Ended","outcomes":[]}', None),
+        ('{"type":"Returned","value":null}', None),
+        ('{"type":"Ended","outcomes":[{"type":"Line","text":"a","level":"INFO"}]}', None),
+    ],
+)
+def test_what_goes_wrong_together_is_asked_alone(text: str, expected: type[IdentityError] | None, sizes: Sizes) -> None:
+    """A process that dies, a failure, and answers that are none or too few."""
+
+    async def story() -> None:
+        async with crew(reference=BATCHES) as at:
+            asked = [plain(one) for one in ("good", "bad", text, "good", "bad")]
+            found = await together(at.port, asked)
+            assert [one and one[0] for one in found] == [None, ProofInvalid, expected, None, ProofInvalid]
+            # Alone it says so in other words.
+            assert all(one[2] == {"reason": "it is bad"} for one in (found[1], found[4]) if one is not None)
+
+    asyncio.run(story())
+    assert sizes.seen == [5]
+
+
+def test_workers_share_what_waits_and_a_share_has_a_limit(sizes: Sizes) -> None:
+    async def story() -> None:
+        async with crew(reference=BATCHES, workers=2) as at:
+            while at.worker_table.up < 2:
+                await asyncio.sleep(0.01)
+            found = await asyncio.gather(*(verdict(plain("good")(at.port)) for _ in range(62)))
+            assert found == [None] * 62
+
+    asyncio.run(story())
+    assert sizes.seen[0] == 16
+    assert max(sizes.seen) == 16
+    assert len(sizes.seen) > 2
