@@ -14,7 +14,7 @@ whatever an attacker wrote into the proof ends in a check that is wrong, never i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +32,7 @@ from identity_core.domain.proofs.proof import (
     public_signals,
 )
 from identity_core.domain.proofs.proof import ReceivedProof as ReceivedProof
+from identity_core.domain.proofs.question import SUITE_2
 from identity_core.domain.proofs.verification import (
     AnyPresented,
     Check,
@@ -181,7 +182,7 @@ class CheckProof:
     schemas: CredentialSchemas
 
     async def __call__(self, received: ReceivedProof, question: Expectation, now: datetime) -> ProofVerification:
-        presented = await self._read(received.proof, question)
+        presented = await self._read(received, question)
         if presented is None:
             return ProofVerification((wrong("form", CheckCode.PROOF_INVALID),), None, question.unchecked)
         checks = [right("form"), *question.checks(presented, now), check_time(presented.context, now)]
@@ -203,16 +204,19 @@ class CheckProof:
 
     async def expired(self, received: ReceivedProof, question: Expectation) -> ProofVerification:
         """That the proof has expired, and nothing else about it but what it says of itself."""
-        presented = await self._read(received.proof, question)
+        presented = await self._read(received, question)
         return ProofVerification((wrong("time", CheckCode.PROOF_EXPIRED),), presented, question.unchecked)
 
-    async def _read(self, text: str, question: Expectation) -> AnyPresented | None:
-        """What a proof of either suite says, or None for what is none."""
-        with suppress(ProofInvalid):
-            return await self.provers.read(text)
-        with suppress(ProofInvalid):
-            presented = await self.provers.read_presentation(text)
-            return presented if question.takes(presented) else None
+    async def _read(self, received: ReceivedProof, question: Expectation) -> AnyPresented | None:
+        """What a proof of either suite says, or None for what is none. The suite that stands beside its text says which to try first,
+        and nothing else: each try is a journey to a worker."""
+        tries: list[Callable[[str], Awaitable[AnyPresented]]] = [self.provers.read, self.provers.read_presentation]
+        if received.public_signals is not None and received.public_signals[:1] == (SUITE_2,):
+            tries.reverse()
+        for read in tries:
+            with suppress(ProofInvalid):
+                presented = await read(received.proof)
+                return presented if isinstance(presented, PresentedProof) or question.takes(presented) else None
         return None
 
     async def _is_registered(self, presented: AnyPresented) -> bool | None:

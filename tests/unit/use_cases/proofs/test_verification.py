@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ import pytest
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.credential import CredentialStatus
+from identity_core.domain.proofs.question import SUITE_2
 from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
-from identity_core.errors import InvalidRequest, PluginUnavailable, ProofNotFound
+from identity_core.errors import InvalidRequest, PluginUnavailable, ProofInvalid, ProofNotFound
 from identity_core.ports.activity import TimelineQuery, VerificationQuery
+from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.proofs.verify import expectation_of
 from identity_core.wire import DeactivateDidRequest
@@ -154,6 +156,43 @@ def test_an_edited_envelope_and_what_is_none(tell: Any) -> None:
             assert verdict.presented is None
 
     tell(story)
+
+
+class Reading:
+    """Workers that note what they are asked to read, and read one of the suites or none."""
+
+    def __init__(self, readable: str) -> None:
+        self.readable, self.tried = readable, list[str]()
+
+    async def read(self, proof: str) -> str:
+        return self._tried("read")
+
+    async def read_presentation(self, text: str) -> str:
+        return self._tried("read_presentation")
+
+    def _tried(self, name: str) -> str:
+        self.tried.append(name)
+        if name != self.readable:
+            raise ProofInvalid
+        raise PluginUnavailable(f"it was readable as {name}")
+
+
+@pytest.mark.parametrize("signals", [None, (), ("bbs-predicates-1",), (SUITE_2,), ("x", SUITE_2)], ids=str)
+@pytest.mark.parametrize("readable", ["read", "read_presentation", "none"])
+def test_the_suite_beside_a_proof_says_what_to_try_first_and_nothing_else(
+    signals: tuple[str, ...] | None, readable: str
+) -> None:
+    reading: Any = Reading(readable)
+    check = CheckProof(reading, reading, reading)
+    asked = check(ReceivedProof("text", signals), Expectation(), datetime.now(UTC))
+    order = ["read_presentation", "read"] if signals == (SUITE_2,) else ["read", "read_presentation"]
+    if readable == "none":
+        assert wrongs(asyncio.run(asked)) == {"form": (False, CheckCode.PROOF_INVALID)}
+        assert reading.tried == order
+    else:
+        with pytest.raises(PluginUnavailable, match=f"as {readable}$"):
+            asyncio.run(asked)
+        assert reading.tried == order[: order.index(readable) + 1]
 
 
 def test_time_is_a_check_of_its_own(tell: Any) -> None:
