@@ -34,7 +34,7 @@ WATCHED_END = 'kill "$watcher"; test ! -e /run/refused; test "$(wc -l < /run/ans
 CERTIFICATES = re.compile(r"PIP_|SSL_CERT_|.*_CA_BUNDLE$")
 # The version after the one that was installed has one more step, which does nothing that later commands could see.
 NEWER = """
-steps=$(/opt/identity/bin/python -c 'import identity_core.store.migrations as steps; print(steps.__path__[0])')
+steps=$(cd / && /opt/identity/bin/python -c 'import identity_core.store.migrations as steps; print(steps.__path__[0])')
 cp -r "$steps" /run/steps
 last=$(ls /run/steps | sed -n 's/^0*\\([0-9]*\\)_.*\\.sql$/\\1/p' | sort -n | tail -n 1)
 echo 'DROP INDEX IF EXISTS ix_of_a_version_before;' > "/run/steps/$(printf %04d $((last + 1)))_of_the_next_version.sql"
