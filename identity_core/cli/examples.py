@@ -108,8 +108,8 @@ identity timeline list --keys hana.json
 identity timeline list --keys hana.json --kind proof --after 2026-01-05T00:00:00Z --json
 identity events list --url https://id.example
 identity events list --after 1200 --limit 1000 --json
-identity ibct issue --keys hana.json --agent did:ids:… --delegation 3f0c9f8e-… \
-    --predicate age gte --pin 18
+identity ibct issue --keys hana.json --agent did:ids:… --predicate age gte --pin 18 \
+    --delegation 3f0c9f8e-1b7a-4c59-9c3e-5d6e0f7a8b9c
 identity ibct revoke --keys hana.json --id 3f0c9f8e-…
 identity ibct sign token.json --keys hana.json
 identity ibct verify token.json --document hana-did.json

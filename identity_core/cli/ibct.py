@@ -39,10 +39,26 @@ def command() -> None:
     """Issue, sign and check the tokens by which you let an agent act, one use each."""
 
 
+def _reference(_: click.Context, __: click.Parameter, text: str) -> str:
+    """A reference that can be one of a delegation: a token with another would be signed for nothing."""
+    from identity_core.domain.delegations.ibct import delegation_id
+
+    place, _slash, last = text.rpartition("/")
+    if delegation_id(last if place.startswith(("https://", "http://")) else text, ()) is None:
+        raise click.BadParameter("Give the uuid or URL of a delegation: `identity delegation list` has them.")
+    return text
+
+
 @command.command()
 @keys_option
 @did_option("--agent", "agent", "Who may act.", required=True)
-@click.option("--delegation", required=True, metavar="ID", help="The delegation that it acts under: uuid or URL.")
+@click.option(
+    "--delegation",
+    required=True,
+    metavar="ID",
+    callback=_reference,
+    help="The delegation that it acts under: uuid or URL.",
+)
 @click.option(
     "--predicate",
     "predicates",

@@ -205,7 +205,12 @@ def read_json(file: Any) -> dict[str, Any]:
     with failing(ValueError, name_of(file), "give a file of JSON", what="the file cannot be read", status=2):
         value = load_json(file)
     if not isinstance(value, dict):
-        fail("the file holds no JSON object", name_of(file), "see the help of this command", status=2)
+        fail(
+            "the file holds no JSON object",
+            name_of(file),
+            f"see `{click.get_current_context().command_path} --help`",
+            status=2,
+        )
     return value
 
 

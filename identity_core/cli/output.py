@@ -183,6 +183,7 @@ def reported(words: Sequence[str] = ()) -> Iterator[None]:
 
 def _failed(error: Exception) -> NoReturn:
     # Imported here, because help has no use for them.
+    from identity_core.cli.remedies import given, remedy
     from identity_core.database import DatabaseError
     from identity_core.errors import IdentityError
     from identity_core.settings import StartError
@@ -193,7 +194,7 @@ def _failed(error: Exception) -> NoReturn:
         case DatabaseError():
             fail(f"the database cannot be used: {error.reason}", "the database", "see `identity doctor`")
         case IdentityError():
-            fail(f"{error.code}: {error}", str(dict(error.details)) if error.details else "the request", "see the code")
+            fail(f"{error.code}: {error}", given(error.details) or "the options", remedy(error, error.details))
         case OSError():
             where = str(error.filename) if error.filename else "the operating system"
             fail(error.strerror or str(error), where, "check that the place exists and that you may use it")

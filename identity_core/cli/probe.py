@@ -14,7 +14,7 @@ import click
 from identity_core.cli.demo.participants import Person
 from identity_core.cli.options import Number
 from identity_core.cli.output import Command, fail, prints_json, show
-from identity_core.cli.remote import CALL_ERRORS, api_key_option, explained
+from identity_core.cli.remote import CALL_ERRORS, api_key_option, explained, require_address
 from identity_core.client import Client, Signer, ibct
 from identity_core.codec.times import printed
 from identity_core.domain.dids.log import LogInvalid
@@ -145,6 +145,7 @@ def command(url: str, api_key: str | None, timeout: float, within: float | None)
     \b
         */5 * * * * identity probe https://id.example --api-key /etc/identity/probe.key --within 10
     """
+    require_address(url)
     with Client(url, api_key=api_key, timeout_seconds=timeout, origin=os.environ.get("IDENTITY_ORIGIN")) as client:
         probe = Probe(client)
         failures = [

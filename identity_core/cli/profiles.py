@@ -66,8 +66,8 @@ def read_profiles() -> Profiles:
         kept = Profiles(value["use"], {name: Profile(**one) for name, one in value["profiles"].items()})
         if any(one.credential not in KINDS or not isinstance(one.url, str) for one in kept.profiles.values()):
             raise TypeError("a member is of another type")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        fail(f"the file of profiles cannot be read: {type(error).__name__}", str(path), "remove it, and log in again")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        fail("the file of profiles cannot be read", str(path), "remove it, and log in again")
     return kept
 
 

@@ -9,17 +9,26 @@ import click
 
 from identity_core.cli.options import shown
 from identity_core.client import ServiceError
+from identity_core.errors import IdentityError
 
+# What a service writes in place of what it does not repeat.
+_HIDDEN = "(not shown)"
+_FORMS = {"INVALID_DID": "write the whole DID, as did:METHOD:NAME: `identity did create` prints one"}
 # What commands call otherwise than the members of the requests that they send.
 _OPTIONS = {"autonomyLevel": "--level", "send anchor: false": "leave --anchor out"}
 
 
-def remedy(error: ServiceError, details: dict[str, Any]) -> str:
-    """One line that says what may help."""
+def remedy(error: ServiceError | IdentityError, details: dict[str, Any]) -> str:
+    """One line that says what may help; it repeats nothing of ``details``, which ``given`` shows."""
+    if "RFC 3339" in str(error):
+        return "write a time with its zone, as 2026-01-31T12:00:00Z"
+    if "no such version" in str(error):
+        return "take one that `identity did history` lists"
     hints = {
         "AUTH_REQUIRED": "give a credential: IDENTITY_API_KEY or --api-key FILE, or --keys for an operation on a DID",
         "AUTH_FAILED": "check that the key is a current one of this DID, or that the API key is not revoked",
-        "DID_NOT_FOUND": "check the DID; `identity did create` makes one",
+        "DID_NOT_FOUND": "check the DID and --url: a service knows its own DIDs, of methods that it has (`identity plugins list`);"
+        " `identity did create` makes one",
         "CREDENTIAL_NOT_FOUND": "check the id, and that you hold or issued the credential: `identity credential list`",
         "DELEGATION_NOT_FOUND": "check the id, and that you are a party of it: `identity delegation list`",
         "SCHEMA_NOT_FOUND": "check the id: `identity credential schema list`",
@@ -30,23 +39,34 @@ def remedy(error: ServiceError, details: dict[str, Any]) -> str:
         "PROOF_NOT_FOUND": "check the id, and that you are the proof's holder or agent",
         "DID_DEACTIVATED": "nothing: a deactivation is final; history and log stay readable",
     }
-    return hints.get(error.code) or _details(details) or _usual(error.status)
+    return hints.get(error.code) or _details(details) or _FORMS.get(error.code, "") or _usual(error.status)
+
+
+def given(details: Mapping[str, Any]) -> str:
+    """What was refused, name by name, where no remedy is made of it. What the service hides is left out."""
+    if _details(details):
+        return ""
+    shown_too = {name: value for name, value in details.items() if value != _HIDDEN}
+    return "; ".join(f"{name}: {_listed(value)}" for name, value in shown_too.items())
 
 
 def _details(details: Mapping[str, Any]) -> str:
-    """What the service says further, in words: remedies, else what it takes instead, else the places of a body that are wrong, else
-    name by name."""
+    """What the service says that may help, in words: remedies, else what it takes instead, else the places of a body that are wrong."""
     match details:
         case {"supported": [*known], **given}:
             instead = f" instead of {'; '.join(map(_listed, given.values()))}" if given else ""
             return f"choose from {_listed(known)}{instead}" if known else f"nothing is there to take{instead}"
+        case {"remedy": str() as one}:
+            return one
+        case {"parameter": "cursor"}:
+            return "give `nextCursor` of the page before, with the same options as then"
         case {"remedies": [*remedies]}:
             return "; or ".join(map(shown, remedies))
         case {"errors": [*errors]}:
             return "; ".join(
                 " ".join(map(shown, one.values())) if isinstance(one, dict) else shown(one) for one in errors
             )
-    return "; ".join(f"{name}: {_listed(value)}" for name, value in details.items())
+    return ""
 
 
 def _listed(value: Any) -> str:

@@ -22,7 +22,7 @@ import orjson
 from identity_core.cli.options import FILE, all_of
 from identity_core.cli.output import Text, fail, on_one_line, prints_json, show, working
 from identity_core.cli.profiles import DEFAULT_URL, asked_url, profile_option, signed_in
-from identity_core.cli.remedies import as_options, remedy
+from identity_core.cli.remedies import as_options, given, remedy
 from identity_core.cli.secret_input import secret_option
 from identity_core.cli.wallet import Wallet
 from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer
@@ -71,7 +71,7 @@ def session(
 ) -> Iterator[Client]:
     """A session whose refusals end the command with a readable error. ``IDENTITY_ORIGIN`` is the service's own name where --url is
     another one."""
-    _require_address(url)
+    require_address(url)
     origin = os.environ.get("IDENTITY_ORIGIN")
     try:
         with Client(url, api_key=api_key, token=token, on_exchange=on_exchange, origin=origin) as opened:
@@ -80,7 +80,8 @@ def session(
         fail(*explained(error, url))
 
 
-def _require_address(url: str) -> None:
+def require_address(url: str) -> None:
+    """Ends the command where ``url`` is no address of a service."""
     try:
         is_one = urlsplit(url).scheme in ("http", "https") and bool(urlsplit(url).hostname)
     except ValueError:
@@ -96,6 +97,7 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
         case ServiceError():
             details = dict(error.details)
             where, explanation = f"{url}, request {details.pop('requestId', '-')}", details.pop("docUrl", None)
+            where += as_options("; " * bool(given(details)) + given(details))
             then = as_options(remedy(error, details))
             if isinstance(explanation, str) and explanation.startswith("/"):
                 then += f"; more at {url.rstrip('/')}{explanation}"

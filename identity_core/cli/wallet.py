@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from identity_core.cli.output import fail
+from identity_core.cli.output import fail, failing
 from identity_core.cli.secret_input import read_private
 from identity_core.client import Client, ServiceError, Signer
+from identity_core.codec.multikey import decode_secret
 from identity_core.database.files import durable_draft
 
 AUTHENTICATION, RECOVERY = "authentication", "recovery"
@@ -51,9 +52,9 @@ class Wallet:
             did, keys, pending = value.get("did"), value["keys"], value.get("pending")
             if not isinstance(keys, dict) or not isinstance(did, str | None) or not isinstance(pending, dict | None):
                 raise TypeError("its members are of other types")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError):
             remedy = "it holds {did, keys} as JSON, as `identity did create --keys FILE` writes it"
-            fail(f"the keys file cannot be read: {type(error).__name__}", str(path), remedy)
+            fail("this is no keys file", str(path), remedy)
         return cls(path, did or "", keys, pending)
 
     @classmethod
@@ -70,6 +71,13 @@ class Wallet:
         key = self.keys.get(purpose)
         if not isinstance(key, dict) or "privateKey" not in key:
             fail(f"the keys file holds no private {purpose} key", str(self.path), "name the file that holds it")
+        with failing(
+            (ValueError, TypeError),
+            str(self.path),
+            "bring the file back from your copy",
+            what=f"its {purpose} key is damaged",
+        ):
+            decode_secret(key["privateKey"])
         return Signer(self.did, key["privateKey"])
 
     def save(self, *, new: bool = False) -> None:

@@ -76,7 +76,12 @@ def new_draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
     """A new file beside ``path`` (mode 0600), and the same open. The caller fills and settles it, and gives it its name inside; the folder
     is on disk afterwards, and no draft is left."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        # Nobody has named the draft.
+        error.filename = os.fspath(path)
+        raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield draft, file

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.conftest import Commands
+from tests.unit.cli.test_remedies import require_known
 
 
 @pytest.mark.parametrize("octets", [b"", b"\n", b" \r\n\n"])
@@ -54,3 +57,51 @@ def test_a_key_that_is_none(identity: Commands, text: str) -> None:
     assert "neither a verifier key nor a file" in what
     assert text in where
     assert "identity ledger key" in remedy
+
+
+# What is typed, where DID is one that exists; what the three lines say; what they do not.
+POOR = [
+    ("did create --keys n.json --key-type RSA", "key type is unknown", "choose from Ed25519", "{"),
+    ("did rotate --keys hana.json --key-type RSA", "key type is unknown", "choose from Ed25519", "see the code"),
+    ("did create --keys no/such/a.json", "No such file", "check that the place exists", ".new"),
+    ("did update --keys lacking.json --also-known-as x", "this is no keys file", "did create --keys FILE", "KeyError"),
+    ("did rotate --keys damaged.json", "authentication key is damaged", "bring the file back", "the options"),
+    ("did resolve nonsense", "INVALID_DID", "write the whole DID", "(not shown)"),
+    ("did history did:ids:nope", "INVALID_DID", "write the whole DID", "do: did:"),
+    ("did resolve did:web:a.example", "DID_NOT_FOUND", "methods that it has (`identity plugins list`)", "do: did:"),
+    ("did resolve DID --version-id 99", "no such version", "`identity did history`", "did create"),
+    ("did recover --keys hana.json --restore-version 77", "no such version", "`identity did history`", "did create"),
+    ("did resolve DID --version-time yesterday", "RFC 3339", "2026-01-31T12:00:00Z", "do: member"),
+    ("timeline list --keys hana.json --after yesterday", "RFC 3339", "2026-01-31T12:00:00Z", "do: member"),
+    ("did history DID --cursor x", "cursor", "`nextCursor` of the page before", "do: parameter"),
+    ("did update --keys hana.json --remove-key nope", "no such key", "see `identity did update --help`", "do: keyId"),
+    ("did update --keys hana.json --also-known-as x", "absolute URI", "identity did update --help", "do: member"),
+    ("delegation create --keys hana.json --agent x --level 2 --pin a gte 1", "INVALID_DID", "did:METHOD", "do: did:"),
+    ("ibct issue --keys hana.json --agent DID --delegation nope --predicate age gte", "uuid or URL", "ibct issue", "{"),
+    ("credential schema create array.json", "no JSON object", "`identity credential schema create --help`", "this com"),
+    ("keys create --name a --scopes dids:creat", "'dids:creat' is no scope", "identity keys create", "Errno"),
+    ("probe nope", "no address of a service", "http://127.0.0.1:8080", "Request URL"),
+]
+
+
+@pytest.mark.parametrize(("typed", "says", "remedy", "not_said"), POOR, ids=lambda value: value[:60])
+def test_a_poor_answer_became_a_good_one(
+    remote: Commands, wallet: Path, here: Path, typed: str, says: str, remedy: str, not_said: str
+) -> None:
+    held = json.loads(wallet.read_text())
+    damaged = held | {"keys": held["keys"] | {"authentication": {"privateKey": "z3u2"}}}
+    for name, value in {"array": [], "lacking": {"did": held["did"]}, "damaged": damaged}.items():
+        (here / f"{name}.json").write_text(json.dumps(value))
+        (here / f"{name}.json").chmod(0o600)
+    result = remote(*(held["did"] if word == "DID" else word for word in typed.split()))
+    assert result.exit_code in (1, 2)
+    what, where, do = result.stderr.splitlines()
+    assert says in what
+    assert remedy in do
+    assert not_said not in result.stderr
+    assert result.stdout == ""
+    assert len(do) > len("  do: see")
+    assert where != what
+    # Each command that the remedy names is one.
+    for command in re.findall(r"`(identity [^`]*)`", do):
+        require_known(command, here)
