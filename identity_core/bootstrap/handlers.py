@@ -220,7 +220,7 @@ def credential_handlers(
         create_schema=CreateCredentialSchema(schemas, record, clock, random, f"{base_url}/dids/"),
         list_schemas=ListCredentialSchemas(schemas),
         get_schema=GetCredentialSchema(schemas),
-        issue=IssueCredential(intake, opened.custodian, opened.jobs.publisher, opened.provers),
+        issue=IssueCredential(intake, opened.custodian, opened.keeper, opened.jobs.publisher, opened.provers),
         import_signed=ImportCredential(intake, opened.custodian, opened.jobs.publisher),
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),
@@ -252,7 +252,7 @@ def _generate(
         reader=opened.reader,
         sealed_credentials=sealed_credentials,
         present=PresentBound(
-            opened.provers, opened.custodian, store.status_gaps, opened.jobs.publisher, IssuerKeys(opened.reader)
+            opened.provers, opened.keeper, store.status_gaps, opened.jobs.publisher, IssuerKeys(opened.reader)
         ),
         invocations=store.invocations,
         anchoring=opened.jobs.anchors,

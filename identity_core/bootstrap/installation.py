@@ -111,7 +111,8 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     stack.push_async_callback(plugins.close)
     provers, strangers = _start_provers(plugins, settings, stack)
     methods, key_stores = plugins.did_methods(), plugins.key_stores(settings.key_stores)
-    ledger, custodian = plugins.ledger(settings.ledger.backend), plugins.custodian(settings.custodian.backend)
+    ledger = plugins.ledger(settings.ledger.backend)
+    custodian, *apart = map(plugins.custodian, settings.custodian.names)
     await require_own_key(settings, custodian)
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
@@ -127,6 +128,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         provers=provers,
         anonymous_verifier=strangers,
         custodian=custodian,
+        keeper=apart[0] if apart else custodian,
         store=store,
         reader=reader,
         answers_secret=await answers_secret(custodian),

@@ -12,6 +12,7 @@ from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_o
 from identity_core.bootstrap.ports import SystemClock, rows_secret
 from identity_core.bootstrap.storage import check_of, checkpoint_keys, load_remembered, told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending
+from identity_core.domain.credentials.credential import Binding
 from identity_core.errors import StorageMismatch
 from identity_core.plugin.build import LookOnly
 from identity_core.plugin.manager import PluginManager
@@ -20,6 +21,7 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
+from identity_core.use_cases.credentials.holder_secrets import is_kept
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 
 log = logging.getLogger("identity.look")
@@ -112,6 +114,21 @@ async def look_at_keys(settings: Settings, scratch: Path) -> KeysFound:
                 return KeysFound(await has_api_keys(with_tagged(stores, keys)), await keys.faults())
             finally:
                 await store.close()
+        finally:
+            await plugins.close()
+
+
+async def kept_secrets(settings: Settings, scratch: Path, bound: Sequence[tuple[str, Binding]]) -> list[str] | None:
+    """Of credentials by their ids those whose holder's secret is not kept any more; None where the keeper cannot be looked at yet. Raises
+    ``StartError`` and ``PluginUnavailable``."""
+    look = LookOnly(scratch)
+    with told_at_start(settings):
+        plugins = looking_plugins(settings, look)
+        try:
+            keeper = plugins.custodian(settings.custodian.names[-1])
+            if look.pending or look.blind:
+                return None
+            return [credential_id for credential_id, one in bound if not await is_kept(keeper, credential_id, one)]
         finally:
             await plugins.close()
 

@@ -36,6 +36,7 @@ class Runtime:
     provers: ProofWorkers
     anonymous_verifier: ProofWorkers
     custodian: Custodian
+    keeper: Custodian
     store: Store
     reader: DidReader
     answers_secret: bytes

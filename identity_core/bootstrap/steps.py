@@ -49,4 +49,5 @@ def _databases(plugins: PluginManager, settings: Settings) -> Custodian:
     """Opens those of plugins; a plugin compares or makes its steps when it is built."""
     plugins.ledger(settings.ledger.backend)
     plugins.key_stores(settings.key_stores)
-    return plugins.custodian(settings.custodian.backend)
+    custodian, *_ = map(plugins.custodian, settings.custodian.names)
+    return custodian

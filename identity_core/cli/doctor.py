@@ -209,6 +209,7 @@ CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]], str], 
     ("checkpoint", doctor_database.checkpoint, LATER),
     ("witnesses", doctor_witnesses.witnesses, LATER),
     ("master key", _master_key, LATER),
+    ("holders", doctor_credentials.holders, LATER),
     ("API keys", _api_keys, LATER),
     ("backups", doctor_machine.backups, ""),
 )

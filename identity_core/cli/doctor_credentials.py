@@ -1,18 +1,24 @@
-"""What ``identity doctor`` says of credentials: how many in force are still of suite 1, and whether the lists of signed gaps that those
-of suite 2 are proved with are published."""
+"""What ``identity doctor`` says of credentials: how many in force are still of suite 1, whether the lists of signed gaps that those of
+suite 2 are proved with are published, and whether the secrets that they are bound to are still kept."""
 
 from __future__ import annotations
 
+import asyncio
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
+from pathlib import Path
 from typing import Final
 
-from identity_core.cli.doctor_database import Diagnosis, listed, looked, ok, warn
+from identity_core.cli.doctor_database import Diagnosis, listed, looked, ok, warn, wrong
 from identity_core.codec.times import micros
 from identity_core.database import DatabaseError
+from identity_core.domain.credentials.credential import Binding
+from identity_core.errors import IdentityError
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.settings import Settings
+from identity_core.use_cases.credentials.holder_secrets import REMEDY
 
 _OF_SUITE_1: Final = """
 SELECT count(*), count(DISTINCT issuer) FROM credentials
@@ -28,6 +34,17 @@ _UNPUBLISHED: Final = """
 SELECT id, issuer FROM gap_lists WHERE NOT EXISTS (
     SELECT 1 FROM gap_editions WHERE list_id = id AND epoch = :now / period AND gap_editions.version = gap_lists.version
 ) ORDER BY id
+"""
+
+_BOUND: Final = """
+WITH bound AS (
+    SELECT id, commitment, holder_secret, created_at FROM credentials
+    WHERE holder_secret <> '' AND status <> 'revoked' AND holder <> :erased AND (valid_until IS NULL OR valid_until > :now)
+)
+SELECT id, commitment, holder_secret FROM (SELECT * FROM bound ORDER BY created_at LIMIT 4) AS oldest
+UNION
+SELECT id, commitment, holder_secret FROM (SELECT * FROM bound ORDER BY created_at DESC LIMIT 4) AS newest
+ORDER BY id
 """
 
 
@@ -82,3 +99,31 @@ def status_lists(settings: Settings) -> Iterator[Diagnosis]:
             f"{len(silent)} lists of signed gaps are published and not in the transparency log: {listed(silent)}",
             "holders who want to see them there cannot prove; the service records within a minute, its log says what the ledger lacks",
         )
+
+
+def holders(settings: Settings) -> Iterator[Diagnosis]:
+    """A fault where the secrets of holders are not kept any more, as the oldest and the newest credentials in force tell. Nothing without
+    such credentials, or where the database cannot be read."""
+    from identity_core.bootstrap.look import kept_secrets
+
+    asked = {"erased": ERASED_HOLDER, "now": micros(datetime.now(UTC))}
+    try:
+        with looked(settings) as database:
+            rows = database.read_now(lambda transaction: transaction.execute(_BOUND, asked).fetchall())
+    except DatabaseError:
+        return
+    if not rows:
+        return
+    keeper = settings.custodian.names[-1]
+    bound = [(credential_id, Binding(b"", bytes(point), 0, name)) for credential_id, point, name in rows]
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            missing = asyncio.run(kept_secrets(settings, Path(scratch), bound))
+    except IdentityError as error:
+        yield wrong(f"the custodian {keeper}, which keeps the secrets of holders, is away: {error}", "bring it back")
+        return
+    if missing:
+        says = f"the custodian {keeper} does not keep the secrets of {len(missing)} of {len(bound)} credentials that were looked at"
+        yield wrong(f"{says}: {listed(missing)}; no proof can be made with them", REMEDY)
+    elif missing is not None:
+        yield ok(f"{keeper} keeps the secrets of holders: {len(bound)} credentials were looked at")

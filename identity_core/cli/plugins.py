@@ -13,6 +13,7 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -54,7 +55,7 @@ async def _check(settings: Settings, scratch: Path) -> PluginCheck:
         manager.did_methods,
         lambda: manager.ledger(settings.ledger.backend),
         lambda: manager.key_stores(settings.key_stores),
-        lambda: manager.custodian(settings.custodian.backend),
+        *(partial(manager.custodian, name) for name in settings.custodian.names),
         lambda: manager.prover(settings.prover.backend),
         manager.panels,
     )

@@ -1,4 +1,4 @@
-"""The part of ``CustodianConformance`` about holders' secrets and the credentials that are bound to them (``HolderCustodian``)."""
+"""The part of ``CustodianConformance`` about holders' secrets and the credentials that are bound to them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, octets_to
 from identity_core.crypto.bbs.openings import BLIND_SLOT
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import select
-from identity_core.ports.custodian import Custodian, HolderCustodian, KeyRefused
+from identity_core.ports.custodian import Custodian, HolderCustodian, KeepingCustodian, KeyRefused
 
 ISSUER = "did:ids:QmXoypizjW3WknFiJnKLwHCnL72vedxjQkDDP1mXWo6uco"
 REQUEST = IssueRequest(f"{ISSUER}#bbs", BOUND_HEADER_TAG + b"{}", DID, b"n" * 32)
@@ -29,14 +29,21 @@ class HolderPromises(ExaminedCustodian):
     """Secrets of holders are kept, used for what they are for, and never shown."""
 
     @pytest.fixture
-    def keeper(self, custodian: Custodian) -> HolderCustodian:
+    def keeper(self, custodian: Custodian) -> KeepingCustodian:
         """The custodian, when it keeps holders' secrets."""
-        if not isinstance(custodian, HolderCustodian):
+        if not isinstance(custodian, KeepingCustodian):
             pytest.skip("the custodian keeps no holders' secrets")
         return custodian
 
+    @pytest.fixture
+    def signer(self, custodian: Custodian) -> HolderCustodian:
+        """The custodian, when it signs credentials that are bound to them too."""
+        if not isinstance(custodian, HolderCustodian):
+            pytest.skip("the custodian signs no credentials that are bound to holders' secrets")
+        return custodian
+
     @in_own_loop
-    async def test_a_commitment_is_one_of_the_secret_it_names(self, keeper: HolderCustodian) -> None:
+    async def test_a_commitment_is_one_of_the_secret_it_names(self, keeper: KeepingCustodian) -> None:
         """``commit_holder`` gives a commitment that its issuer accepts: the same secret is recognised at each issue and another is
         not, and no two credentials have one point."""
         suite = ciphersuite(select())
@@ -51,7 +58,7 @@ class HolderPromises(ExaminedCustodian):
         assert made[0].octets != made[3].octets, "masks repeat"
 
     @in_own_loop
-    async def test_a_commitment_is_for_one_request(self, keeper: HolderCustodian) -> None:
+    async def test_a_commitment_is_for_one_request(self, keeper: KeepingCustodian) -> None:
         """No other issuer, header, holder or nonce takes it."""
         octets = await keeper.commit_holder("hana", "a", REQUEST)
         for other in _others():
@@ -59,38 +66,38 @@ class HolderPromises(ExaminedCustodian):
                 blind.check_commitment(ciphersuite(select()), octets, other)
 
     @in_own_loop
-    async def test_it_signs_what_was_committed_to(self, keeper: HolderCustodian) -> None:
+    async def test_it_signs_what_was_committed_to(self, signer: HolderCustodian) -> None:
         """``sign_bbs_blind`` gives the signature of the key it names on commitment and messages."""
         suite = ciphersuite(select())
-        public = await keeper.generate("k", multikey.BLS12381G2, did=ISSUER, purpose=PURPOSE)
-        commitment = await keeper.commit_holder("hana", "a", REQUEST)
-        signature = await keeper.sign_bbs_blind("k", MESSAGES, commitment, REQUEST)
+        public = await signer.generate("k", multikey.BLS12381G2, did=ISSUER, purpose=PURPOSE)
+        commitment = await signer.commit_holder("hana", "a", REQUEST)
+        signature = await signer.sign_bbs_blind("k", MESSAGES, commitment, REQUEST)
         point = blind.check_commitment(suite, commitment, REQUEST).point_octets
         key, known = multikey.decode_public(public)[1], mixed_messages_to_scalars(MESSAGES)
         blind.verify_blind(suite, key, REQUEST.header, known, point, octets_to_signature(suite, signature))
 
     @in_own_loop
-    async def test_it_signs_no_other_commitment(self, keeper: HolderCustodian) -> None:
+    async def test_it_signs_no_other_commitment(self, signer: HolderCustodian) -> None:
         """``KeyRefused`` for a commitment to another request, a changed one and none; for a header of another kind of credential, under
         which the holder would choose what slots 0 and 1 say; and for a key of another type."""
-        await keeper.generate("k", multikey.BLS12381G2, did=ISSUER, purpose=PURPOSE)
-        commitment = await keeper.commit_holder("hana", "a", REQUEST)
+        await signer.generate("k", multikey.BLS12381G2, did=ISSUER, purpose=PURPOSE)
+        commitment = await signer.commit_holder("hana", "a", REQUEST)
         changed = [commitment[:-1] + bytes([commitment[-1] ^ 1]), commitment[:-1], b"", bytes(192)]
         for octets in changed:
             with pytest.raises(KeyRefused):
-                await keeper.sign_bbs_blind("k", MESSAGES, octets, REQUEST)
+                await signer.sign_bbs_blind("k", MESSAGES, octets, REQUEST)
         for other in _others():
             with pytest.raises(KeyRefused):
-                await keeper.sign_bbs_blind("k", MESSAGES, commitment, other)
+                await signer.sign_bbs_blind("k", MESSAGES, commitment, other)
         plain = replace(REQUEST, header=b"another kind of header")
         with pytest.raises(KeyRefused):
-            await keeper.sign_bbs_blind("k", MESSAGES, await keeper.commit_holder("hana", "a", plain), plain)
-        await keeper.generate("e", multikey.ED25519, did=ISSUER, purpose=PURPOSE)
+            await signer.sign_bbs_blind("k", MESSAGES, await signer.commit_holder("hana", "a", plain), plain)
+        await signer.generate("e", multikey.ED25519, did=ISSUER, purpose=PURPOSE)
         with pytest.raises(KeyRefused):
-            await keeper.sign_bbs_blind("e", MESSAGES, commitment, REQUEST)
+            await signer.sign_bbs_blind("e", MESSAGES, commitment, REQUEST)
 
     @in_own_loop
-    async def test_a_consent_is_to_one_message(self, keeper: HolderCustodian) -> None:
+    async def test_a_consent_is_to_one_message(self, keeper: KeepingCustodian) -> None:
         """``consent`` gives a consent to exactly the message, by the holder of all credentials; ρ is what joins it to each of them."""
         suite = ciphersuite(select())
         points = [
@@ -112,7 +119,7 @@ class HolderPromises(ExaminedCustodian):
         assert check_consent(suite, alone.octets, 1, b"message").pseudonym is None
 
     @in_own_loop
-    async def test_names_of_secrets_are_checked(self, keeper: HolderCustodian) -> None:
+    async def test_names_of_secrets_are_checked(self, keeper: KeepingCustodian) -> None:
         """``KeyRefused`` for ids that are no names, and for a consent about nothing."""
         for name in REFUSED_NAMES:
             with pytest.raises(KeyRefused):
@@ -125,21 +132,21 @@ class HolderPromises(ExaminedCustodian):
             await keeper.consent("hana", (), b"message", None)
 
     @in_own_loop
-    async def test_many_may_ask_at_once(self, keeper: HolderCustodian) -> None:
+    async def test_many_may_ask_at_once(self, keeper: KeepingCustodian) -> None:
         """Every commitment of many concurrent callers is right, each with its own credential's point."""
         suite = ciphersuite(select())
         made = await asyncio.gather(*(keeper.commit_holder("hana", f"c{n}", REQUEST) for n in range(8)))
         assert len({blind.check_commitment(suite, octets, REQUEST).point_octets for octets in made}) == 8
 
     def test_secrets_of_holders_outlive_the_process(
-        self, keeper: HolderCustodian, reopen: Callable[[], Custodian]
+        self, keeper: KeepingCustodian, reopen: Callable[[], Custodian]
     ) -> None:
         """The same secret and blind when the custodian is opened again: else every credential is lost with the process."""
         suite = ciphersuite(select())
         before = run(keeper.commit_holder("hana", "a", REQUEST))
         run(close(keeper))
         again = reopen()
-        assert isinstance(again, HolderCustodian)
+        assert isinstance(again, KeepingCustodian)
         after = run(again.commit_holder("hana", "a", REQUEST))
         run(close(again))
         first, second = (blind.check_commitment(suite, octets, REQUEST) for octets in (before, after))

@@ -170,6 +170,6 @@ def is_chosen(offer: Offer, settings: Settings) -> bool:
     return {
         LEDGER.hook: name == settings.ledger.backend,
         KEY_STORE.hook: name in settings.key_stores,
-        CUSTODIAN.hook: name == settings.custodian.backend,
+        CUSTODIAN.hook: name in settings.custodian.names,
         PROVER.hook: settings.prover.backend in (None, name),
     }.get(offer.hook, True)

@@ -34,6 +34,7 @@ from identity_core.ports.custodian import (
     AttendedCustodian,
     Custodian,
     HolderCustodian,
+    KeepingCustodian,
     KeyNameTaken,
     KeyNotHeld,
     KeyRefused,
@@ -122,7 +123,7 @@ CUSTODIAN: Socket[Custodian] = Socket(
     "identity_provide_custodian",
     "custodian",
     "custodian.backend",
-    (AttendedCustodian, ResealingCustodian, HolderCustodian, Custodian),
+    (AttendedCustodian, ResealingCustodian, HolderCustodian, KeepingCustodian, Custodian),
     Contract((KeyNotHeld, KeyNameTaken, KeyRefused, *_AWAY), secretive=True),
     table="custodian",
 )

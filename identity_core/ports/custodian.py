@@ -66,8 +66,8 @@ class Custodian(Protocol):
 
 
 @runtime_checkable
-class HolderCustodian(Custodian, Protocol):
-    """A custodian that keeps holders' secrets as well, and signs credentials that are bound to one (PROTOCOL-2.md §3, §5).
+class KeepingCustodian(Custodian, Protocol):
+    """A custodian that keeps holders' secrets as well (PROTOCOL-2.md §3, §5).
 
     A holder's secret and the blind of each credential follow from the custodian's own key, the secret's name and the credential's id:
     nothing is stored for them, none is made ahead, and another name is another secret. They never come out. A secret's name is as long as
@@ -79,18 +79,24 @@ class HolderCustodian(Custodian, Protocol):
         take."""
         ...
 
+    async def consent(
+        self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None
+    ) -> HolderConsent:
+        """The holder's consent to ``message`` for these credentials of the secret, with a pseudonym in that context unless it is None.
+        Raises ``KeyRefused`` for names that it cannot take and for no credential, and ``KeyNotHeld`` where what the secrets follow from is
+        not there: none is made for a consent."""
+        ...
+
+
+@runtime_checkable
+class HolderCustodian(KeepingCustodian, Protocol):
+    """One that also signs credentials that are bound to a holder's secret, its own or another keeper's."""
+
     async def sign_bbs_blind(
         self, name: str, messages: Sequence[bytes | int], commitment: bytes, request: IssueRequest
     ) -> bytes:
         """The 80-octet signature under the key ``name`` on the commitment and the messages of the slots from 2 on, as for ``sign_bbs``.
         Raises ``KeyRefused`` also for a commitment that was not made for this request, and for the header of another kind of credential."""
-        ...
-
-    async def consent(
-        self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None
-    ) -> HolderConsent:
-        """The holder's consent to ``message`` for these credentials of the secret, with a pseudonym in that context unless it is None.
-        Raises ``KeyRefused`` for names that it cannot take and for no credential."""
         ...
 
 

@@ -91,7 +91,19 @@ class CustodianChoice:
     """The custodian of the private keys that the service holds."""
 
     backend: str = setting("sealed", "The name of the custodian plugin.", pattern=PLUGIN_NAME)
+    holders: str | None = setting(
+        None,
+        "The custodian plugin that keeps the secrets of holders, where it is another one. Not to be changed later: "
+        "credentials are bound to what it keeps.",
+        pattern=PLUGIN_NAME,
+        example='"pkcs11"',
+    )
     deadline_seconds: float = setting(5.0, "How long one call may take.", least=0.01, most=600)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The custodians in use, that of the service's own keys first."""
+        return (self.backend,) if self.holders in (None, self.backend) else (self.backend, self.holders)
 
 
 @dataclass(frozen=True, slots=True)

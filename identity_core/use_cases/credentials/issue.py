@@ -51,7 +51,7 @@ from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import Conflict, InvalidCredential, JsonValue, SchemaNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
-from identity_core.ports.custodian import Custodian, HolderCustodian
+from identity_core.ports.custodian import Custodian, HolderCustodian, KeepingCustodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.credentials.held_keys import newest_held_key
@@ -175,7 +175,8 @@ class BoundDraft:
     """What suite 2 is going to sign: the header, what the credential says of itself but for its handle, and the list that gives it."""
 
     prepared: Prepared
-    keeper: HolderCustodian
+    signer: HolderCustodian
+    keeper: KeepingCustodian
     gap_list: GapList
     header: BoundHeader
     particulars: Particulars
@@ -188,11 +189,12 @@ class IssueCredential:
 
     Where the issuer names no suite it is 2, if all that suite 2 needs is there: a prover that presents such credentials, a custodian
     that keeps holders' secrets, keys of the issuer with a proof of possession, and validity in whole days. Else it is 1, which asks for
-    none of that.
+    none of that. ``custodian`` holds the issuers' keys, ``keeper`` the secrets of holders; they may be one.
     """
 
     intake: CredentialIntake
     custodian: Custodian
+    keeper: Custodian
     publisher: PublishStatusGaps
     provers: ProofWorkers
 
@@ -226,8 +228,8 @@ class IssueCredential:
 
     async def _draft(self, prepared: Prepared, key_id: str, key: PublicKey) -> BoundDraft:
         """The list that may revoke it is signed with the issuer's newest key. Raises ``InvalidCredential``."""
-        custodian = self.custodian
-        if not isinstance(custodian, HolderCustodian):
+        custodian, keeper = self.custodian, self.keeper
+        if not isinstance(custodian, HolderCustodian) or not isinstance(keeper, KeepingCustodian):
             raise not_valid("the custodian of this service keeps no secrets of holders, which suite 2 needs")
         gap_list = await list_of(custodian, prepared, key)
         holder = str(prepared.holder)
@@ -239,7 +241,7 @@ class IssueCredential:
             request = IssueRequest(key_id, header.octets, holder, self.intake.random(NONCE_OCTETS))
         except ValueRefused as refused:
             raise not_valid(str(refused)) from None
-        return BoundDraft(prepared, custodian, gap_list, header, particulars, request)
+        return BoundDraft(prepared, custodian, keeper, gap_list, header, particulars, request)
 
     async def _bound(self, draft: BoundDraft, key: PublicKey) -> Signed:
         """Signed for a secret of the holder's that the custodian keeps."""
@@ -251,7 +253,7 @@ class IssueCredential:
         # The holder's DID names the secret, so that all of its credentials are of one holder.
         holder = particulars.subject
         commitment = await draft.keeper.commit_holder(holder, credential_id, request)
-        signature = await draft.keeper.sign_bbs_blind(request.method, messages, commitment, request)
+        signature = await draft.signer.sign_bbs_blind(request.method, messages, commitment, request)
         binding = Binding(request.header, commitment[:G1_OCTETS], handle, holder)
         return Signed(request.method, key.raw, signature, binding)
 

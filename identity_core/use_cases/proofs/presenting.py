@@ -31,12 +31,13 @@ from identity_core.domain.proofs.presentation import (
     proof_day,
 )
 from identity_core.domain.proofs.presented import presentation_signals
-from identity_core.domain.proofs.proof import Context, Witness, ZkProof
+from identity_core.domain.proofs.proof import Context, Witness, WitnessInvalid, ZkProof
 from identity_core.domain.proofs.question import Question
 from identity_core.errors import CredentialRevoked, IdentityError, PluginUnavailable
-from identity_core.ports.custodian import Custodian, HolderCustodian
+from identity_core.ports.custodian import Custodian, KeepingCustodian, KeyNotHeld
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.status_gaps import GapList, StatusGaps
+from identity_core.use_cases.credentials.holder_secrets import is_kept, lost
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.proofs.check import IssuerKeys
 
@@ -87,7 +88,12 @@ class PresentBound:
             for credential, binding, witness in zip(credentials, bindings, witnesses, strict=True)
         )
         gaps = tuple(gap for _, gap in status)
-        text = await self.provers.present(statement, PresentationWitness(held, gaps, consent), bound=bound)
+        try:
+            text = await self.provers.present(statement, PresentationWitness(held, gaps, consent), bound=bound)
+        except WitnessInvalid:
+            if agreed is None and not await self._all_kept(credentials):
+                raise lost() from None
+            raise
         kinds = ",".join(predicate.type for asked in question.credentials for predicate in asked.predicates)
         return ZkProof(text, presentation_signals(question, context), kinds, context.proof_id)
 
@@ -100,9 +106,16 @@ class PresentBound:
     async def _custodians(
         self, secret: str, ids: Sequence[str], message: bytes, pseudonym: str | None
     ) -> HolderConsent:
-        if not isinstance(self.custodian, HolderCustodian):
-            raise PluginUnavailable("The custodian that keeps the holder's secret is not there.")
-        return await self.custodian.consent(secret, ids, message, pseudonym)
+        if not isinstance(self.custodian, KeepingCustodian):
+            raise lost()
+        try:
+            return await self.custodian.consent(secret, ids, message, pseudonym)
+        except KeyNotHeld:
+            raise lost() from None
+
+    async def _all_kept(self, credentials: Sequence[Credential]) -> bool:
+        bound = [(credential.id, credential.binding) for credential in credentials if credential.binding is not None]
+        return all([await is_kept(self.custodian, *one) for one in bound])
 
     async def _status(
         self, binding: Binding, reference: StatusListReference, now: datetime

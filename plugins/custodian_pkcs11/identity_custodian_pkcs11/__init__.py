@@ -58,7 +58,7 @@ def open_custodian(settings: Pkcs11Settings, context: BuildContext) -> Pkcs11Cus
     from identity_core.database.files import FileLock
     from identity_custodian_pkcs11.custodian import Pkcs11Custodian
 
-    lock = FileLock(context.data_dir / "custodian-pkcs11.lock")
+    lock = None if context.read_only else FileLock(context.data_dir / "custodian-pkcs11.lock")
     return Pkcs11Custodian(token, lock, curve=settings.curve)
 
 
@@ -70,4 +70,5 @@ def build(settings: Pkcs11Settings, context: BuildContext) -> Custodian:
 @hookimpl
 def identity_provide_custodian() -> Provider[Custodian]:
     """Hands over the custodian ``pkcs11``."""
-    return Provider("pkcs11", build, Pkcs11Settings, "Ed25519 keys on a PKCS#11 token that never leave it")
+    about = "Ed25519 keys, and what secrets of holders follow from, on a PKCS#11 token that they never leave"
+    return Provider("pkcs11", build, Pkcs11Settings, about, looks=True)

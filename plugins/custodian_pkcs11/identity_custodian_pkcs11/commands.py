@@ -24,7 +24,9 @@ def pkcs11() -> None:
 @of_installation
 @as_json
 def list_keys(settings: Settings) -> None:
-    """List the keys on the token and try each. Ends with 1 when one of them cannot be used. Nothing is changed.
+    """List the keys on the token and try each, and say whether what holders' secrets follow from is there.
+
+    Ends with 1 when one of them cannot be used. Nothing is changed.
 
     \b
     Example:
@@ -33,11 +35,13 @@ def list_keys(settings: Settings) -> None:
     table = settings.plugins.tables.read("pkcs11", Pkcs11Settings)
     token = open_token(table, plugin_context(settings))
     try:
-        found = token.run(_tried)
+        found, holders = token.run(_tried), token.run(_holders)
     finally:
         token.close()
-    show({"token": table.token, "keys": found}, text=lambda _: "\n".join(map(_line, found)) or "no keys")
-    if any(one["fault"] for one in found):
+    lines = [*map(_line, found), *([holders["says"]] if holders["present"] or holders["fault"] else [])]
+    shown = {"present": holders["present"], "fault": holders["fault"]}
+    show({"token": table.token, "keys": found, "holders": shown}, text=lambda _: "\n".join(lines) or "no keys")
+    if holders["fault"] or any(one["fault"] for one in found):
         raise SystemExit(1)
 
 
@@ -54,6 +58,17 @@ def _tried(connection: Connection) -> list[dict[str, Any]]:
             key, fault = None, str(error)
         found.append({"name": name, "publicKey": None if key is None else key.public_key, "fault": fault})
     return found
+
+
+def _holders(connection: Connection) -> dict[str, Any]:
+    """Whether there is what the secrets of holders follow from."""
+    from identity_custodian_pkcs11 import keys, master
+
+    try:
+        is_there = master.find(connection.session) is not None
+    except keys.KeyDamaged as error:
+        return {"present": True, "fault": str(error), "says": f"{master.LABEL}  cannot be used: {error}"}
+    return {"present": is_there, "fault": None, "says": f"{master.LABEL}  what the secrets of holders follow from"}
 
 
 def _line(key: dict[str, Any]) -> str:

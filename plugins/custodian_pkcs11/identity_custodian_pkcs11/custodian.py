@@ -1,23 +1,28 @@
 """The custodian: names to keys on the token, for one thread (``in_threads`` makes its methods coroutines).
 
 Tokens know no unique names, so that the processes of one host make and destroy keys one after another, under a lock
-file. BBS and key agreement are left out: no token signs on BLS12-381, and the port has no use of X25519 keys.
+file. BBS and key agreement are left out: no token signs on BLS12-381, and the port has no use of X25519 keys. The secrets of
+holders follow from a key on the token.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pkcs11
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
+from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.database.files import FileLock
+from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import PluginUnavailable
+from identity_core.plugin.holder_secrets import HolderSecrets
 from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused
-from identity_custodian_pkcs11 import keys
+from identity_custodian_pkcs11 import keys, master
 from identity_custodian_pkcs11.keys import KeyDamaged, Label, TokenKey
 from identity_custodian_pkcs11.token import Connection, Token
 
@@ -29,10 +34,10 @@ _GONE = (pkcs11.ObjectHandleInvalid, pkcs11.KeyHandleInvalid)
 
 
 class Pkcs11Custodian:
-    """A ``Custodian`` with plain methods. Raises ``PluginUnavailable`` when the token is away, refuses, or holds half a
-    key."""
+    """A ``KeepingCustodian`` with plain methods. Raises ``PluginUnavailable`` when the token is away, refuses, or holds half a
+    key. Without a ``lock`` it makes and destroys nothing."""
 
-    def __init__(self, token: Token, lock: FileLock, *, curve: str) -> None:
+    def __init__(self, token: Token, lock: FileLock | None, *, curve: str) -> None:
         self._token = token
         self._lock = lock
         self._curve = keys.CURVES[curve]
@@ -69,6 +74,14 @@ class Pkcs11Custodian:
         self.public_key(name)
         raise KeyRefused("A key token makes no BBS signatures.", details={"supported": [*CAPABILITIES]})
 
+    def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
+        """The first commitment has the token make what all secrets follow from."""
+        return HolderSecrets(self._derived_or_made, os.urandom).commit(secret, credential, request)
+
+    def consent(self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None) -> HolderConsent:
+        """Raises ``KeyNotHeld`` where the token has not what the secrets follow from: it is lost, or lies on another token."""
+        return HolderSecrets(self._derived, os.urandom).consent(secret, credentials, message, pseudonym)
+
     def destroy(self, name: str) -> None:
         if not keys.is_printable(name, 200):
             return
@@ -86,7 +99,8 @@ class Pkcs11Custodian:
         if not self._closed:
             self._closed = True
             self._token.close()
-            self._lock.close()
+            if self._lock is not None:
+                self._lock.close()
 
     def _found_or_made(self, label: Label, make: Callable[[pkcs11.Session], None]) -> TokenKey:
         def job(connection: Connection) -> TokenKey:
@@ -103,6 +117,29 @@ class Pkcs11Custodian:
 
         with self._alone():
             return self._token.run(job)
+
+    def _derived(self, info: bytes) -> bytes:
+        def job(connection: Connection) -> bytes | None:
+            key = _master(connection)
+            return None if key is None else master.derive(key, info)
+
+        material = self._token.run(job)
+        if material is None:
+            raise KeyNotHeld
+        return material
+
+    def _derived_or_made(self, info: bytes) -> bytes:
+        def job(connection: Connection) -> None:
+            # Another process may have made it while this one waited.
+            if _master(connection) is None:
+                master.make(connection.session)
+
+        try:
+            return self._derived(info)
+        except KeyNotHeld:
+            with self._alone():
+                self._token.run(job)
+            return self._derived(info)
 
     def _with(self, name: str, use: Callable[[TokenKey], T]) -> T:
         if not keys.is_printable(name, 200):
@@ -125,6 +162,8 @@ class Pkcs11Custodian:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
+        if self._lock is None:
+            raise PluginUnavailable("The key token is only looked at.")
         self._lock.acquire()
         try:
             yield
@@ -135,6 +174,14 @@ class Pkcs11Custodian:
 def _shown(key: TokenKey) -> str:
     key.check()
     return key.public_key
+
+
+def _master(connection: Connection) -> Any | None:
+    connection.check()
+    try:
+        return master.find(connection.session)
+    except KeyDamaged as error:
+        raise PluginUnavailable(f"What the secrets of holders follow from cannot be used: {error}.") from error
 
 
 def _find(connection: Connection, name: str) -> TokenKey | None:

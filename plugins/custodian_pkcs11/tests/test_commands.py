@@ -56,7 +56,11 @@ def test_keys_are_listed_and_tried(settings: Pkcs11Settings, context: BuildConte
     listed = run(settings, "--json")
     assert listed.exit_code == 0, listed.output
     expected = [{"name": name, "publicKey": made[name], "fault": None} for name in ("a", "b")]
-    assert json.loads(listed.stdout) == {"token": settings.token, "keys": expected}
+    assert json.loads(listed.stdout) == {
+        "token": settings.token,
+        "keys": expected,
+        "holders": {"present": False, "fault": None},
+    }
     assert run(settings).stdout == f"a  {made['a']}\nb  {made['b']}\n"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -20,15 +20,16 @@ from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import Overloaded, PluginUnavailable
+from identity_core.plugin.holder_secrets import HolderSecrets
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, Resealed
 from identity_custodian_sealed.data_key import DataKey, Seal, SealBroken, stored_seal
 from identity_custodian_sealed.held_key import CAPABILITIES, HeldKey, Label
-from identity_custodian_sealed.holder_secrets import HolderSecrets
 from identity_custodian_sealed.processes import Attendance
 from identity_custodian_sealed.resealing import generation_of, reseal
 
 MOST_IN_MEMORY = 4_096
+_MATERIAL_OCTETS = 48
 
 _BY_NAME = (
     "SELECT s.generation, k.key_type, k.did, k.purpose, k.public_key, k.box "
@@ -39,6 +40,12 @@ _INSERT = (
     "VALUES (:name, :key_type, :did, :purpose, :public_key, :box) ON CONFLICT DO NOTHING"
 )
 _DELETE = "DELETE FROM custodian_keys WHERE name = :name"
+
+
+def holder_secrets(root: bytes, random: Callable[[int], bytes]) -> HolderSecrets:
+    """The secrets that follow from ``root``, the first data key, of 32 octets: also after the keys were sealed anew, since credentials are
+    bound to them."""
+    return HolderSecrets(lambda info: sealing.derive_key(root, info=info, length=_MATERIAL_OCTETS), random)
 
 
 class SealedCustodian:
@@ -53,7 +60,7 @@ class SealedCustodian:
         self._random = seal.random
         self._held: BoundedCache[str, HeldKey] = BoundedCache(MOST_IN_MEMORY)
         self._seen: int | None = None
-        self._holder_secrets = HolderSecrets(data_key.holders, seal.random)
+        self._holder_secrets = holder_secrets(data_key.holders, seal.random)
         self._attendance = Attendance(seal)
 
     @property

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from identity_custodian_sealed import SealedCustodian, SealedSettings, build, data_key, resealing
+from identity_custodian_sealed.custodian import holder_secrets
 from identity_custodian_sealed.data_key import DataKey, stored_seal
 from identity_custodian_sealed.held_key import Label
 
@@ -88,7 +89,9 @@ def test_running_processes_go_on_and_no_key_changes(tmp_path: Path, compromised:
         await check(started, publics)
         for custodian in (running, command, started):
             assert data_key_of(custodian).key != first.key
-            assert data_key_of(custodian).holders == custodian._holder_secrets.root == first.key
+            assert data_key_of(custodian).holders == first.key
+            same = holder_secrets(first.key, os.urandom)
+            assert custodian._holder_secrets.derive(b"a") == same.derive(b"a")
             await custodian.close()
 
     asyncio.run(scenario())

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from identity_custodian_sealed import SealedSettings, build
+
+from identity_core.bootstrap import SystemClock
 from identity_core.cli import doctor_credentials
 from identity_core.cli.doctor_database import Diagnosis
+from identity_core.conformance.custodian_holders import REQUEST
 from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential import Binding, CredentialStatus
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
+from identity_core.plugin import BuildContext
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.ports.status_gaps import GapList
@@ -25,13 +32,13 @@ from tests.credentials import a_credential, a_schema
 DAY = timedelta(days=1)
 
 
-def holding(folder: Path, *changes: dict[str, Any]) -> Settings:
+def holding(folder: Path, *changes: dict[str, Any], first: int = 0) -> Settings:
     """An installation with a credential for each of the changes."""
 
     async def add() -> None:
         store = Store.open(folder)
         await store.credential_schemas.add(RegisteredSchema(a_schema(), datetime.now(UTC), "k"))
-        for number, changed in enumerate(changes):
+        for number, changed in enumerate(changes, first):
             stored = await store.credentials.add(
                 a_credential(id=f"urn:c:{number}", **changed), b"box", random=os.urandom
             )
@@ -109,3 +116,41 @@ def test_a_list_that_is_not_published_for_now_is_told(tmp_path: Path) -> None:
 
     asyncio.run(record())
     assert [one.state for one in doctor_credentials.status_lists(settings)] == ["ok"]
+
+
+def test_secrets_of_holders_that_are_not_kept_are_told(tmp_path: Path) -> None:
+    """Against a sealed custodian: what it committed to itself it keeps; what another one did is lost. No custodian is made by looking."""
+    log = logging.getLogger("identity")
+    context = BuildContext(SystemClock(), log, tmp_path, None)
+    points = []
+    for _ in range(2):
+        (folder := tmp_path / str(len(points))).mkdir()
+        custodian: Any = build(SealedSettings(), replace(context, data_dir=folder))
+        octets = asyncio.run(custodian.commit_holder("s", f"urn:c:{len(points)}", REQUEST))
+        points.append(octets[:48])
+        asyncio.run(custodian.close())
+    own = tmp_path / "0"
+    settings = holding(own, {"binding": Binding(b"h", points[0], 1, "s")})
+    (found,) = doctor_credentials.holders(settings)
+    assert found.state == "ok", found
+    lost = {"binding": Binding(b"h", points[1], 2, "s")}
+    (found,) = doctor_credentials.holders(holding(own, lost, first=1))
+    assert found.state == "fail"
+    assert "1 of 2" in found.says
+    assert "urn:c:1" in found.says
+    assert "issue another" in found.remedy
+    elsewhere = tmp_path / "2"
+    elsewhere.mkdir()
+    (found,) = doctor_credentials.holders(holding(elsewhere, {"binding": Binding(b"h", points[0], 1, "s")}))
+    assert found.state == "fail", "a custodian that is not there keeps nothing"
+    assert not (elsewhere / "custodian.sqlite").exists()
+
+
+def test_of_wallets_secrets_and_of_what_is_over_nothing_is_asked(tmp_path: Path) -> None:
+    settings = holding(
+        tmp_path,
+        {"binding": Binding(b"h", b"k" * 48, 1, "")},
+        {"binding": Binding(b"h", b"k" * 48, 2, "s"), "status": CredentialStatus.REVOKED},
+        {},
+    )
+    assert list(doctor_credentials.holders(settings)) == []

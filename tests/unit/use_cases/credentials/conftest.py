@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_custodian_sealed.custodian import holder_secrets
 from identity_custodian_sealed.held_key import HeldKey, Label
-from identity_custodian_sealed.holder_secrets import HolderSecrets
 from msgspec import structs
 
 from identity_core.codec.multikey import BLS12381G2, encode_secret
@@ -54,7 +54,7 @@ from tests.rooms import START, OneKey, Rooms
 
 BASE = "https://id.example/api/v1"
 SCHEMA = "urn:example:person:1"
-HOLDERS = HolderSecrets(b"h" * 32, os.urandom)
+HOLDERS = holder_secrets(b"h" * 32, os.urandom)
 
 
 class Keys(OneKey):
@@ -126,7 +126,7 @@ class Office:
         )
         provers: Any = SimpleNamespace(presents=True)
         publisher = PublishStatusGaps(store.status_gaps, custodian, clock)
-        self.issue = IssueCredential(intake, custodian, publisher, provers)
+        self.issue = IssueCredential(intake, custodian, custodian, publisher, provers)
         self.import_signed = ImportCredential(intake, custodian, publisher)
         self.get = GetCredential(access, self.vault, self.record, clock)
         self.list = ListCredentials(self.rooms.reader, self.credentials, self.record, clock)

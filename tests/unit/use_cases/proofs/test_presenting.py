@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_custodian_sealed.custodian import holder_secrets
 from identity_prover_bbs.plugin import BbsProver
 
 from identity_core.codec import jcs, strict_json
@@ -25,16 +26,18 @@ from identity_core.domain.proofs.presentation import (
     BoundWitness,
     ConsentTerms,
     GapWitness,
+    HolderConsent,
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
     StatusPart,
     proof_day,
 )
-from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof, Statement, ZkProof
+from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof, Statement, WitnessInvalid, ZkProof
 from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
 from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
 from identity_core.errors import PluginUnavailable
+from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.credentials.held_keys import ListKeys
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
@@ -388,3 +391,30 @@ def test_alternatives_do_not_pass_for_what_was_asked(scene: Scene) -> None:
             assert not verdict.verified
             assert verdict.errors == (CheckCode.PROOF_INVALID,)
             assert verdict.presented is None, "what is not proven is shown"
+
+
+@pytest.mark.parametrize("keeps", ["another root", "nothing"])
+def test_a_secret_that_is_lost_is_told_with_what_to_do(scene: Scene, keeps: str) -> None:
+    """The keeper was made anew: its consents are to a secret that no credential is bound to, or it has none to give."""
+    kept: Any = scene.office.rooms.custodian
+
+    class Anew(type(kept)):  # type: ignore[misc]
+        async def consent(self, *asked: Any) -> HolderConsent:
+            if keeps == "nothing":
+                raise KeyNotHeld
+            return holder_secrets(b"x" * 32, os.urandom).consent(*asked)
+
+    scene.present = replace(scene.present, custodian=Anew.__new__(Anew))
+    with pytest.raises(PluginUnavailable) as caught:
+        scene.proof()
+    assert "issue another" in str(caught.value.details["remedy"])
+    scene.present = replace(scene.present, custodian=kept)
+    assert scene.verdict(scene.proof()).verified
+
+
+def test_another_fault_of_the_prover_is_not_told_as_a_loss(scene: Scene) -> None:
+    witness = scene.held.witness
+    assert witness is not None
+    scene.held = replace(scene.held, witness=replace(witness, signature=witness.signature[:-1] + b"\x01"))
+    with pytest.raises(WitnessInvalid):
+        scene.proof()
