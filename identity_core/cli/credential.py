@@ -11,6 +11,7 @@ import click
 from identity_core.cli.credential_import import import_body
 from identity_core.cli.credential_offer import offer, sign_request
 from identity_core.cli.credential_offline import check_offline, given_values, holder_option, sign, value_options
+from identity_core.cli.credential_secret import rotate_secret
 from identity_core.cli.credential_wallet import accept, request
 from identity_core.cli.options import input_argument, read_json, shown
 from identity_core.cli.output import fail, misused, show
@@ -42,7 +43,7 @@ def schema() -> None:
     """Register, get and list credential schemas."""
 
 
-for offline in (sign, offer, request, sign_request, accept):
+for offline in (sign, offer, request, sign_request, accept, rotate_secret):
     command.add_command(offline)
 
 

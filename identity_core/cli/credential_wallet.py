@@ -27,7 +27,7 @@ from identity_core.errors import IdentityError, ProofInvalid
 if TYPE_CHECKING:
     from identity_core.domain.credentials.verifiable_credential import PresentedCredential
 
-_HELD: Final[Mapping[str, Any]] = {"secret": "", "requests": {}, "credentials": {}}
+HELD: Final[Mapping[str, Any]] = {"secret": "", "requests": {}, "credentials": {}}
 
 held_option = click.option(
     "--held",
@@ -65,7 +65,7 @@ def request(file: Any, wallet: Path, held: Path) -> None:
     signer, key = holder.signer(), holder.keys[AUTHENTICATION]
     _, seed = multikey.decode_secret(signer.secret)
     suite = ciphersuite(select())
-    with private_record(held, "holder's file", _HELD, holder.did) as record:
+    with private_record(held, "holder's file", HELD, holder.did) as record:
         if not record["secret"]:
             made = HolderSecret.derived(suite, os.urandom(48))
             record["secret"] = base64url_encode(scalar(made.scalar))
@@ -108,7 +108,7 @@ def accept(
     holder, definition, now = Wallet.open(wallet), read_schema(schema_file), datetime.now(UTC)
     credential = read_json(file)
     find_key = _issuer_key(issuer_key, issuer_document, issuer_log, now)
-    with private_record(held, "holder's file", _HELD, holder.did) as record:
+    with private_record(held, "holder's file", HELD, holder.did) as record:
         try:
             presented = verifiable_credential.parse(credential)
             place, asked = _asked(record["requests"], presented)
@@ -124,6 +124,8 @@ def accept(
             "credential": credential,
             "blind": asked["blind"],
             "issuerKey": multikey.encode_public(multikey.BLS12381G2, key),
+            # A request from before a rotation has its secret with it.
+            **{name: one for name, one in asked.items() if name == "secret"},
         }
         del record["requests"][place]
     said = {"id": presented.id, "issuer": str(presented.issuer), "schema": presented.schema_id}
@@ -132,7 +134,7 @@ def accept(
 
 def opened(held: Path, did: str) -> dict[str, Any]:
     """What the holder's file holds; one that is not there, or not this DID's, ends the command."""
-    return read_record(held, "holder's file", _HELD, did)
+    return read_record(held, "holder's file", HELD, did)
 
 
 def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyFinder:

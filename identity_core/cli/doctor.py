@@ -20,6 +20,7 @@ import click
 
 from identity_core.cli import doctor_credentials, doctor_database, doctor_machine, doctor_witnesses
 from identity_core.cli.doctor_database import Diagnosis, ok, stopped, warn, wrong
+from identity_core.cli.doctor_held import holders_file
 from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show, working
 from identity_core.cli.serve import LOOPBACK
@@ -31,11 +32,18 @@ SHOWN = 5
 
 
 @click.command(name="doctor", cls=Command)
+@click.option(
+    "--held",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Look at the file of a holder instead, which `identity credential request` made.",
+)
 @of_installation
-def command(settings: Settings) -> None:
+def command(settings: Settings, held: Path | None) -> None:
     """Look at this installation and say what is wrong. Exit code 1 when something is."""
+    found = examine(settings) if held is None else (("holder's file", one) for one in holders_file(held))
     with working("looking at the installation"):
-        findings = [{"check": check, **dataclasses.asdict(one)} for check, one in examine(settings)]
+        findings = [{"check": check, **dataclasses.asdict(one)} for check, one in found]
     healthy = all(one["state"] != "fail" for one in findings)
     show({"healthy": healthy, "findings": findings}, text=lambda body: "\n".join(map(_line, body["findings"])))
     if not healthy:

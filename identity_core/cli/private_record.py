@@ -29,9 +29,10 @@ def private_record(path: Path, what: str, new: Mapping[str, Any], did: str) -> I
             draft.replace(path)
 
 
-def read_record(path: Path, what: str, new: Mapping[str, Any], did: str) -> dict[str, Any]:
-    """The record at ``path``, as ``private_record`` has it. One that is not there ends the command too."""
-    new = {"did": did, **new}
+def read_record(path: Path, what: str, new: Mapping[str, Any], did: str | None = None) -> dict[str, Any]:
+    """The record at ``path``, as ``private_record`` has it. One that is not there ends the command too. Without a
+    ``did`` it may be anybody's."""
+    new = {"did": did or "", **new}
     try:
         value = strict_json.loads(read_private(path, what))
     except strict_json.JsonRefused as refused:
@@ -40,6 +41,6 @@ def read_record(path: Path, what: str, new: Mapping[str, Any], did: str) -> dict
         fail(f"the file is no {what}", str(path), f"name the {what}, or a file that is not there yet")
     if any(type(value[name]) is not type(new[name]) for name in new):
         fail(f"the {what} has a member of another type", str(path), "bring it back from your copy")
-    if value["did"] != did:
+    if did is not None and value["did"] != did:
         fail(f"the {what} is another DID's", str(path), "name the file of this DID")
     return value

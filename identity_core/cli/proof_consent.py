@@ -77,7 +77,7 @@ def consent(
         asked = asked_of(record, body, held)
         context, cover = _served(body, audience, challenge, now)
         terms = ConsentTerms.around(now, timedelta(hours=hours), cover)
-        given = agreed(record["secret"], asked, context, terms, key)
+        given = agreed(asked, context, terms, key)
     member: dict[str, Any] = {} if agent_key is None else {"agentKey": agent_key}
     member |= {
         "cover": int(terms.cover),

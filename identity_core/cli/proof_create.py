@@ -78,7 +78,7 @@ def create(
     expires = min(now + timedelta(minutes=minutes), last_expiry(proof_day(now)))
     try:
         asked = asked_of(record, body, held, status=bool(gaps))
-        text = _proved(prover, record["secret"], asked, gaps, list_key, _context(audience, challenge, now, expires))
+        text = _proved(prover, asked, gaps, list_key, _context(audience, challenge, now, expires))
     except WitnessInvalid:
         remedy = "bring the file back from your copy, and fetch the gap again"
         fail("credential, secret and gap do not belong together", str(held), remedy)
@@ -91,7 +91,6 @@ def create(
 
 def _proved(
     prover: PresentingProver,
-    secret: str,
     asked: AskedAtHome,
     gaps: tuple[Any, ...],
     list_key: str | None,
@@ -108,7 +107,7 @@ def _proved(
     keys = tuple(_key(one.kept["issuerKey"]) for one in asked.held)
     status, signed = _status(gaps, asked.held, keys, list_key)
     terms = ConsentTerms.around(context.issued_at, timedelta(hours=1))
-    consent = agreed(secret, asked, context, terms)
+    consent = agreed(asked, context, terms)
     witness = PresentationWitness(tuple(map(_witness, asked.held)), signed, consent)
     statement = PresentationStatement(asked.question, keys, proof_day(context.issued_at), status)
     return prover.present(statement, witness, bound=PresentationContext(context, None, terms))

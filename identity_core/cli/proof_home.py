@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from identity_core.cli.credential_secret import ISSUED_ANEW, secret_of
 from identity_core.cli.output import fail
 from identity_core.codec.multibase import base64url_decode
 
@@ -29,10 +30,11 @@ class WalletCredential:
 
 @dataclass(frozen=True, slots=True)
 class AskedAtHome:
-    """A question, and the file's credentials that it is about, in its order."""
+    """A question, the file's credentials that it is about, in its order, and the secret that they are bound to."""
 
     question: Question
     held: tuple[WalletCredential, ...]
+    secret: str
 
 
 def asked_of(record: dict[str, Any], body: Mapping[str, Any], held: Path, *, status: bool | None = None) -> AskedAtHome:
@@ -55,7 +57,11 @@ def asked_of(record: dict[str, Any], body: Mapping[str, Any], held: Path, *, sta
     except (KeyError, TypeError, AttributeError):
         raise ValueError("it has not the members of a question") from None
     is_listed = all(header.status is not None for header in headers) if status is None else status
-    return AskedAtHome(Question(asked, same, either, status=is_listed, pseudonym=body.get("pseudonym")), found)
+    question = Question(asked, same, either, status=is_listed, pseudonym=body.get("pseudonym"))
+    secrets = {secret_of(record, one.kept) for one in found}
+    if len(secrets) > 1:
+        fail("the credentials are bound to two secrets", str(held), f"of those on the former one: {ISSUED_ANEW}")
+    return AskedAtHome(question, found, secrets.pop())
 
 
 def _single(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,9 +80,7 @@ def held_credential(record: dict[str, Any], credential_id: str, held: Path) -> W
     return WalletCredential(kept, presented, presented.bound)
 
 
-def agreed(
-    secret: str, asked: AskedAtHome, context: Context, terms: ConsentTerms, agent_key: bytes | None = None
-) -> HolderConsent:
+def agreed(asked: AskedAtHome, context: Context, terms: ConsentTerms, agent_key: bytes | None = None) -> HolderConsent:
     """The holder's consent to the question, with the secret of the file; ``agent_key`` where the terms cover one."""
     from identity_core.crypto.bbs.consent import consent
     from identity_core.crypto.bbs.openings import HolderSecret
@@ -86,6 +90,6 @@ def agreed(
 
     suite, question = ciphersuite(select()), asked.question
     message = terms.message(question, context, agent_key)
-    own = HolderSecret.of(suite, base64url_decode(secret))
+    own = HolderSecret.of(suite, base64url_decode(asked.secret))
     blinds = [int.from_bytes(base64url_decode(one.kept["blind"]), "big") for one in asked.held]
     return HolderConsent(*consent(suite, own, blinds, message, os.urandom, question.pseudonym))

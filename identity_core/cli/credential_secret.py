@@ -1,0 +1,97 @@
+"""``identity credential rotate-secret``: the wallet's next secret, and what becomes of the credentials on the one before; and whether what
+a holder's file holds fits together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from identity_core.cli.credential_wallet import HELD, held_option
+from identity_core.cli.output import Command, fail, show
+from identity_core.cli.private_record import private_record
+from identity_core.cli.remote import keys_option
+from identity_core.cli.wallet import Wallet
+from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.errors import InvalidCredential
+
+OWN = "secret"
+"""The member of a request or credential that has a secret of its own: the one from before a rotation."""
+ISSUED_ANEW = (
+    "ask each issuer for another (`identity credential request`; the issuer signs with --new-secret), and to revoke the one before: who "
+    "has a former secret proves with it until then"
+)
+
+
+def secret_of(record: Mapping[str, Any], kept: Mapping[str, str]) -> str:
+    """The secret that a request or a credential of the file is bound to: the present one, or its own from before a rotation."""
+    return str(kept.get(OWN, record[OWN]))
+
+
+@click.command(name="rotate-secret", cls=Command)
+@keys_option
+@held_option
+@click.option("--forget", is_flag=True, help="Forget former secrets and what is bound to them, instead of rotating.")
+def rotate_secret(wallet: Path, held: Path, forget: bool) -> None:
+    """Make another secret, for every credential that is asked for from now on. What the file holds stays on its former secret and can
+    still be shown, but not together with what is on another one; nothing carries it over, so that each issuer issues it anew. Prints what
+    that is.
+
+    Do this where somebody else may know the secret; then with --forget, when all is issued anew. Where the secret is lost, name a new file
+    for --held instead.
+    """
+    from identity_core.crypto.bbs.openings import HolderSecret
+    from identity_core.crypto.bbs.suite import ciphersuite
+    from identity_core.crypto.bls12381 import select
+    from identity_core.crypto.frames import scalar
+
+    did = Wallet.open(wallet).did
+    if not held.exists():
+        fail("there is no such holder's file", str(held), "the first `identity credential request` makes it")
+    with private_record(held, "holder's file", HELD, did) as record:
+        kept = record["credentials"]
+        former = [name for name in kept if OWN in kept[name] or not forget]
+        entries = (*record["requests"].values(), *kept.values())
+        if forget:
+            for place in ("requests", "credentials"):
+                record[place] = {name: one for name, one in record[place].items() if OWN not in one}
+        elif record[OWN]:
+            for one in entries:
+                one.setdefault(OWN, record[OWN])
+            made = HolderSecret.derived(ciphersuite(select()), os.urandom(48))
+            record[OWN] = base64url_encode(scalar(made.scalar))
+    show(
+        {"forgotten" if forget else "toBeIssuedAnew": former},
+        text="\n".join(
+            [*former, "forgotten" if forget else f"to be issued anew: {ISSUED_ANEW}" if former else "rotated"]
+        ),
+    )
+
+
+def unfit(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Credentials of a holder's file that prove nothing, by their ids, and why."""
+    from identity_core.crypto.bbs.openings import BLIND_SLOT, HolderSecret
+    from identity_core.crypto.bbs.suite import ciphersuite
+    from identity_core.crypto.bls12381 import select
+    from identity_core.crypto.bls12381.keys import InvalidBlsKey
+    from identity_core.domain.credentials import verifiable_credential
+
+    suite = ciphersuite(select())
+    curve = suite.curve
+    for name, kept in record["credentials"].items():
+        try:
+            bound = verifiable_credential.parse(kept["credential"]).bound
+            blind = int.from_bytes(base64url_decode(kept["blind"]), "big")
+            secret = HolderSecret.of(suite, base64url_decode(secret_of(record, kept)))
+        except InvalidBlsKey:
+            yield name, "its secret is not there"
+            continue
+        except (InvalidCredential, KeyError, TypeError, ValueError, AttributeError):
+            yield name, "it cannot be read"
+            continue
+        point = curve.g1_add(secret.point, curve.g1_mul(suite.generator(BLIND_SLOT), blind))
+        if bound is None or bound.commitment != curve.g1_to_octets(point):
+            yield name, "it is bound to another secret"
