@@ -189,6 +189,11 @@ class CatchUp:
         for line in lines:
             if line.did in withheld:
                 continue
+            if Did.parse(line.did).method not in self.methods:
+                # Its plugin is not loaded now, which is no reason to suspect anybody, and ``HeadCheck`` brings it up when it is; or it is
+                # no DID at all (`domain/credentials/gap_log.py`).
+                withheld.add(line.did)
+                continue
             try:
                 before = states.get(line.did) or await self._before(line)
                 after = await self._after(before, line)
@@ -206,12 +211,8 @@ class CatchUp:
             return (await self.check.folded(Did.parse(line.did)))[line.version - 1].state
 
     def _applied(self, before: DidState | None, line: LedgerEntry) -> DidState:
-        did = Did.parse(line.did)
-        if did.method not in self.methods:
-            # Its plugin is not loaded now, which is no reason to suspect anybody; ``HeadCheck`` brings it up when it is.
-            raise DidQuarantined(details={"did": line.did})
         try:
-            after = self.methods[did.method].apply(before, line.entry)
+            after = self.methods[Did.parse(line.did).method].apply(before, line.entry)
             check_not_retired(self.check.retired, line.entry, line.receipt.sequence - 1)
             return after
         except history.HistoryNeeded:

@@ -22,6 +22,7 @@ from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof, RecordGaps
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
+from tests.rooms import Rooms
 from tests.transparency import LoggedLedger, LogKey
 
 LIST = GapList("A" * 22, "did:example:ivo", "did:example:ivo#status", 86_400)
@@ -220,3 +221,26 @@ def test_a_record_has_one_form() -> None:
     ):
         with pytest.raises(StatusListRefused):
             GapRecord.parse(other)
+
+
+def test_a_start_passes_over_the_entries_of_lists(tmp_path: Path) -> None:
+    """However many there are of one list, and whatever stands between them and after them."""
+
+    async def story() -> None:
+        rooms = Rooms(tmp_path)
+        subject = gap_log.subject(LIST.id)
+        for version in range(3):
+            await rooms.new_did()
+            await rooms.ledger.append(subject, b"{}", expected_version=version)
+            # So that the next one begins with a later version of the list, whose first is known to nobody.
+            await rooms.catch_up()
+        await rooms.new_did()
+        # As after a crash that took the rows of the index.
+        await rooms.store.database.write(lambda transaction: transaction.execute("DELETE FROM did_versions").rowcount)
+        for _ in range(2):
+            await rooms.catch_up()
+            assert await rooms.store.documents.cursor() == 7
+        assert await rooms.store.quarantine.count() == 0
+        await rooms.close()
+
+    asyncio.run(story())
