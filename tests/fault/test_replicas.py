@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,14 +33,19 @@ RECOVERY_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
-def replicas(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Running]]:
-    folder = tmp_path_factory.mktemp("replicas")
-    environment = {
+def environment(postgres_server: PostgresServer) -> dict[str, str]:
+    """What the replicas of one installation have in common."""
+    return {
         "IDENTITY_DATABASE_URL": postgres_server.new_database(),
         "IDENTITY_PLUGINS_SEALED_PASSPHRASE": "one for both replicas",
         **servers.CHEAP_PASSPHRASE,
         "IDENTITY_SERVER_PUBLIC_URL": "https://id.example",
     }
+
+
+@pytest.fixture(scope="module")
+def replicas(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Running]]:
+    folder = tmp_path_factory.mktemp("replicas")
     with contextlib.ExitStack() as stack:
         yield [
             stack.enter_context(
@@ -108,6 +114,28 @@ def _spend(hana: Holder, body: dict[str, Any], where: Sequence[Running]) -> list
     calls = [partial(at(replica, hana).send, "update", body, authorization) for replica in where]
     answers: list[Answer] = at_once(hana.wire, calls)
     return [answer.status for answer in answers]
+
+
+def test_a_replica_that_is_restarted_under_load_loses_nothing(
+    replicas: list[Running], environment: dict[str, str], tmp_path: Path
+) -> None:
+    """A third is started, asked to end in the midst of the load, and started again, as in an upgrade: the others never refuse, and nothing
+    that any of them acknowledged is gone."""
+    others, rolled = Acknowledged(), Acknowledged()
+    with kept_port() as port, contextlib.ExitStack() as stack:
+        words = (tmp_path / "rolled", "--port", f"{port}")
+        third = stack.enter_context(service_process.service(*words, environment=environment))
+        with creating(replicas, others, each=1), creating([third], rolled, each=2):
+            assert rolled.more(5, RECOVERY_SECONDS) < RECOVERY_SECONDS
+            third.process.terminate()
+            third.process.wait(60)
+            third = stack.enter_context(service_process.service(*words, environment=environment))
+            assert rolled.more(5, RECOVERY_SECONDS) < RECOVERY_SECONDS
+        assert (others.refused, others.lost_answers) == ({}, 0)
+        assert rolled.lost_answers > 0, "its callers met the time between"
+        assert set(rolled.refused) <= {503}
+        for acknowledged in (others, rolled):
+            check_all_are_there([*replicas, third], acknowledged)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["stopped", "power_cut"])
