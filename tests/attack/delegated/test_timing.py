@@ -8,7 +8,7 @@ Welch's t. A difference that is there makes t grow with the square root of the n
 the disk.
 
 Where the witness is opened before the limits and only a no is durable, as it once was, |t| of 2,000 pairs is 43 for a refusal on SQLite,
-which of 1,000 is 30; on PostgreSQL it is 9 for a refusal and 6 for the answers.
+from which 30 follows for 1,000; on PostgreSQL it is 9 for a refusal and 6 for the answers, of 500.
 """
 
 from __future__ import annotations
