@@ -57,13 +57,16 @@ class Invocation:
 @value_class
 class Disclosure:
     """A predicate that the agent chose itself. ``digest`` is the SHA-256 of the JCS of the canonical predicate. At most ``most``
-    different ones may be asked about this attribute of a credential by all agents: after ``since``, or ever where that is None."""
+    different ones may be asked about this attribute of a credential by all agents: after ``since``, or ever where that is None.
+
+    ``threshold`` is the SHA-256 by which delegations count it: the same predicate over two credentials is two questions."""
 
     credential_id: str
     attribute: str
     digest: bytes
     most: int
     since: datetime | None
+    threshold: bytes
 
 
 @value_class

@@ -36,11 +36,13 @@ REMEDIES: Final = (
     "let the holder pin the value, in the action of the IBCT",
 )
 
-# In one statement, because each costs the operation more in Python than in the database.
+# In one statement, because each costs the operation more in Python than in the database. A threshold of an older version says the
+# predicate and not of which credential: it is one of this credential's if that was asked it.
 _STANDING = """
 SELECT revoked_at, suspended_reason, max_uses, uses, max_thresholds,
 (SELECT count(*) FROM delegation_thresholds WHERE delegation_id = :id),
-(SELECT count(*) FROM delegation_thresholds WHERE delegation_id = :id AND digest = :digest),
+(SELECT count(*) FROM delegation_thresholds WHERE delegation_id = :id AND (digest = :threshold OR digest = :digest
+AND EXISTS (SELECT 1 FROM disclosures WHERE credential_id = :credential_id AND attribute = :attribute AND digest = :digest))),
 (SELECT count(*) FROM disclosures WHERE credential_id = :credential_id AND attribute = :attribute AND at > :since),
 (SELECT count(*) FROM disclosures WHERE credential_id = :credential_id AND attribute = :attribute AND digest = :digest
 AND at > :since),
@@ -64,7 +66,7 @@ ELSE suspended_reason END
 WHERE id = :id RETURNING refusals, max_refusals
 """
 _ADD_THRESHOLD = """
-INSERT INTO delegation_thresholds (delegation_id, digest) VALUES (:id, :digest) ON CONFLICT DO NOTHING
+INSERT INTO delegation_thresholds (delegation_id, digest) VALUES (:id, :threshold) ON CONFLICT DO NOTHING
 """
 _FORGET_DISCLOSURES = """
 DELETE FROM disclosures WHERE credential_id = :credential_id AND attribute = :attribute AND at <= :since
@@ -110,6 +112,7 @@ def standing(
         "credential_id": spending.credential_ids[0] if question is None else question.credential_id,
         "attribute": "" if question is None else question.attribute,
         "digest": b"" if question is None else question.digest,
+        "threshold": b"" if question is None else question.threshold,
         "since": 0 if question is None or question.since is None else micros(question.since),
     }
     chain = _chain(transaction, spending, parameters)
@@ -231,11 +234,15 @@ def count(
         refusals, max_refusals = transaction.execute(_USE, parameters).fetchone()
         for question, records in asked:
             if not records[number].same_thresholds:
-                transaction.execute(_ADD_THRESHOLD, {"id": delegation_id, "digest": question.digest})
+                transaction.execute(_ADD_THRESHOLD, {"id": delegation_id, "threshold": question.threshold})
             counters = counters or {"refusals": refusals, "maxRefusals": max_refusals}
     for question in spending.questions:
-        row = {"credential_id": question.credential_id, "attribute": question.attribute, "digest": question.digest}
+        row = _row(question)
         if question.since is not None:
             transaction.execute(_FORGET_DISCLOSURES, row | {"since": micros(question.since)})
         transaction.execute(_ADD_DISCLOSURE, row | {"at": now})
     return counters
+
+
+def _row(question: Disclosure) -> dict[str, str | bytes]:
+    return {"credential_id": question.credential_id, "attribute": question.attribute, "digest": question.digest}

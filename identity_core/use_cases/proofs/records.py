@@ -43,6 +43,7 @@ def event_of(attempt: ProofAttempt, outcome: str, code: str | None = None, proof
         # What a pseudonym is for tells where its holder goes: that there is one is enough.
         same = sorted({name for together in asked.same for _, name in together})
         details |= {"credentialIds": [*credential_ids], "same": [*same], "pseudonym": asked.pseudonym is not None}
+        details["issuers"] = [None if one is None else str(one.issuer) for one in attempt.credentials]
     if proof is not None:
         details |= {"proofId": proof.id, "delegationId": proof.delegation_id}
         return Event("proof.generated", holder, proof.parties, outcome, details=details)

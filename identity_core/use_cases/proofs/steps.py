@@ -217,6 +217,7 @@ def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
             hashlib.sha256(jcs.canonicalize(one.json)).digest(),
             policy.disclosures,
             since,
+            hashlib.sha256(jcs.canonicalize([prepared.credentials[one.part].id, one.json])).digest(),
         )
         for one, is_pinned in zip(prepared.disclosures(attempt.claims), attempt.pinned, strict=True)
         if one is not None and not is_pinned

@@ -329,6 +329,23 @@ def test_a_question_has_one_form(joint: Joint, change: Json) -> None:
     assert joint.scene.ask(body).status == 201
 
 
+def test_a_predicate_is_a_question_of_each_credential(people: People) -> None:
+    """Else three thresholds of a delegation would be three for every credential that it covers, of a holder who has many."""
+    joint = Joint.of(people, maxThresholds=3)
+    richer = RICH | {"value": 2_000}
+    for asked, outcome, thresholds in (
+        (([RICH], [RICH]), 201, 2),
+        (([richer], [richer]), 403, 2),
+        (([RICH], [RICH]), 201, 2),
+        (([richer], [RICH]), 201, 3),
+        (([RICH], [richer]), 403, 3),
+        (([richer], []), 201, 3),
+    ):
+        answer = joint.ask(joint.asked(*asked))
+        assert (answer.status, joint.scene.delegation()["thresholds"]) == (outcome, thresholds), answer.body
+        assert outcome == 201 or answer.json["error"]["code"] == "DISCLOSURE_LIMIT"
+
+
 def glued(*proofs: Json) -> list[Json]:
     """Envelopes of the first with a part of the second: its credential, its list, its half of the consent, one after the other."""
     own, other = map(opened, proofs)

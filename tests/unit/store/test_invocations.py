@@ -57,7 +57,7 @@ def spending(delegation: str = "d-1", *, question: Disclosure | None = None) -> 
 
 
 def question(digest: bytes = b"q", most: int = 8, since: datetime | None = None) -> Disclosure:
-    return Disclosure("c-1", "age", digest, most, since)
+    return Disclosure("c-1", "age", digest, most, since, b"c-1" + digest)
 
 
 def consume(
@@ -712,6 +712,40 @@ def test_a_limit_of_one_credential_is_none_of_another(store: Store) -> None:
         assert await code(consume(store, invocation(), both)) == "Lease"
         more = replace(both, questions=(replace(question(b"3", 1), credential_id="c-2"),))
         assert await code(consume(store, invocation(), more)) == "DISCLOSURE_LIMIT"
+
+    told(store, story)
+
+
+def test_one_predicate_over_two_credentials_is_two_thresholds_of_a_delegation(store: Store) -> None:
+    async def story(store: Store) -> None:
+        await credential(store, "c-2")
+        await execute(store, "UPDATE delegations SET max_thresholds = 2, max_uses = NULL")
+        other = replace(question(b"1"), credential_id="c-2", threshold=b"c-2" + b"1")
+        both = Consumption(("d-1",), ("c-1", "c-2"), (question(b"1"), other))
+        assert await code(consume(store, invocation(), both)) == "Lease"
+        assert await rows(store, "SELECT count(*) FROM delegation_thresholds") == [(2,)]
+        third = replace(both, questions=(question(b"2"),))
+        assert await code(consume(store, invocation(), third)) == "DISCLOSURE_LIMIT"
+        assert await code(consume(store, invocation(), both)) == "Lease", "what was asked may be asked again"
+
+    told(store, story)
+
+
+def test_thresholds_of_before_are_those_of_the_credentials_that_were_asked(store: Store) -> None:
+    async def story(store: Store) -> None:
+        await credential(store, "c-2")
+        await execute(store, "UPDATE delegations SET max_thresholds = 1, max_uses = NULL")
+        await execute(
+            store, "INSERT INTO delegation_thresholds (delegation_id, digest) VALUES ('d-1', :digest)", digest=b"1"
+        )
+        asked = "INSERT INTO disclosures (credential_id, attribute, digest, at) VALUES ('c-1', 'age', :digest, 0)"
+        await execute(store, asked, digest=b"1")
+        for _ in range(2):
+            assert await code(consume(store, invocation(), spending(question=question(b"1")))) == "Lease"
+        assert await rows(store, "SELECT count(*) FROM delegation_thresholds") == [(1,)]
+        other = replace(question(b"1"), credential_id="c-2", threshold=b"c-2" + b"1")
+        both = Consumption(("d-1",), ("c-1", "c-2"), (other,))
+        assert await code(consume(store, invocation(), both)) == "DISCLOSURE_LIMIT"
 
     told(store, story)
 
