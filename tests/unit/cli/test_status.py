@@ -21,8 +21,11 @@ from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys, select
 from identity_core.database.files import FileLock
-from identity_core.domain.credentials import status_gaps
+from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
 from identity_core.domain.credentials.gap_shards import Manifest
+from identity_core.domain.ledger.proofs import TlogProof
+from identity_core.domain.ledger.tree import LogLeaf
+from tests.transparency import LogKey
 from tests.unit.cli.conftest import Commands
 
 DID = "did:example:ivo"
@@ -235,3 +238,24 @@ def test_a_handle_is_no_argument(identity: Commands, here: Path) -> None:
     (here / "handle").write_text("seventy\n")
     (here / "handle").chmod(0o600)
     assert "no number" in identity.refused(*words, "--handle", "handle", status=2)[0]
+
+
+def test_a_list_is_taken_with_the_proof_that_a_log_has_it(
+    identity: Commands, published: Publish, mirror: str, here: Path
+) -> None:
+    published("1000\n")
+    manifest = Manifest.from_octets((here / "lists" / "status-gaps" / LIST / str(EPOCH)).read_bytes())
+    key, record = LogKey(bytes(32)), gap_log.GapRecord.of(manifest)
+    leaf = LogLeaf(1, "0" * 64, 1, datetime.now(UTC), gap_log.subject(LIST), 1, record.octets).encode()
+    words = ("--log-key", str(key.verifier), "--save-proof", here / "kept")
+    assert identity.refused(*fetch(identity, mirror, 5, *words))
+    assert not (here / "kept").exists()
+    place = here / "lists" / gap_shards.proof_place(manifest)
+    place.parent.mkdir()
+    place.write_bytes(TlogProof(0, (), key.note([leaf]), leaf).encode())
+    assert identity.json(*fetch(identity, mirror, 5, *words))["low"] == 0
+    assert (here / "kept").read_bytes() == place.read_bytes()
+    assert identity.refused(*fetch(identity, mirror, 5, "--log-key", str(LogKey(bytes([1]) * 32).verifier)))
+    assert "goes with --log-key" in "".join(
+        identity.refused(*fetch(identity, mirror, 5, "--save-proof", "x"), status=2)
+    )
