@@ -6,6 +6,7 @@ a start that fails stops the server with one line. ``Application`` is that lifes
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
@@ -45,6 +46,7 @@ from identity_core.store import Store
 from identity_core.store.requests import StoredIdempotencyKeys
 from identity_core.throttle.fallback import open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
+from identity_core.tracing import Tracing, open_tracing
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.dids.head_check import HeadCheck
@@ -84,12 +86,14 @@ async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
     async with AsyncExitStack() as stack:
         with _collecting_rarely():
             # Here and not above: importing the edge takes longer than most commands that have no use for it.
+            from identity_core.api.traced import TracedApplication
             from identity_core.bootstrap.app import open_app
 
             require_database(settings)
             with told_at_start(settings):
                 opened = await _open(settings, stack)
-            app = await open_app(opened, stack)
+            guarded = await open_app(opened, stack)
+            app = guarded if opened.plugins.tracing is None else TracedApplication(guarded, opened.plugins.tracing)
         yield Installation(app, opened.keys, opened.key_stores)
 
 
@@ -109,6 +113,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     clock = SystemClock()
     plugins = load_plugins(settings, clock)
     stack.push_async_callback(plugins.close)
+    plugins.tracing = _traces(settings, stack)
     provers, strangers = _start_provers(plugins, settings, stack)
     methods, key_stores = plugins.did_methods(), plugins.key_stores(settings.key_stores)
     ledger = plugins.ledger(settings.ledger.backend)
@@ -141,6 +146,15 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         keys=ApiKeyAdministration.over(keys, known_keys, Record(store.activity), fingerprint),
         key_watch=await _watch_keys(keys, stack),
     )
+
+
+def _traces(settings: Settings, stack: AsyncExitStack) -> Tracing | None:
+    """What makes spans, where the settings want them. The last ones are sent when all else is closed."""
+    if settings.tracing.endpoint is None:
+        return None
+    tracing = open_tracing(settings.tracing.endpoint, settings.tracing.share)
+    stack.push_async_callback(asyncio.to_thread, tracing.provider.shutdown)
+    return tracing
 
 
 def _start_provers(

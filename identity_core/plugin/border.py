@@ -28,6 +28,7 @@ from identity_core.errors import IdentityError, Overloaded, PluginTimeout, Plugi
 from identity_core.plugin.conformity import Check, Member, members
 from identity_core.plugin.limits import Circuit, Deadline, DeadlineExceeded, Limits, State, rest
 from identity_core.ports.clock import Clock
+from identity_core.tracing import Tracing
 
 T = TypeVar("T")
 
@@ -65,6 +66,7 @@ class Bulkhead:
     in_flight: int = 0
     last_failure: str = ""
     circuits: dict[str, Circuit] = field(default_factory=dict)
+    tracing: Tracing | None = None
 
     @property
     def state(self) -> State:
@@ -230,8 +232,9 @@ def _awaited(member: Member, bulkhead: Bulkhead) -> Any:
             circuit.succeeded()
         return result
 
-    call.__name__ = name
-    return call
+    made = call if bulkhead.tracing is None else bulkhead.tracing.call(call, bulkhead.name, name)
+    made.__name__ = name
+    return made
 
 
 def _from_outside(error: BaseException) -> bool:

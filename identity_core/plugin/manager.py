@@ -44,6 +44,7 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import ProofWorkers, Prover
 from identity_core.settings import Settings
+from identity_core.tracing import Tracing
 
 T = TypeVar("T")
 
@@ -59,6 +60,7 @@ class PluginManager:
     clock: Clock
     logger: logging.Logger
     look: LookOnly | None = None
+    tracing: Tracing | None = None
     _built: dict[Key, Built] = field(default_factory=dict)
     _failures: dict[Key, PluginError] = field(default_factory=dict)
     _bearers: BearerChain = field(init=False)
@@ -222,6 +224,7 @@ class PluginManager:
                 limits=self._limits(deadline_seconds),
                 clock=self.clock,
                 logger=self.logger,
+                tracing=self.tracing,
             )
         port: ProofWorkers = self._built[key].port
         return port
@@ -243,7 +246,7 @@ class PluginManager:
             )
             limits = self._limits(getattr(settings, socket.table).deadline_seconds)
             name = f"{socket.kind}:{offer.provider.name}"
-            bulkhead = Bulkhead(name, limits, socket.contract, self.clock, self.logger)
+            bulkhead = Bulkhead(name, limits, socket.contract, self.clock, self.logger, tracing=self.tracing)
             make = build if self.look is None else self.look.build
             try:
                 self._built[key] = make(offer, socket, settings.plugins.tables, context, bulkhead)

@@ -101,9 +101,20 @@ def require_extras(settings: Settings) -> None:
     if buckets_of(settings.throttle, settings.server.workers) == "redis":
         key = "throttle.store" if settings.throttle.store == "redis" else "throttle.redis_url"
         _require("redis", "redis", key, settings)
+    if settings.tracing.endpoint is not None:
+        _require("opentelemetry.sdk", "otel", "tracing.endpoint", settings)
+        _require("opentelemetry.exporter.otlp.proto.http", "otel", "tracing.endpoint", settings)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        # A package above it.
+        return False
 
 
 def _require(module: str, extra: str, key: str, settings: Settings) -> None:
-    if util.find_spec(module) is None:
+    if not _is_installed(module):
         what = f"{key} needs the library {module}, which is not installed."
         raise SettingsError(what, f"{settings.origin(key)} ({key})", f"pip install 'identity-service[{extra}]'")

@@ -197,6 +197,16 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class TracingSettings:
+    """Traces of OpenTelemetry (extra `otel`): a request and its calls of plugins, by their names alone."""
+
+    endpoint: str | None = setting(
+        None, "Where they are sent, OTLP over HTTP; unset: none are made.", example='"http://127.0.0.1:4318/v1/traces"'
+    )
+    share: float = setting(0.1, "The share of requests that have one.", least=0, most=1)
+
+
+@dataclass(frozen=True, slots=True)
 class BackupSettings:
     """Where backups are, for `identity doctor`."""
 
@@ -266,6 +276,7 @@ class Settings:
     throttle: Throttle = field(default_factory=Throttle)
     anchoring: AnchoringSettings = field(default_factory=AnchoringSettings)
     log: Log = field(default_factory=Log)
+    tracing: TracingSettings = field(default_factory=TracingSettings)
     backup: BackupSettings = field(default_factory=BackupSettings)
     ui: Ui = field(default_factory=Ui)
     plugins: Plugins = field(default_factory=Plugins)

@@ -21,6 +21,7 @@ ROOMS = {
     "jsonschema_rs": ("identity_core/api/", "plugins/mcp/"),
     "mcp": ("plugins/mcp/",),
     "prometheus_client": ("identity_core/api/",),
+    "opentelemetry": ("identity_core/tracing.py",),
     "msgspec": ("identity_core/codec/", "identity_core/plugin/processes/"),
     "jinja2": ("identity_core/ui/",),
     "babel": ("identity_core/ui/",),

@@ -39,6 +39,7 @@ from identity_core.plugin.sockets import PROVER
 from identity_core.ports.clock import Clock
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import Settings
+from identity_core.tracing import Tracing
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -159,6 +160,7 @@ def in_processes(
     limits: Limits,
     clock: Clock,
     logger: logging.Logger,
+    tracing: Tracing | None,
 ) -> Built:
     """The prover in ``workers`` processes, behind its bulkhead; to be called in the event loop that will use them. They start at once and
     are not waited for. Raises ``PluginError``.
@@ -170,7 +172,8 @@ def in_processes(
     if anonymous:
         in_flight = settings.prover.anonymous_waiting
     name = f"prover:{offer.provider.name}" + (":anonymous" if anonymous else "")
-    bulkhead = Bulkhead(name, replace(limits, calls_in_flight=in_flight), PROVER.contract, clock, logger)
+    limits = replace(limits, calls_in_flight=in_flight)
+    bulkhead = Bulkhead(name, limits, PROVER.contract, clock, logger, tracing=tracing)
     order = _order(offer, settings, ANONYMOUS_NICE if anonymous else NICE, logger)
     prover = ProverProcesses(order, bulkhead, workers=workers, logger=logger)
     if not anonymous:

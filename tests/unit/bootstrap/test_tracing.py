@@ -1,0 +1,158 @@
+"""Traces: what is in them, what never is, and that they cost nothing where nobody wants them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from identity_core import tracing
+from identity_core.bootstrap import open_installation
+from identity_core.settings import SettingsError, load
+from tests.house.walks import PATIENT, Recorder, Statements, WalkedInstallation, proof_requests
+
+ALLOWED = {
+    "http.request.method",
+    "http.response.status_code",
+    "identity.operation",
+    "identity.plugin",
+    "identity.member",
+    "error.type",
+}
+CLIENTS_TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+STRANGE = "no-operation-is-called-so"
+
+
+def traced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, story: Callable[[WalkedInstallation], Awaitable[None]], **more: Any
+) -> list[ReadableSpan]:
+    """The spans of a story, told at the application itself."""
+    kept = InMemorySpanExporter()
+    monkeypatch.setattr(tracing, "_over_http", lambda _: kept)
+    overrides = {"data_dir": tmp_path, "tracing.endpoint": "http://127.0.0.1:4318/v1/traces", "tracing.share": 1.0}
+
+    async def told() -> None:
+        async with open_installation(load(environment=PATIENT, overrides=overrides | more)) as installation:
+            key = str(await installation.first_key())
+            transport = httpx.ASGITransport(app=installation.app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/v1") as client:
+                await story(WalkedInstallation(client, key, Recorder(), Statements()))
+
+    asyncio.run(told())
+    return list(kept.get_finished_spans())
+
+
+def of(spans: list[ReadableSpan], name: str) -> list[ReadableSpan]:
+    return [one for one in spans if one.name == name]
+
+
+def within(spans: list[ReadableSpan], request: ReadableSpan) -> set[str]:
+    """The names of what happened in the trace of a request."""
+    return {one.name for one in spans if one.parent is not None and one.context.trace_id == request.context.trace_id}
+
+
+async def everything(house: WalkedInstallation) -> None:
+    """A DID, a proof, and refusals of each kind, by a client that tries to be found in the traces."""
+    headers = {
+        "X-API-Key": house.key,
+        "traceparent": f"00-{CLIENTS_TRACE}-00f067aa0ba902b7-01",
+        "X-Request-Id": STRANGE,
+    }
+    await house.post("/dids", {"method": "ids"}, headers)
+    make = await proof_requests(house)
+    await house.post(*make())
+    path, body = make()
+    assert (await house.client.post(path, json=body | {"holderDid": STRANGE}, headers=headers)).status_code >= 400
+    for path in (f"/dids/did:ids:{STRANGE}", f"/{STRANGE}?{STRANGE}", f"/credentials/{STRANGE}"):
+        assert (await house.client.get(path, headers=headers)).status_code >= 400
+    await house.client.request(STRANGE.upper(), "/health")
+
+
+def test_a_trace_leads_from_the_door_to_ledger_and_prover_and_says_names_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans = traced(tmp_path, monkeypatch, everything)
+    created = of(spans, "createDid")
+    assert all("ledger:sql append" in within(spans, one) for one in created)
+    proofs = of(spans, "generateDelegatedProof")
+    (proven,) = [one for one in proofs if dict(one.attributes or {})["http.response.status_code"] == 201]
+    assert {name.partition(" ")[0] for name in within(spans, proven)} >= {"prover:bbs"}
+    assert any("error.type" in dict(one.attributes or {}) for one in spans if one.name == "resolveDid")
+    for one in spans:
+        assert set(one.attributes or {}) <= ALLOWED
+        assert (one.events, one.links, one.status.description) == ((), (), None)
+        assert set(one.resource.attributes) == {"service.name", "service.version"}
+    text = json.dumps([json.loads(one.to_json()) for one in spans])
+    for secret in (
+        "did:ids:",
+        "idk_",
+        STRANGE,
+        STRANGE.upper(),
+        CLIENTS_TRACE,
+        "urn:uuid",
+        '"age"',
+        "Traceback",
+        "/v1",
+    ):
+        assert secret not in text, secret
+
+
+@pytest.mark.parametrize(("share", "count"), [(0.0, 0), (1.0, 2)])
+def test_the_share_is_kept_of_whole_traces(share: float, count: int) -> None:
+    kept = InMemorySpanExporter()
+    traces = tracing.open_tracing("", share, lambda _: kept)
+
+    async def append() -> str:
+        return "done"
+
+    call = traces.call(append, "ledger:sql", "append")
+
+    async def told() -> None:
+        # Outside of a request there is no trace.
+        assert await call() == "done"
+        with traces.request("POST") as span:
+            assert await call() == "done"
+            span.answered("createDid", 201, "")
+
+    asyncio.run(told())
+    traces.provider.shutdown()
+    assert len(kept.get_finished_spans()) == count
+
+
+def test_without_the_setting_nothing_of_it_is_there(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, pathlib, sys; from identity_core.bootstrap import open_installation; from identity_core.settings import load\n"
+        "async def look():\n"
+        "    settings = load(environment={}, overrides={'data_dir': pathlib.Path(sys.argv[1])})\n"
+        "    async with open_installation(settings) as installation:\n"
+        "        print(type(installation.app).__name__, any(name.startswith('opentelemetry') for name in sys.modules))\n"
+        "asyncio.run(look())"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "data")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["Guard", "False"]
+
+
+def test_without_the_extra_the_start_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(util, "find_spec", find)
+    overrides = {"data_dir": tmp_path, "tracing.endpoint": "http://127.0.0.1:4318/v1/traces"}
+
+    async def start() -> None:
+        async with open_installation(load(environment={}, overrides=overrides)):
+            raise AssertionError("it started")
+
+    with pytest.raises(SettingsError, match=r"pip install 'identity-service\[otel\]'"):
+        asyncio.run(start())
