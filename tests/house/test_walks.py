@@ -11,7 +11,7 @@ LIMITS = {
     "createDid": (62, 238, 26),
     "generateDelegatedProof of suite 1": (81, 342, 24),
     # With a credential of suite 2: the keeper's consent, the gap of the status list, and one statement over all that is asked.
-    "generateDelegatedProof": (104, 470, 44),
+    "generateDelegatedProof": (104, 465, 41),
 }
 
 
@@ -28,7 +28,7 @@ def test_a_request_does_not_walk_further_than_its_limit(operation: str) -> None:
 STATEMENTS = {
     "createDid": (12, 2),
     "generateDelegatedProof of suite 1": (18, 2),
-    "generateDelegatedProof": (22, 2),
+    "generateDelegatedProof": (21, 2),
 }
 
 

@@ -197,7 +197,10 @@ class Manifest:
 
         Raises ``StatusListRefused``.
         """
-        shard = self.open(number, octets)
+        return self.gap_in(self.open(number, octets), handle)
+
+    def gap_in(self, shard: Shard, handle: int) -> SignedGap:
+        """The same out of a shard of this list that is open. Raises ``StatusListRefused``."""
         index = status_gaps.place(shard.ends, handle)
         return SignedGap(self.epoch, Gap(shard.ends[index], shard.ends[index + 1]), shard.signatures[index])
 

@@ -418,3 +418,47 @@ def test_another_fault_of_the_prover_is_not_told_as_a_loss(scene: Scene) -> None
     scene.held = replace(scene.held, witness=replace(witness, signature=witness.signature[:-1] + b"\x01"))
     with pytest.raises(WitnessInvalid):
         scene.proof()
+
+
+class Counting:
+    """The lists, and how often a shard was read of them."""
+
+    def __init__(self, gaps: Any) -> None:
+        self.gaps, self.read = gaps, 0
+
+    async def shard(self, list_id: str, digest: bytes) -> Any:
+        self.read += 1
+        return await self.gaps.shard(list_id, digest)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.gaps, name)
+
+
+def test_a_shard_is_read_once_until_its_list_is_published_anew(scene: Scene) -> None:
+    counting: Any = Counting(scene.gaps)
+    scene.present = replace(scene.present, gaps=counting)
+    assert all(scene.verdict(scene.proof()).verified for _ in range(3))
+    assert counting.read == 1
+    scene.set_status("suspension")
+    run(scene.publisher.step())
+    with pytest.raises(PluginUnavailable):
+        scene.proof()
+    assert counting.read > 1, "a gap of the edition before is taken"
+    scene.set_status("suspension", False)
+    counting.read = 0
+    assert scene.verdict(scene.proof()).verified
+    assert counting.read == 1
+
+
+def test_a_shard_that_is_not_the_published_one_is_never_kept(scene: Scene) -> None:
+    class Wrong(Counting):
+        async def shard(self, list_id: str, digest: bytes) -> Any:
+            octets = await super().shard(list_id, digest)
+            return octets if self.read > 2 else octets[:-1] + b"\0"
+
+    wrong: Any = Wrong(scene.gaps)
+    scene.present = replace(scene.present, gaps=wrong)
+    with pytest.raises(PluginUnavailable):
+        scene.proof()
+    wrong.read = 2
+    assert scene.verdict(scene.proof()).verified
