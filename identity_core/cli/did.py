@@ -3,7 +3,6 @@ with the keys file stands in ``wallet``."""
 
 from __future__ import annotations
 
-import functools
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import orjson
 
 from identity_core.cli.did_approve import approvals_text, approve, publish
 from identity_core.cli.did_create import create
+from identity_core.cli.did_history import history
 from identity_core.cli.did_log_verify import verify
 from identity_core.cli.did_update import VERSION, possession, update
 from identity_core.cli.options import Number
@@ -113,10 +113,6 @@ def deactivate(wallet: Path, url: str, confirm: bool, reason: str) -> None:
     show(answer, text="{did} is deactivated\ntx      {transactionHash}")
 
 
-def _version_line(item: dict[str, Any]) -> str:
-    return f"{item['versionId']:>4}  {item['effectiveAt']}  {item['operation']:<12} {'; '.join(item['changes'])}"
-
-
 @command.command()
 @click.argument("did")
 @click.option("--version-id", type=click.IntRange(1), help="The document as it was at this version.")
@@ -157,21 +153,7 @@ def resolve(
     show(answer)
 
 
-add = functools.partial(add_command, command, anonymous=True)
-add(
-    "history",
-    "listDidHistory",
-    "List the versions of a DID.",
-    click.argument("did"),
-    *page_options,
-    text=page(_version_line),
-    columns={
-        "VERSION": "{versionId}",
-        "EFFECTIVE": "{effectiveAt}",
-        "OPERATION": "{operation}",
-        "CHANGES": lambda row: "; ".join(row["changes"]),
-    },
-)
+command.add_command(history)
 add_command(
     command,
     "list",

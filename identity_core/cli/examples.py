@@ -18,6 +18,7 @@ identity did create --keys hana.json
 identity did create --keys isa.json --key Bls12381G2Key2020 assertionMethod --method webvh
 identity did deactivate --keys hana.json --confirm --reason 'the phone is lost'
 identity did history did:ids:…
+identity did history did:ids:… --graph
 identity did list --api-key operator.key --limit 200
 identity did log approvals did:webvh:…
 identity did log approve log.jsonl --folder witness --send
@@ -128,6 +129,8 @@ identity ledger key --url https://id.example > log.key
 identity ledger prove did:ids:… > hana.tlog-proof
 identity ledger repair did:ids:…
 identity ledger repair --all
+identity ledger show
+identity ledger show did:ids:… --version-id 2
 identity ledger verify did:ids:… --url https://id.example --key log.key --save history.json
 identity ledger verify hana.tlog-proof --policy policy.txt
 identity ledger witness serve --log log.key --folder witness --port 8090

@@ -18,6 +18,7 @@ from identity_core.cli.ledger_checkpoint import checkpoint
 from identity_core.cli.ledger_kept import kept_checkpoints
 from identity_core.cli.ledger_prove import policy_option, prove, verify_file
 from identity_core.cli.ledger_repair import accept_rollback, repair
+from identity_core.cli.ledger_show import show_tree
 from identity_core.cli.ledger_sources import (
     anchored_option,
     cosignatures_option,
@@ -283,7 +284,7 @@ def _growth(http: Client | None, first: int, second: int) -> list[bytes]:
     return [base64url_decode(one) for one in proof["hashes"]]
 
 
-for one in (audit, checkpoint, prove, repair, export, witness, accept_rollback):
+for one in (audit, checkpoint, prove, repair, export, witness, accept_rollback, show_tree):
     command.add_command(one)
 add_command(
     command,

@@ -49,27 +49,35 @@ def prove(subject: str, url: str, version_id: int | None, policy: Path | None) -
     The checkpoint in it is the one that the service serves: with witnesses, the last that they have cosigned.
     """
     known = None if policy is None else read_policy(policy)
-    with session(url) as http:
-        leaf = _leaf_of(http, subject, version_id)
-        note = http.octets("/ledger/checkpoint")
-        with failing((Malformed, Refuted), url, "do not trust this log until you know why"):
-            checkpoint = (
-                Checkpoint.parse(Note.parse(note).text)
-                if known is None
-                else known.open(note, logs=_own_keys(http, note)).checkpoint
-            )
-            _require_covered(leaf, checkpoint, url)
-            query = {"transaction": leaf.transaction_hash, "size": checkpoint.size}
-            found = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
-            hashes = tuple(base64url_decode(one) for one in found["hashes"])
-            # What the service answers is not yet a proof.
-            verify_inclusion(leaf_hash(leaf.encode()), leaf.index, checkpoint.size, hashes, checkpoint.root)
+    with session(url) as http, failing((Malformed, Refuted), url, "do not trust this log until you know why"):
+        leaf, note, checkpoint, hashes = fetched_proof(http, subject, version_id, known)
     kept = TlogProof(leaf.index, hashes, note, leaf.encode()).encode()
     if prints_json():
         body = {"did": leaf.did, "versionId": leaf.version, "index": leaf.index, "treeSize": checkpoint.size}
         show({**body, "proof": kept.decode()})
     else:
         click.echo(kept, nl=False)
+
+
+def fetched_proof(
+    http: Client, subject: str, version_id: int | None, known: WitnessPolicy | None
+) -> tuple[LogLeaf, bytes, Checkpoint, tuple[bytes, ...]]:
+    """The leaf of a DID's version or of a transaction, the note and the checkpoint of the service, and the hashes that were checked to lead
+    from the one to the other. Raises ``Malformed`` and ``Refuted``; an entry that is not there ends the command."""
+    leaf = _leaf_of(http, subject, version_id)
+    note = http.octets("/ledger/checkpoint")
+    checkpoint = (
+        Checkpoint.parse(Note.parse(note).text)
+        if known is None
+        else known.open(note, logs=_own_keys(http, note)).checkpoint
+    )
+    _require_covered(leaf, checkpoint, http.url)
+    query = {"transaction": leaf.transaction_hash, "size": checkpoint.size}
+    found = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
+    hashes = tuple(base64url_decode(one) for one in found["hashes"])
+    # What the service answers is not yet a proof.
+    verify_inclusion(leaf_hash(leaf.encode()), leaf.index, checkpoint.size, hashes, checkpoint.root)
+    return leaf, note, checkpoint, hashes
 
 
 def _leaf_of(http: Client, subject: str, version_id: int | None) -> LogLeaf:
