@@ -10,26 +10,26 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (385, 6),
-    "api": (3_680, 46),
+    ".": (430, 7),
+    "api": (3_735, 47),
     "backup": (265, 4),
-    "bootstrap": (2_165, 22),
-    "cli": (7_325, 81),
-    "client": (620, 10),
+    "bootstrap": (2_205, 22),
+    "cli": (8_190, 92),
+    "client": (635, 11),
     "codec": (410, 7),
-    "conformance": (2_260, 22),
+    "conformance": (2_285, 23),
     "crypto": (1_690, 30),
-    "database": (1_065, 11),
-    "domain": (7_525, 74),
-    "plugin": (1_955, 21),
-    "ports": (805, 20),
-    "settings": (865, 8),
-    "store": (2_965, 33),
+    "database": (1_070, 11),
+    "domain": (7_715, 76),
+    "plugin": (2_075, 22),
+    "ports": (850, 21),
+    "settings": (900, 8),
+    "store": (3_135, 33),
     "throttle": (635, 8),
-    "ui": (895, 13),
-    "use_cases": (6_095, 75),
+    "ui": (1_055, 15),
+    "use_cases": (6_300, 77),
 }
-ALL = (41_575, 491)
+ALL = (43_545, 514)
 
 
 def test_no_room_outgrows_its_limit() -> None:

@@ -6,7 +6,9 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -127,6 +129,31 @@ def test_the_share_is_kept_of_whole_traces(share: float, count: int) -> None:
     asyncio.run(told())
     traces.provider.shutdown()
     assert len(kept.get_finished_spans()) == count
+
+
+def test_a_collector_gets_the_spans_by_otlp_over_http() -> None:
+    got: list[tuple[str, str | None, bytes]] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            octets = self.rfile.read(int(self.headers["Content-Length"]))
+            got.append((self.path, self.headers["Content-Type"], octets))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Says nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Collector) as collector:
+        threading.Thread(target=collector.serve_forever, daemon=True).start()
+        traces = tracing.open_tracing(f"http://127.0.0.1:{collector.server_port}/v1/traces", 1.0)
+        with traces.request("POST") as span:
+            span.answered("createDid", 201, "")
+        traces.provider.shutdown()
+        collector.shutdown()
+    ((path, kind, octets),) = got
+    assert (path, kind) == ("/v1/traces", "application/x-protobuf")
+    assert b"createDid" in octets
 
 
 def test_without_the_setting_nothing_of_it_is_there(tmp_path: Path) -> None:
