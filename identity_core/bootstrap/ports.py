@@ -174,7 +174,13 @@ async def open_store(settings: Settings, custodian: Custodian, *, processes: int
     except KeyNotHeld:
         await make_rows_key(custodian)
         secret, is_first = await rows_secret(custodian), True
-    store = Store.open(settings.data_dir, settings.database_url, processes=processes, secret=secret)
+    store = Store.open(
+        settings.data_dir,
+        settings.database_url,
+        processes=processes,
+        secret=secret,
+        mapped_mebibytes=settings.mapped_mebibytes,
+    )
     # A custodian may be older than its database: one that has nothing in it yet has nothing to hide.
     if is_first or await store.is_new():
         await store.audit.key_from_here()
@@ -201,7 +207,11 @@ async def audit_log(settings: Settings) -> AsyncIterator[AuditTools]:
         secret = await _secret_of(settings, stack)
         processes = max(settings.server.workers, 2)
         store = Store.open(
-            settings.data_dir, settings.database_url, processes=processes, secret=secret or secrets.token_bytes(32)
+            settings.data_dir,
+            settings.database_url,
+            processes=processes,
+            secret=secret or secrets.token_bytes(32),
+            mapped_mebibytes=settings.mapped_mebibytes,
         )
         stack.push_async_callback(store.close)
         yield AuditTools(store.audit, secret is not None)

@@ -141,6 +141,7 @@ def plugin_context(settings: Settings) -> BuildContext:
         settings.database_url,
         settings.server.workers,
         public_url=settings.server.public_url,
+        mapped_mebibytes=settings.mapped_mebibytes,
     )
 
 

@@ -20,6 +20,9 @@ T = TypeVar("T")
 
 Dialect = Literal["sqlite", "postgresql"]
 
+MAPPED_MEBIBYTES = 2_047
+"""How much of an SQLite file a connection maps into memory unless somebody says less; more SQLite does not."""
+
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
 

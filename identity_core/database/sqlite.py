@@ -18,6 +18,7 @@ from pathlib import Path
 from identity_core.database.files import FileLock, InPlace, Turn
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
 from identity_core.database.interface import (
+    MAPPED_MEBIBYTES,
     DatabaseClosed,
     DatabaseError,
     DatabaseMismatch,
@@ -51,7 +52,7 @@ class SqliteDatabase:
     dialect: Dialect = "sqlite"
     read_only = False
 
-    def __init__(self, path: Path, *, processes: int = 1) -> None:
+    def __init__(self, path: Path, *, processes: int = 1, mapped_mebibytes: int = MAPPED_MEBIBYTES) -> None:
         self.path = path
         self._polite = processes > 1
         try:
@@ -61,8 +62,8 @@ class SqliteDatabase:
             raise DatabaseUnavailable(f"cannot open {path}: {error.strerror}") from error
         self._lock.acquire()
         try:
-            self._writer = open_writer(path, patience_seconds=PATIENCE_SECONDS)
-            self._reader = open_reader(path)
+            self._writer = open_writer(path, patience_seconds=PATIENCE_SECONDS, mapped_mebibytes=mapped_mebibytes)
+            self._reader = open_reader(path, mapped_mebibytes=mapped_mebibytes)
         except sqlite3.Error as error:
             self._lock.close()
             raise type(translated(error))(f"cannot open {path}: {error}") from error

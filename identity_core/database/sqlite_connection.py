@@ -15,10 +15,10 @@ from identity_core.database.interface import ConstraintViolated, DatabaseDamaged
 POLL_SECONDS = 0.002
 
 _READER = """
-PRAGMA query_only=ON; PRAGMA mmap_size=2147418112; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=0;
+PRAGMA query_only=ON; PRAGMA mmap_size={mapped}; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=0;
 """
 _WRITER = """
-PRAGMA foreign_keys=ON; PRAGMA mmap_size=2147418112; PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=0;
+PRAGMA foreign_keys=ON; PRAGMA mmap_size={mapped}; PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=0;
 PRAGMA journal_size_limit=67108864; PRAGMA synchronous=FULL;
 """
 
@@ -47,13 +47,14 @@ class BetweenGroups:
         return connection.execute(sql, *parameters)
 
 
-def open_writer(path: Path, *, patience_seconds: float) -> Connection:
+def open_writer(path: Path, *, patience_seconds: float, mapped_mebibytes: int) -> Connection:
     """The one writing connection. It never waits by itself, because it is used on the event loop; only to be opened it waits for
-    processes that end without our lock: the last connection to a file closes with the whole file to itself."""
+    processes that end without our lock: the last connection to a file closes with the whole file to itself. ``mapped_mebibytes``: how
+    much of the file it maps."""
     connection = _connect(path, seconds=0.0)
     try:
         patiently(lambda: connection.execute("PRAGMA journal_mode=WAL").fetchall(), patience_seconds)
-        connection.executescript(_WRITER)
+        connection.executescript(_WRITER.format(mapped=mapped_mebibytes * 2**20))
     except sqlite3.Error:
         connection.close()
         raise
@@ -74,10 +75,10 @@ def patiently(step: Callable[[], object], seconds: float) -> None:
             return
 
 
-def open_reader(path: Path) -> Connection:
+def open_reader(path: Path, *, mapped_mebibytes: int) -> Connection:
     """A connection that cannot write."""
     connection = _connect(path, seconds=1.0)
-    connection.executescript(_READER)
+    connection.executescript(_READER.format(mapped=mapped_mebibytes * 2**20))
     return connection
 
 

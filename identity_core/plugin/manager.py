@@ -243,6 +243,7 @@ class PluginManager:
                 database_url=settings.database_url,
                 workers=settings.server.workers,
                 public_url=settings.server.public_url,
+                mapped_mebibytes=settings.mapped_mebibytes,
             )
             limits = self._limits(getattr(settings, socket.table).deadline_seconds)
             name = f"{socket.kind}:{offer.provider.name}"

@@ -43,7 +43,8 @@ class BuildContext:
     ``workers`` is how many server processes build the same thing. ``read_only`` is set when the installation is only looked at
     (`identity doctor`): then nothing may be made or changed, neither file nor row, and what is not there yet is ``DatabaseAbsent``. It
     is set for providers that say ``looks``, and no others. ``public_url`` is the origin that callers see, where one is set or served;
-    None in a prover's worker process. Randomness comes from the operating system.
+    None in a prover's worker process. ``mapped_mebibytes`` is how much of an SQLite file a connection may map into
+    memory. Randomness comes from the operating system.
     """
 
     clock: Clock
@@ -53,6 +54,7 @@ class BuildContext:
     workers: int = 1
     read_only: bool = False
     public_url: str | None = None
+    mapped_mebibytes: int = 2_047
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from identity_core.database import Database, open_database
+from identity_core.database import MAPPED_MEBIBYTES, Database, open_database
 from identity_core.store import migrations
 from identity_core.store.activity import StoredActivity, StoredTimeline, StoredVerifications, StoredVerifierChallenges
 from identity_core.store.api_key_tags import ApiKeyTags
@@ -72,6 +72,7 @@ class Store:
         processes: int = 1,
         secret: bytes = NO_SECRET,
         read_only: bool = False,
+        mapped_mebibytes: int = MAPPED_MEBIBYTES,
     ) -> Store:
         """Opens ``data_dir / identity.sqlite`` or the server, and brings the tables up to date; with ``read_only`` it changes nothing.
 
@@ -80,7 +81,9 @@ class Store:
         Raises ``DatabaseUnavailable``, ``MigrationFailed``.
         """
         path = data_dir / "identity.sqlite"
-        database = open_database(database_url, path, processes=processes, read_only=read_only)
+        database = open_database(
+            database_url, path, processes=processes, read_only=read_only, mapped_mebibytes=mapped_mebibytes
+        )
         migrations.bring_up(database)
         return cls(database, secret)
 

@@ -33,7 +33,13 @@ class SealedSettings:
 def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
     """Opens the database and unseals the data key, which takes Argon2id's half second where there is a passphrase."""
     path = context.data_dir / DATABASE
-    database = open_database(context.database_url, path, processes=context.workers, read_only=context.read_only)
+    database = open_database(
+        context.database_url,
+        path,
+        processes=context.workers,
+        read_only=context.read_only,
+        mapped_mebibytes=context.mapped_mebibytes,
+    )
     migrate(database, "identity_custodian_sealed.migrations", "custodian_")
     seal = Seal(
         database=database,

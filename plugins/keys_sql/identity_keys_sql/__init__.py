@@ -13,7 +13,13 @@ __all__ = ["SqlKeys", "identity_provide_key_store"]
 def build(settings: NoSettings, context: BuildContext) -> SqlKeys:
     """Opens the database and brings its tables up to date. Raises ``DatabaseUnavailable`` or ``MigrationFailed``."""
     path = context.data_dir / "keys.sqlite"
-    database = open_database(context.database_url, path, processes=context.workers, read_only=context.read_only)
+    database = open_database(
+        context.database_url,
+        path,
+        processes=context.workers,
+        read_only=context.read_only,
+        mapped_mebibytes=context.mapped_mebibytes,
+    )
     migrate(database, "identity_keys_sql.migrations", "keys_")
     return SqlKeys(database)
 

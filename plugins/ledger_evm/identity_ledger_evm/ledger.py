@@ -48,7 +48,9 @@ class EvmLedger:
         configured = settings.configured()
         sender = sender_of(settings, configured.chain_id)
         path = context.data_dir / "ledger_evm.sqlite"
-        database = open_database(context.database_url, path, processes=context.workers)
+        database = open_database(
+            context.database_url, path, processes=context.workers, mapped_mebibytes=context.mapped_mebibytes
+        )
         migrate(database, "identity_ledger_evm.migrations", "evm_")
         wanted = (configured.chain_id, configured.contract)
         owner = database.write_now(lambda transaction: index.start(transaction, *wanted, settings.from_block))

@@ -17,6 +17,7 @@ def build(settings: NoSettings, context: BuildContext) -> SqlLedger:
         clock=context.clock,
         processes=context.workers,
         read_only=context.read_only,
+        mapped_mebibytes=context.mapped_mebibytes,
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from identity_core.database import (
+    MAPPED_MEBIBYTES,
     Database,
     DatabaseClosed,
     DatabaseError,
@@ -83,10 +84,23 @@ class SqlLedger:
 
     @classmethod
     def open(
-        cls, data_dir: Path, database_url: str | None, *, clock: Clock, processes: int, read_only: bool = False
+        cls,
+        data_dir: Path,
+        database_url: str | None,
+        *,
+        clock: Clock,
+        processes: int,
+        read_only: bool = False,
+        mapped_mebibytes: int = MAPPED_MEBIBYTES,
     ) -> SqlLedger:
         """The ledger in ``data_dir / ledger.sqlite`` or on the server. Raises ``DatabaseError``: no start without it."""
-        database = open_database(database_url, data_dir / "ledger.sqlite", processes=processes, read_only=read_only)
+        database = open_database(
+            database_url,
+            data_dir / "ledger.sqlite",
+            processes=processes,
+            read_only=read_only,
+            mapped_mebibytes=mapped_mebibytes,
+        )
         migrate(database, "identity_ledger_sql.migrations", "ledger_")
         return cls(database, clock)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from identity_core.bootstrap import open_installation
 from identity_core.bootstrap.installation import OBJECTS_BETWEEN_COLLECTIONS
+from identity_core.database import sqlite, sqlite_connection
 from identity_core.settings import StartError, load
 
 
@@ -35,3 +38,28 @@ def test_a_did_to_try_that_is_none_stops_the_start(tmp_path: Path, text: str) ->
 
     with pytest.raises(StartError, match=r"server\.test_identifiers"):
         asyncio.run(start())
+
+
+def test_every_connection_to_a_file_maps_no_more_of_it_than_the_setting_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mapped: list[tuple[str, int]] = []
+
+    def counted(
+        opened: Callable[..., sqlite_connection.Connection], path: Path, **how: Any
+    ) -> sqlite_connection.Connection:
+        connection = opened(path, **how)
+        mapped.append((path.name, connection.execute("PRAGMA mmap_size").fetchone()[0]))
+        return connection
+
+    for name in ("open_writer", "open_reader"):
+        monkeypatch.setattr(sqlite, name, partial(counted, getattr(sqlite, name)))
+
+    async def look() -> None:
+        async with open_installation(load(environment={}, overrides={"data_dir": tmp_path, "mapped_mebibytes": 7})):
+            pass
+
+    asyncio.run(look())
+    files = ("custodian", "identity", "keys", "ledger")
+    assert set(mapped) == {(f"{name}.sqlite", 7 * 2**20) for name in files}
+    assert len(mapped) == 2 * len(files)

@@ -262,6 +262,22 @@ def test_a_job_that_reads_between_two_groups_cannot_write(database: Database, sq
     assert names(database) == ["after", "kept"]
 
 
+@pytest.mark.parametrize(("given", "mapped"), [({}, 2_047), ({"mapped_mebibytes": 3}, 3), ({"mapped_mebibytes": 0}, 0)])
+def test_no_connection_maps_more_of_the_file_than_it_may(path: Path, given: dict[str, int], mapped: int) -> None:
+    opened = open_sqlite(path, **given)
+
+    async def scenario() -> None:
+        def size(transaction: Transaction) -> int:
+            return int(transaction.execute("PRAGMA mmap_size").fetchone()[0])
+
+        try:
+            assert [opened.read_now(size), await opened.write(size)] == [mapped * 2**20] * 2
+        finally:
+            await opened.close()
+
+    asyncio.run(scenario())
+
+
 def test_reads_between_groups_keep_the_pages_of_the_writer(database: Database) -> None:
     """The reader's are thrown away after each commit, so a SELECT that could have them from the writer does not ask there."""
     assert isinstance(database, room.SqliteDatabase)
