@@ -39,7 +39,9 @@ def read_witnesses(settings: Settings) -> WitnessPolicy | None:
     except (OSError, Malformed) as error:
         what = error.strerror if isinstance(error, OSError) else error
         raise _wrong(
-            settings, f"The policy of the witnesses cannot be read: {what}.", "see c2sp.org/tlog-policy"
+            settings,
+            f"The policy of the witnesses cannot be read: {what}.",
+            "write it as c2sp.org/tlog-policy has it, or unset ledger.witnesses",
         ) from error
     for one in policy.witnesses:
         if one.url is not None and not _is_prefix(one.url):

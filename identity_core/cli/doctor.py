@@ -157,7 +157,7 @@ def _plugins(settings: Settings) -> Iterator[Diagnosis]:
         yield stopped(problem, "see `identity plugins check`")
     for one in check.plugins:
         if one.state == "failed" and not any(one.reason in str(problem) for problem in check.problems):
-            yield warn(f"{one.name} failed: {one.reason}", "see `identity plugins list`")
+            yield warn(f"{one.name} failed: {one.reason}", PLUGIN_REMEDY)
     if not check.problems:
         active = [one.name for one in check.plugins if one.state == "active"]
         yield ok(f"{len(active)} in use: {', '.join(active)}")
@@ -197,6 +197,7 @@ def _api_keys(settings: Settings) -> Iterator[Diagnosis]:
         yield warn(f"in {stores}; there is none yet", "nothing: the first start makes one")
 
 
+PLUGIN_REMEDY: Final = "uninstall it, put it right, or name it in plugins.disabled"
 LATER: Final = "put it right, then look again"
 CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]], str], ...]] = (
     ("libraries", doctor_machine.extras, "install it"),
@@ -212,7 +213,7 @@ CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]], str], 
     ("throttle", _throttle, ""),
     ("server", _server, ""),
     ("listener", doctor_machine.listener, ""),
-    ("plugins", _plugins, "uninstall it, put it right, or name it in plugins.disabled"),
+    ("plugins", _plugins, PLUGIN_REMEDY),
     ("storage", doctor_database.storage, doctor_database.BEFORE),
     ("checkpoint", doctor_database.checkpoint, LATER),
     ("witnesses", doctor_witnesses.witnesses, LATER),

@@ -111,16 +111,23 @@ def judge(reported: Mapping[str, str]) -> Iterator[Diagnosis]:
     for name in ("fsync", "full_page_writes"):
         if reported[name] != "on":
             says = f"PostgreSQL runs with {name} = {reported[name]}: a loss of power loses acknowledged entries"
-            yield wrong(says, f"set {name} = on")
+            yield wrong(says, _set_on(name))
     if reported["synchronous_commit"] in ("off", "local"):
         says = f"synchronous_commit is {reported['synchronous_commit']}: a failure loses acknowledged entries"
-        yield wrong(says, "set synchronous_commit = on")
+        yield wrong(says, _set_on("synchronous_commit"))
     if not reported["synchronous_standby_names"].strip():
         says = "PostgreSQL has no synchronous standby: a failover loses acknowledged entries"
-        yield warn(says, "see plugins/ledger_sql/patroni, or keep one server and its backups")
+        yield warn(
+            says,
+            "name one in synchronous_standby_names (plugins/ledger_sql/patroni), or keep one server and its backups",
+        )
     elif reported[STANDBYS] == "0":
         says = "no synchronous standby is connected to PostgreSQL: whatever is written waits for one, and is refused"
         yield warn(says, "start the standby, or look into its log")
+
+
+def _set_on(name: str) -> str:
+    return f"as its superuser: psql -c 'ALTER SYSTEM SET {name} = on' -c 'SELECT pg_reload_conf()'"
 
 
 def ask(url: str) -> dict[str, str]:

@@ -10,15 +10,19 @@ from pathlib import Path
 import pytest
 
 from identity_core.cli.doctor import CHECKS
-from identity_core.cli.doctor_database import Diagnosis
-from identity_core.settings import load
+from identity_core.cli.doctor_database import Diagnosis, stopped
+from identity_core.settings import StartError, load
 
-LOOKS = {check: look for check, look, _ in CHECKS}
+LOOKS = {check: (look, remedy) for check, look, remedy in CHECKS}
 
 
 def examined(check: str, environment: dict[str, str]) -> list[Diagnosis]:
     settings = load(environment=environment, overrides={"data_dir": Path("data")})
-    return [one for one in LOOKS[check](settings) if one.state != "ok"]
+    look, remedy = LOOKS[check]
+    try:
+        return [one for one in look(settings) if one.state != "ok"]
+    except StartError as error:
+        return [stopped(error, remedy)]
 
 
 @pytest.mark.parametrize("opened", ["data", "data/custodian.key"])
