@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,14 +29,15 @@ def schema_page(document: Document) -> str:
     return page(
         "# Schemas",
         "The bodies of requests and answers. A member that is not required may be left out; one that may be `null` says so.",
-        *(_schema(name, schemas[name]) for name in sorted(schemas, key=str.lower)),
+        *(_schema(name, schemas) for name in sorted(schemas, key=str.lower)),
     )
 
 
-def _schema(name: str, schema: Mapping[str, Any]) -> str:
+def _schema(name: str, schemas: Mapping[str, Any]) -> str:
+    schema = schemas[name]
     required = set(schema.get("required", ()))
     rows = [
-        (f"`{member}`", type_of(one), "yes" if member in required else "", _meaning(one))
+        (f"`{member}`", type_of(one), "yes" if member in required else "", _meaning(one, schemas))
         for member, one in schema.get("properties", {}).items()
     ]
     kind = "" if rows else f"{type_of(schema)}{_limits(schema)}"
@@ -58,7 +60,11 @@ def type_of(schema: Mapping[str, Any]) -> str:
     return f"{shown} or `null`" if schema.get("nullable") else shown
 
 
-def _meaning(schema: Mapping[str, Any]) -> str:
+def _meaning(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        # Its schema says the rest, and is one click away.
+        said = schemas[schema["$ref"].rpartition("/")[2]].get("description", "")
+        return re.split(r"(?<=\.)\s", said, maxsplit=1)[0]
     return f"{schema.get('description', '')}{_limits(schema)}".strip()
 
 

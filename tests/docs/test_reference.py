@@ -52,6 +52,7 @@ def test_every_schema_and_each_of_its_members_stands_there(written: dict[str, st
     for name, schema in schemas.items():
         section = page.partition(f"(schema-{name})=")[2].partition("\n(schema-")[0]
         assert re.findall(r"^\| `(\S+)` \|", section, re.MULTILINE) == [*schema.get("properties", {})]
+        assert not re.search(r"\|\s*\|$", section, re.MULTILINE), f"{name} has a member without a meaning"
 
 
 def test_every_code_that_an_answer_can_carry_has_an_anchor(written: dict[str, str]) -> None:
