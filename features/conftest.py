@@ -35,6 +35,7 @@ pytest_plugins = [
     "features.steps.disclosures",
     "features.steps.dry_runs",
     "features.steps.faults",
+    "features.steps.holder_secrets",
     "features.steps.identifiers",
     "features.steps.joint_proofs",
     "features.steps.ledger",

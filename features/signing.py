@@ -26,6 +26,7 @@ PURPOSES = {
     **dict.fromkeys(("generateDelegatedProof", "revokeProof"), "prove"),
     "eraseRecords": "erase",
     "resetDisclosures": "disclosures",
+    "rotateHolderSecret": "holder-secret",
 }
 
 

@@ -49,13 +49,19 @@ def _drafted(world: World, operation: Operation) -> Draft:
     return Draft(operation, path, headers=world.key_header(), body=body)
 
 
+OF_A_HOLDER: dict[str, Any] = {
+    "resetDisclosures": {"credentialId": f"urn:uuid:{UNKNOWN}"},
+    "rotateHolderSecret": {"forgetFormer": False},
+}
+
+
 def _signed_by_hana(world: World, operation: Operation) -> Draft:
     """Only a holder may ask, of a credential that nobody has until the story names one."""
-    hana, body = world.new_person("Hana"), {"credentialId": f"urn:uuid:{UNKNOWN}"}
+    hana, body = world.new_person("Hana"), OF_A_HOLDER[operation.operation_id]
     return Draft(operation, operation.path, headers=world.signed(hana, operation.operation_id, body), body=body)
 
 
-DRAFTS["resetDisclosures"] = _signed_by_hana
+DRAFTS |= dict.fromkeys(OF_A_HOLDER, _signed_by_hana)
 for _name in (
     "verifyProof", "verifyStoredProof", "getProof", "revokeProof", "createVerifierChallenge", "listVerificationHistory",
     "getVerificationStats", "getDashboardTimeline", "listAuditLines", "eraseRecords",

@@ -27,6 +27,7 @@ PURPOSES = {
     "rotateDidKey": "rotate",
     "recoverDid": "recover",
     "resetDisclosures": "disclosures",
+    "rotateHolderSecret": "holder-secret",
 }
 TOKEN_PURPOSE = "token"
 PATIENCE_SECONDS = 60.0

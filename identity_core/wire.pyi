@@ -127,6 +127,11 @@ class Author(Struct, frozen=True, kw_only=True):
     did: str | UnsetType = UNSET
     fingerprint: str | UnsetType = UNSET
 
+class BoundToFormerSecret(Struct, frozen=True, kw_only=True):
+    credential_id: str
+    issuer_did: str
+    generation: int
+
 class Challenge(Struct, frozen=True, kw_only=True):
     challenge: str
     did: str
@@ -564,6 +569,12 @@ class HolderProof(Struct, frozen=True, kw_only=True):
     proof_purpose: str
     proof_value: str
 
+class HolderSecretRotation(Struct, frozen=True, kw_only=True):
+    holder_did: str
+    generation: int
+    credentials: tuple[BoundToFormerSecret, ...]
+    complete: bool
+
 class IBCT(Struct, frozen=True, kw_only=True):
     id: str
     type: str
@@ -982,6 +993,9 @@ class RotateDidKeyRequest(Struct, frozen=True, kw_only=True):
     proof_of_possession: str | UnsetType = UNSET
     store_secrets: bool | UnsetType = UNSET
     return_secrets: bool | UnsetType = UNSET
+
+class RotateHolderSecretRequest(Struct, frozen=True, kw_only=True):
+    forget_former: bool
 
 class RotatedApiKey(Struct, frozen=True, kw_only=True):
     api_key: str

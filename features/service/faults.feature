@@ -202,6 +202,7 @@ Feature: What no client can cause is answered in the same shape
       | revokeProof               |
       | eraseRecords              |
       | resetDisclosures          |
+      | rotateHolderSecret        |
       | createVerifierChallenge   |
       | getLedgerCheckpoint       |
       | getStatusGapsProof        |

@@ -34,6 +34,7 @@ Feature: No one fills the disk of others
       | createVerifierChallenge |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
 
   @revokeIbct
   Scenario: Who has written as much as he may can still call back what he gave

@@ -148,6 +148,7 @@ def other_body(operation_id: str, body: object) -> object:
         "revokeDelegation": {"reason": "another"},
         "revokeIbct": {"id": "urn:uuid:another"},
         "revokeProof": {"reason": "another"},
+        "rotateHolderSecret": {"forgetFormer": True},
         "updateApiKey": {"name": "another"},
         "rotateDidKey": {"purpose": ["authentication"]},
         "recoverDid": {"revokeAllExistingKeys": False},

@@ -20,6 +20,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
       | listAuditLines          |
 
   @400:AUTH_AMBIGUOUS
@@ -41,6 +42,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
       | listAuditLines          |
 
   @401:AUTH_REQUIRED
@@ -61,6 +63,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
       | listAuditLines          |
 
   @401:AUTH_FAILED
@@ -82,6 +85,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
       | listAuditLines          |
 
   @403:FORBIDDEN
@@ -123,6 +127,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
 
   @405:METHOD_NOT_ALLOWED
   Scenario Outline: A method that the path does not have is refused
@@ -144,6 +149,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
       | listAuditLines          |
 
   @409:REQUEST_IN_PROGRESS
@@ -153,8 +159,9 @@ Feature: The door of verification is that of every operation
     Then the answer is 409 REQUEST_IN_PROGRESS
 
     Examples:
-      | operation   |
-      | revokeProof |
+      | operation          |
+      | revokeProof        |
+      | rotateHolderSecret |
 
   @410:DID_DEACTIVATED
   Scenario Outline: A signature of a DID that is deactivated
@@ -175,6 +182,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
 
   @413:PAYLOAD_TOO_LARGE
   Scenario Outline: A body that is too large is not read
@@ -191,6 +199,7 @@ Feature: The door of verification is that of every operation
       | createVerifierChallenge |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
 
   @415:UNSUPPORTED_MEDIA_TYPE
   Scenario Outline: A body that is not JSON is refused
@@ -207,6 +216,7 @@ Feature: The door of verification is that of every operation
       | createVerifierChallenge |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
 
   @422:IDEMPOTENCY_MISMATCH
   Scenario Outline: An Idempotency-Key belongs to one request
@@ -215,8 +225,9 @@ Feature: The door of verification is that of every operation
     Then the answer is 422 IDEMPOTENCY_MISMATCH
 
     Examples:
-      | operation   |
-      | revokeProof |
+      | operation          |
+      | revokeProof        |
+      | rotateHolderSecret |
 
   @429:RATE_LIMITED
   Scenario Outline: An empty bucket says when to come again
@@ -238,6 +249,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
       | listAuditLines          |
 
   @431:HEADERS_TOO_LARGE
@@ -259,6 +271,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
       | listAuditLines          |
 
   @500:INTERNAL_ERROR
@@ -281,6 +294,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
       | listAuditLines          |
 
   @503:OVERLOADED
@@ -303,6 +317,7 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |
       | listAuditLines          |
 
   @503:PLUGIN_UNAVAILABLE
@@ -362,3 +377,4 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
+      | rotateHolderSecret      |

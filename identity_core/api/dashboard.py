@@ -8,17 +8,19 @@ from identity_core import wire
 from identity_core.api.anchors import anchor
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
 from identity_core.codec.times import printed
+from identity_core.domain.credentials.holder_secret import generation_of
 from identity_core.ports.activity import TimelineRow
-from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures
+from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
 
 
 @dataclass(frozen=True, slots=True)
 class DashboardHandlers:
-    """getDashboardTimeline, eraseRecords, resetDisclosures."""
+    """getDashboardTimeline, eraseRecords, resetDisclosures, rotateHolderSecret."""
 
     timeline: GetDashboardTimeline
     erase: EraseRecords
     reset: ResetDisclosures
+    rotate: RotateHolderSecret
 
     async def get_dashboard_timeline(self, request: Request) -> Answer:
         query: wire.GetDashboardTimelineQuery = request.query
@@ -43,6 +45,17 @@ class DashboardHandlers:
         credential, at = await self.reset(request.body, request.context)
         body = wire.DisclosuresReset(
             credential_id=credential.id, holder_did=str(credential.holder), reset_at=printed(at)
+        )
+        return Answer(200, body, headers=[NO_STORE])
+
+    async def rotate_holder_secret(self, request: Request) -> Answer:
+        holder, done = await self.rotate(request.body, request.context)
+        bound = tuple(
+            wire.BoundToFormerSecret(credential_id=one.id, issuer_did=one.issuer, generation=generation_of(one.secret))
+            for one in done.credentials
+        )
+        body = wire.HolderSecretRotation(
+            holder_did=str(holder), generation=done.generation, credentials=bound, complete=done.is_last
         )
         return Answer(200, body, headers=[NO_STORE])
 

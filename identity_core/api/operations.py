@@ -35,6 +35,7 @@ PURPOSES: Final = {
     "getDashboardTimeline": challenge.READ,
     "eraseRecords": challenge.ERASE,
     "resetDisclosures": challenge.DISCLOSURES,
+    "rotateHolderSecret": challenge.HOLDER_SECRET,
     "listDelegations": challenge.READ,
     "getDelegation": challenge.READ,
     "generateDelegatedProof": challenge.PROVE,

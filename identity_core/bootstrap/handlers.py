@@ -220,7 +220,9 @@ def credential_handlers(
         create_schema=CreateCredentialSchema(schemas, record, clock, random, f"{base_url}/dids/"),
         list_schemas=ListCredentialSchemas(schemas),
         get_schema=GetCredentialSchema(schemas),
-        issue=IssueCredential(intake, opened.custodian, opened.keeper, opened.jobs.publisher, opened.provers),
+        issue=IssueCredential(
+            intake, opened.custodian, opened.keeper, opened.jobs.publisher, opened.provers, store.holder_secrets
+        ),
         import_signed=ImportCredential(intake, opened.custodian, opened.jobs.publisher),
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),

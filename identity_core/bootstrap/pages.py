@@ -41,7 +41,7 @@ from identity_core.use_cases.audit import CheckAuditChain
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook
 from identity_core.use_cases.credentials.read import CredentialAccess
 from identity_core.use_cases.credentials.sealed import SealedCredentials
-from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures
+from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import EraseHolder
 
@@ -72,6 +72,7 @@ def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: 
             GetDashboardTimeline(opened.store.timeline),
             EraseRecords(opened.reader, EraseHolder(opened.store.retention, record, opened.clock)),
             ResetDisclosures(access, credentials, record, opened.clock),
+            RotateHolderSecret(opened.store.holder_secrets, record, opened.clock),
         ),
     )
 

@@ -81,6 +81,20 @@ def _whose_count(_: RemoteCaller, *, credential_id: str) -> dict[str, Any]:
     return {"credentialId": credential_id}
 
 
+def _forgets(_: RemoteCaller, *, forget: bool) -> dict[str, Any]:
+    return {"forgetFormer": forget}
+
+
+def _rotation(answer: Any) -> str:
+    bound = [
+        f"  {one['credentialId']}  of {one['issuerDid']}, generation {one['generation']}"
+        for one in answer["credentials"]
+    ]
+    more = [] if answer["complete"] else ["  and more, which are not named"]
+    first = f"generation {answer['generation']}; bound to former ones:"
+    return "\n".join([first, *(bound or ["  nothing"]), *more])
+
+
 def _definition(caller: RemoteCaller, *, file: Any, id: str | None) -> dict[str, Any]:
     value = read_json(file)
     return {"attributes": value.get("attributes")} | named(caller, id=id or value.get("id"))
@@ -189,6 +203,18 @@ add(
     click.argument("credential_id"),
     body=_whose_count,
     text="the count of questions about {credentialId} begins anew at {resetAt}",
+)
+add(
+    "rotate-kept-secret",
+    "rotateHolderSecret",
+    """Replace the secret that the service's custodian keeps for you; signed with --keys. Prints which credentials stay bound to former
+    ones: ask each issuer to issue them anew, and to revoke the ones before. Then do it again with --forget: nothing is proved with them
+    any more.
+
+    `rotate-secret` is for a secret that your wallet keeps.""",
+    click.option("--forget", is_flag=True, help="Forget former secrets for good, instead of rotating."),
+    body=_forgets,
+    text=_rotation,
 )
 add_schema(
     "create",

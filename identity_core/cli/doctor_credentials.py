@@ -39,7 +39,8 @@ SELECT id, issuer FROM gap_lists WHERE NOT EXISTS (
 _BOUND: Final = """
 WITH bound AS (
     SELECT id, commitment, holder_secret, created_at FROM credentials
-    WHERE holder_secret <> '' AND status <> 'revoked' AND holder <> :erased AND (valid_until IS NULL OR valid_until > :now)
+    WHERE holder_secret <> '' AND forgotten_at IS NULL AND status <> 'revoked' AND holder <> :erased
+    AND (valid_until IS NULL OR valid_until > :now)
 )
 SELECT id, commitment, holder_secret FROM (SELECT * FROM bound ORDER BY created_at LIMIT 4) AS oldest
 UNION

@@ -21,7 +21,8 @@ from identity_core.ports.custodian import KeyRefused
 
 _SECRET: Final = b"identity-service custodian holder secret v1"
 _BLIND: Final = b"identity-service custodian holder blind v1"
-_MAX_SECRET: Final = 512
+# A DID and the number of a generation.
+_MAX_SECRET: Final = 544
 _MAX_CREDENTIAL: Final = 200
 
 

@@ -70,8 +70,8 @@ class KeepingCustodian(Custodian, Protocol):
     """A custodian that keeps holders' secrets as well (PROTOCOL-2.md §3, §5).
 
     A holder's secret and the blind of each credential follow from the custodian's own key, the secret's name and the credential's id:
-    nothing is stored for them, none is made ahead, and another name is another secret. They never come out. A secret's name is as long as
-    a DID, an id as the name of a key.
+    nothing is stored for them, none is made ahead, and another name is another secret. They never come out. A secret's name has at most 544
+    characters (a DID and a number), an id as many as the name of a key.
     """
 
     async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:

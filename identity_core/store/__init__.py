@@ -18,6 +18,7 @@ from identity_core.store.cosigned import StoredCosignedCheckpoints
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
+from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
 from identity_core.store.outbox import StoredOutbox
@@ -51,6 +52,7 @@ class Store:
         self.timeline = StoredTimeline(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
+        self.holder_secrets = StoredHolderSecrets(database)
         self.status_gaps = StoredStatusGaps(database)
         self.verifications = StoredVerifications(database)
         self.verifier_challenges = StoredVerifierChallenges(database)

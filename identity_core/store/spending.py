@@ -49,7 +49,8 @@ AND at > :since),
 (SELECT count(*) FROM ibct_revocations WHERE invoker = :invoker
 AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonce_digest))),
 (SELECT count(*) FROM invocations WHERE invoker = :invoker AND (nonce_digest = :nonce_digest OR id_digest = :id_digest)),
-credentials.status, credentials.sealed, credentials.disclosures_reset_at
+CASE WHEN credentials.forgotten_at IS NULL THEN credentials.status ELSE 'revoked' END, credentials.sealed,
+credentials.disclosures_reset_at
 FROM delegations LEFT JOIN credentials ON credentials.id = :credential_id WHERE delegations.id = :id
 """
 # An agent that has used anything that the holder gave before the reset remembers the answers.
@@ -77,7 +78,8 @@ ON CONFLICT (credential_id, attribute, digest) DO UPDATE
 SET at = CASE WHEN disclosures.at > excluded.at THEN disclosures.at ELSE excluded.at END
 """
 _SEALED = "SELECT sealed FROM credentials WHERE id = :id"
-_STATUS = "SELECT status FROM credentials WHERE id = :id"
+# Nothing is proved with a credential whose holder has had its secret forgotten.
+_STATUS = "SELECT CASE WHEN forgotten_at IS NULL THEN status ELSE 'revoked' END FROM credentials WHERE id = :id"
 
 
 class Standing(NamedTuple):
@@ -198,7 +200,7 @@ def _in_force(delegations: int, credentials: int) -> str:
     every_credential = ", ".join(f":credential{number}" for number in range(credentials))
     return f"""
 AND (SELECT count(*) FROM delegations WHERE id IN ({every_delegation}) AND revoked_at IS NULL) = {delegations}
-AND (SELECT count(*) FROM credentials WHERE id IN ({every_credential}) AND status = '{ACTIVE}') = {credentials}
+AND (SELECT count(*) FROM credentials WHERE id IN ({every_credential}) AND status = '{ACTIVE}' AND forgotten_at IS NULL) = {credentials}
 AND NOT EXISTS (SELECT 1 FROM ibct_revocations WHERE invoker = :invoker
 AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonce_digest)))
 """  # noqa: S608

@@ -3,6 +3,8 @@
 eraseRecords: what is kept about a holder goes when the holder says so.
 
 resetDisclosures: the holder begins the count of questions about a credential anew.
+
+rotateHolderSecret: the holder's next secret, where a custodian keeps it; or the former ones are forgotten.
 """
 
 from __future__ import annotations
@@ -13,22 +15,31 @@ from datetime import datetime
 
 from identity_core.codec import times
 from identity_core.codec.structs import given
-from identity_core.domain.activity import RequestContext
+from identity_core.domain.activity import Event, Parties, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
-from identity_core.errors import CredentialNotFound, Forbidden, InvalidRequest
+from identity_core.domain.dids.did import Did
+from identity_core.errors import CredentialNotFound, Forbidden, InvalidRequest, JsonValue
 from identity_core.ports.activity import Timeline, TimelineQuery, TimelineRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
+from identity_core.ports.holder_secrets import HolderSecretGenerations, SecretRotation
 from identity_core.ports.retention import KINDS
 from identity_core.use_cases.credentials.read import READ, CredentialAccess
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import EraseHolder, Erasure
 from identity_core.use_cases.verifications import Visibility
-from identity_core.wire import EraseRecordsRequest, GetDashboardTimelineQuery, ResetDisclosuresRequest
+from identity_core.wire import (
+    EraseRecordsRequest,
+    GetDashboardTimelineQuery,
+    ResetDisclosuresRequest,
+    RotateHolderSecretRequest,
+)
 
 ERASE_SCOPE = "records:erase"
+MOST_TOLD = 1000
+"""Credentials that an answer of rotateHolderSecret names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +100,26 @@ class ResetDisclosures:
             raise CredentialNotFound
         await self.record(context, credential.event("credential.disclosuresReset"), now)
         return credential, now
+
+
+@dataclass(frozen=True, slots=True)
+class RotateHolderSecret:
+    """Only for the holder, who has signed for it. Raises ``Forbidden``."""
+
+    secrets: HolderSecretGenerations
+    record: Record
+    clock: Clock
+
+    async def __call__(self, wish: RotateHolderSecretRequest, context: RequestContext) -> tuple[Did, SecretRotation]:
+        """The holder, and what is bound to former secrets."""
+        holder = context.caller.did
+        if holder is None:
+            raise Forbidden("Only the holder rotates the secret, by a signature.")
+        did, now = str(holder), self.clock.now()
+        if wish.forget_former:
+            done, kind = await self.secrets.forget(did, now, limit=MOST_TOLD), "holder.secretsForgotten"
+        else:
+            done, kind = await self.secrets.rotate(did, now, limit=MOST_TOLD), "holder.secretRotated"
+        details: dict[str, JsonValue] = {"generation": done.generation, "credentials": len(done.credentials)}
+        await self.record(context, Event(kind, did, Parties(holder=did), details=details), now, durable=True)
+        return holder, done

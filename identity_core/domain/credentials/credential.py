@@ -65,7 +65,7 @@ class Credential:
     """One credential. ``issuer_public_key`` are the 96 octets of the key that ``verification_method`` named when the
     credential came in; ``status_index`` counts through all status lists of the issuer (``domain/credentials/status_list.py``);
     ``created_by`` is ``Caller.author``. It is valid from ``valid_from`` until just before ``valid_until``. One of suite 1 has no
-    ``binding``."""
+    ``binding``. ``forgotten_at`` is when the holder had the former secret forgotten that it is bound to."""
 
     id: str
     issuer: Did
@@ -82,12 +82,18 @@ class Credential:
     created_at: datetime
     created_by: str
     binding: Binding | None = None
+    forgotten_at: datetime | None = None
 
     def check_usable(self, now: datetime) -> None:
         """Raises ``CredentialRevoked`` (also for a suspended one; ``details.status`` says which) or ``CredentialExpired``."""
         if self.status is not CredentialStatus.ACTIVE:
             message = "The credential is suspended." if self.status is CredentialStatus.SUSPENDED else None
             raise CredentialRevoked(message, details={"status": self.status.value})
+        if self.forgotten_at is not None:
+            raise CredentialRevoked(
+                "The holder has had the secret forgotten that the credential is bound to.",
+                details={"forgottenAt": printed(self.forgotten_at), "remedy": "Have the issuer issue it anew."},
+            )
         if now < self.valid_from:
             raise CredentialExpired("The credential is not valid yet.", details={"validFrom": printed(self.valid_from)})
         if self.valid_until is not None and now >= self.valid_until:

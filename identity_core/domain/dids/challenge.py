@@ -48,8 +48,9 @@ PROVE: Final = "prove"
 READ: Final = "read"
 ERASE: Final = "erase"
 DISCLOSURES: Final = "disclosures"
+HOLDER_SECRET: Final = "holder-secret"  # noqa: S105 - the name of a purpose
 PURPOSES: Final = frozenset(
-    {UPDATE, DEACTIVATE, ROTATE, RECOVER, TOKEN, CREDENTIAL, DELEGATE, PROVE, READ, ERASE, DISCLOSURES}
+    {UPDATE, DEACTIVATE, ROTATE, RECOVER, TOKEN, CREDENTIAL, DELEGATE, PROVE, READ, ERASE, DISCLOSURES, HOLDER_SECRET}
 )
 
 NONCE_BYTES: Final = 32

@@ -22,7 +22,8 @@ class CredentialSchemaRow(StoreModel, table=True):
 class CredentialRow(StoreModel, table=True):
     """A credential; see ``domain/credentials/credential.py``. ``sealed`` is the box with its values and signature, and nothing else in
     the row is secret. The place in the status lists is one of the issuer's alone. The four columns behind it are those of suite 2.
-    ``disclosures_reset_at`` is when the holder last began the count of questions anew (``store/spending.py``)."""
+    ``disclosures_reset_at`` is when the holder last began the count of questions anew (``store/spending.py``), ``forgotten_at`` when
+    the former secret was forgotten that it is bound to."""
 
     __tablename__ = "credentials"
     __table_args__ = (
@@ -67,6 +68,17 @@ class CredentialRow(StoreModel, table=True):
     handle: int | None = Field(default=None, sa_type=BigInteger)
     holder_secret: str | None = Field(default=None, sa_type=Text)
     disclosures_reset_at: int | None = Field(default=None, sa_type=BigInteger)
+    forgotten_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class HolderSecretRow(StoreModel, table=True):
+    """How often a holder has rotated the secret that a custodian keeps; see ``ports/holder_secrets.py``. The secret is in no table."""
+
+    __tablename__ = "holder_secrets"
+
+    holder: str = Field(sa_type=Name, primary_key=True)
+    generation: int = Field(sa_type=BigInteger)
+    rotated_at: int = Field(sa_type=BigInteger)
 
 
 class StatusListRow(StoreModel, table=True):

@@ -44,6 +44,7 @@ from identity_core.domain.credentials.credential import (
 )
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.credential_schema import digest as schema_digest
+from identity_core.domain.credentials.holder_secret import name_of
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.state import DidState
@@ -52,6 +53,7 @@ from identity_core.errors import Conflict, InvalidCredential, JsonValue, SchemaN
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.ports.custodian import Custodian, HolderCustodian, KeepingCustodian
+from identity_core.ports.holder_secrets import HolderSecretGenerations
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.credentials.held_keys import newest_held_key
@@ -197,6 +199,7 @@ class IssueCredential:
     keeper: Custodian
     publisher: PublishStatusGaps
     provers: ProofWorkers
+    generations: HolderSecretGenerations
 
     async def __call__(self, new: IssueCredentialRequest, context: RequestContext) -> ShownCredential:
         prepared = await self.intake.prepare(new, context)
@@ -250,11 +253,11 @@ class IssueCredential:
         handle = await gaps.give(draft.gap_list, credential_id, particulars.last_day, random=random)
         await self.publisher.begin_list(draft.gap_list)
         messages = draft.header.known_messages(draft.prepared.values, replace(particulars, handle=handle))
-        # The holder's DID names the secret, so that all of its credentials are of one holder.
-        holder = particulars.subject
-        commitment = await draft.keeper.commit_holder(holder, credential_id, request)
+        # The holder's DID names the secret, so that all of its credentials since a rotation are of one holder.
+        secret = name_of(particulars.subject, await self.generations.generation(particulars.subject))
+        commitment = await draft.keeper.commit_holder(secret, credential_id, request)
         signature = await draft.signer.sign_bbs_blind(request.method, messages, commitment, request)
-        binding = Binding(request.header, commitment[:G1_OCTETS], handle, holder)
+        binding = Binding(request.header, commitment[:G1_OCTETS], handle, secret)
         return Signed(request.method, key.raw, signature, binding)
 
 

@@ -174,3 +174,19 @@ def test_a_holder_resets_disclosures_by_her_signature(
     assert "begins anew at 20" in remote.ok("credential", "reset-disclosures", imported["id"], "--keys", wallet)
     assert "FORBIDDEN" in remote.refused("credential", "reset-disclosures", imported["id"], "--keys", issuer)[0]
     assert "AUTH_REQUIRED" in remote.refused("credential", "reset-disclosures", imported["id"])[0]
+
+
+def test_a_holder_rotates_the_secret_that_the_service_keeps(
+    remote: Commands, here: Path, schema: Path, wallet: Path
+) -> None:
+    ivo = remote.json("did", "create", "--store-secrets", "--keys", here / "ivo.json", *BLS)["did"]
+    named = ("--holder", did_of(wallet), "--schema", json.loads(schema.read_text())["id"])
+    values = ("--value", "age", "24", "--value", "name", "Hana", "--value", "born", "2001-04-01")
+    record = remote.json("credential", "issue", "--keys", here / "ivo.json", *named, *values)
+    assert record["suite"] == 2
+    rotated = remote.ok("credential", "rotate-kept-secret", "--keys", wallet)
+    assert f"  {record['id']}  of {ivo}, generation 1" in rotated.splitlines()
+    forgotten = remote.json("credential", "rotate-kept-secret", "--forget", "--keys", wallet)
+    assert [one["credentialId"] for one in forgotten["credentials"]] == [record["id"]]
+    assert remote.ok("credential", "rotate-kept-secret", "--forget", "--keys", wallet).splitlines()[1:] == ["  nothing"]
+    assert "AUTH_REQUIRED" in remote.refused("credential", "rotate-kept-secret")[0]

@@ -119,6 +119,7 @@ SINCE = (
             "gap_records",
             "cosigned_checkpoints",
             "witness_files",
+            "holder_secrets",
         )
     ),
     "ALTER TABLE transparency_head DROP COLUMN service_did",
@@ -127,7 +128,7 @@ SINCE = (
     "ALTER TABLE proofs DROP COLUMN question",
     *(
         f"ALTER TABLE credentials DROP COLUMN {name}"
-        for name in ("bound_header", "commitment", "handle", "holder_secret", "disclosures_reset_at")
+        for name in ("bound_header", "commitment", "handle", "holder_secret", "disclosures_reset_at", "forgotten_at")
     ),
     *(f"ALTER TABLE audit_head DROP COLUMN {name}" for name in ("cut_sequence", "cut_link", "cut_mac")),
 )

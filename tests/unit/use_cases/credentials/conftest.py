@@ -126,7 +126,7 @@ class Office:
         )
         provers: Any = SimpleNamespace(presents=True)
         publisher = PublishStatusGaps(store.status_gaps, custodian, clock)
-        self.issue = IssueCredential(intake, custodian, custodian, publisher, provers)
+        self.issue = IssueCredential(intake, custodian, custodian, publisher, provers, store.holder_secrets)
         self.import_signed = ImportCredential(intake, custodian, publisher)
         self.get = GetCredential(access, self.vault, self.record, clock)
         self.list = ListCredentials(self.rooms.reader, self.credentials, self.record, clock)
