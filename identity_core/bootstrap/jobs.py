@@ -23,7 +23,7 @@ from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
-from identity_core.use_cases.audit import CutAuditLog
+from identity_core.use_cases.audit import CutAuditLog, FollowAuditChain
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.credentials.gap_log import RecordGaps
 from identity_core.use_cases.credentials.held_keys import ListKeys
@@ -42,7 +42,7 @@ from identity_core.use_cases.records import SweepRecords
 @dataclass(frozen=True, slots=True)
 class Jobs:
     """The jobs that requests or metrics ask something of, and the log that some of them write. ``feeder`` is None without witnesses,
-    ``anchorer`` and ``anchors`` are where the ledger records no digests."""
+    ``anchorer`` and ``anchors`` are where the ledger records no digests, ``cutter`` is where the audit log is kept for good."""
 
     follow: FollowServiceLog
     suspicions: RecordSuspicions
@@ -52,6 +52,8 @@ class Jobs:
     anchorer: AnchorWorker | None
     anchors: ProofAnchoring | None
     publisher: PublishStatusGaps
+    chain: FollowAuditChain
+    cutter: CutAuditLog | None
 
 
 async def begin_jobs(
@@ -70,7 +72,8 @@ async def begin_jobs(
         await attend.guarded()
         await stack.enter_async_context(attend)
     follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
-    await _forget_expired(settings, store, clock, stack)
+    cutter = await _forget_expired(settings, store, clock, stack)
+    chain = await stack.enter_async_context(FollowAuditChain(store.audit))
     logged = await TransparencyLog.over(settings, check.ledger, store, custodian)
     await follow.tell(logged.signer.hear)
     watch = await _keep_watch(settings, logged, store, stack)
@@ -86,7 +89,7 @@ async def begin_jobs(
         )
     )
     watch.hold_up(repair, suspicions, anchorer, feeder, publisher)
-    return Jobs(follow, suspicions, logged, watch, feeder, anchorer, anchors, publisher)
+    return Jobs(follow, suspicions, logged, watch, feeder, anchorer, anchors, publisher, chain, cutter)
 
 
 async def _keep_index(
@@ -121,8 +124,10 @@ async def _keep_watch(settings: Settings, logged: TransparencyLog, store: Store,
     return watch
 
 
-async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, stack: AsyncExitStack) -> None:
-    """Deletes what has expired, and what is kept for a time, as long as the process lives."""
+async def _forget_expired(
+    settings: Settings, store: Store, clock: SystemClock, stack: AsyncExitStack
+) -> CutAuditLog | None:
+    """Deletes what has expired, and what is kept for a time, as long as the process lives. What cuts the audit log, if that is to be."""
     proof_lifetime = timedelta(seconds=settings.proof.lifetime_seconds)
     forgetting = ForgetExpired(
         store.spent_challenges, store.verifier_challenges, proof_lifetime, store.idempotency, store.usage, clock
@@ -131,9 +136,9 @@ async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, 
     days = {kind: getattr(settings.retention, f"{kind}_days") for kind in KINDS}
     kept = {kind: timedelta(days=number) for kind, number in days.items() if number is not None}
     await stack.enter_async_context(SweepRecords(store.retention, kept, clock, clock.monotonic))
-    if (audit_days := settings.retention.audit_days) is not None:
-        cut = CutAuditLog(store.audit, timedelta(days=audit_days), clock, clock.monotonic)
-        await stack.enter_async_context(cut)
+    if (audit_days := settings.retention.audit_days) is None:
+        return None
+    return await stack.enter_async_context(CutAuditLog(store.audit, timedelta(days=audit_days), clock, clock.monotonic))
 
 
 async def _begin_anchoring(

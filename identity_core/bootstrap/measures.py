@@ -54,6 +54,10 @@ def _readings(opened: Runtime, answers: AnswerCache) -> Iterable[Reading]:
     yield Reading("database_writes", "counter", "Writes that were begun.", lambda: load().jobs)
     yield Reading("database_commits", "counter", "Groups of writes that share a commit.", lambda: load().groups)
     yield Reading("ledger_size", "livemax", "Entries of the transparency log.", lambda: opened.jobs.watch.log_size)
+    jobs, broken = opened.jobs, "1 when a line of the audit log does not follow from the one before it."
+    yield Reading("audit_chain_broken", "livemax", broken, lambda: bool(jobs.chain.broken))
+    stuck = "1 while lines of the audit log past their time cannot go."
+    yield Reading("audit_cut_stuck", "livemax", stuck, lambda: bool(jobs.cutter is not None and jobs.cutter.fault))
     yield Reading("resolution_cache_asked", "counter", "Resolutions that looked in the cache.", lambda: answers.asked)
     yield Reading("resolution_cache_hits", "counter", "Resolutions that were answered from it.", lambda: answers.hits)
     expiry = "When the first usable API key expires, in Unix time; +Inf: none does."

@@ -4,6 +4,8 @@ The lines come as they were hashed, with their links, so that who reads them can
 
 CheckAuditChain: the same check by the service itself, a part at a time, for the operator's page.
 
+FollowAuditChain: that check beside the requests, for the metrics.
+
 CutAuditLog: lines go when they are past their time.
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -40,6 +43,7 @@ from identity_core.use_cases.records import SOON_SECONDS, StepSize
 from identity_core.wire import ListAuditLinesQuery
 
 SCOPE = "audit:read"
+log = logging.getLogger("identity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class CheckAuditChain:
 
     audit: AuditLog
     reached: ChainHead = field(default_factory=ChainHead)
+    most: int = MOST_LINES
 
     async def __call__(self) -> CheckedChain:
         cut = await self.audit.cut()
@@ -86,21 +91,55 @@ class CheckAuditChain:
         kept = await self.audit.head()
         if kept is None:
             return CheckedChain(reached.sequence, None, "its head was not written by this service")
-        found = await self.audit.chain(after=reached.sequence, limit=MOST_LINES)
+        found = await self.audit.chain(after=reached.sequence, limit=self.most)
         # What was appended since the head was read is for the next look.
         lines = [line for line in found if line.sequence <= kept.head.sequence]
         try:
             check_reached(kept.head, reached)
             reached = follow(reached, lines)
-            if reached.sequence == kept.head.sequence or len(found) < MOST_LINES:
+            if reached.sequence == kept.head.sequence or len(found) < self.most:
                 check_kept(reached, kept)
         except ChainBroken as error:
-            return CheckedChain(reached.sequence, kept.head.sequence, str(error))
+            # What was cut off meanwhile is not missing: the next look begins behind it.
+            is_cut = (await self.audit.cut()).sequence > cut.sequence
+            return CheckedChain(reached.sequence, kept.head.sequence, "" if is_cut else str(error))
         self.reached = reached
         return CheckedChain(reached.sequence, kept.head.sequence)
 
 
 PAGE: Final = 500
+NEXT_SECONDS: Final = 1.0
+ANEW_SECONDS: Final = 3_600.0
+
+
+@dataclass(slots=True)
+class FollowAuditChain(Repeating):
+    """Follows the whole chain as long as the process lives, ``PAGE`` lines a second, and anew an hour after its end: a line that is changed
+    in the middle is found within that hour and the time of a pass. ``broken`` says what is wrong, empty for nothing."""
+
+    complaint = "the audit log cannot be followed"
+
+    audit: AuditLog
+    broken: str = field(default="", init=False)
+    _check: CheckAuditChain = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._check = self._from_the_front()
+
+    def _from_the_front(self) -> CheckAuditChain:
+        return CheckAuditChain(self.audit, most=PAGE)
+
+    async def step(self) -> float:
+        checked = await self._check()
+        if not checked.broken and checked.verified != checked.total:
+            return NEXT_SECONDS
+        if checked.broken and checked.broken != self.broken:
+            log.error("ALARM: the audit log is not what was written: %s", checked.broken)
+        self.broken = checked.broken
+        self._check = self._from_the_front()
+        return ANEW_SECONDS
+
+
 PAGES: Final = 20
 """A cut is of 10,000 lines at the most: no look at the log takes long."""
 
@@ -130,9 +169,9 @@ class CutAuditLog(Repeating):
         through = await self._past(now - self.kept)
         if through is None:
             return self.interval_seconds
-        await self.audit.cut_through(
-            through, line_of(RequestContext(CUT, SERVICE), Event(details=cut_details(through)), now)
-        )
+        line = line_of(RequestContext(CUT, SERVICE), Event(details=cut_details(through)), now)
+        if not await self.audit.cut_through(through, line) and await self.audit.head() is None:
+            raise StorageMismatch("The audit log is not cut: its head was not written by this service.")
         return SOON_SECONDS
 
     async def _past(self, until: datetime) -> ChainHead | None:

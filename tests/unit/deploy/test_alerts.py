@@ -111,6 +111,7 @@ def test_what_an_alert_needs_is_measured(scraped: str) -> None:
     assert values["identity_process_max_fds"] > values["identity_process_open_fds"] > 0
     assert values["identity_process_resident_memory_bytes"] > 10_000_000
     assert values["identity_process_cpu_seconds_total"] > 0
+    assert values["identity_audit_chain_broken"] == values["identity_audit_cut_stuck"] == 0
     assert values["identity_resolution_cache_asked_total"] == 1
     assert values["identity_api_key_next_expiry_timestamp_seconds"] == math.inf
 

@@ -15,7 +15,8 @@ from identity_core.errors import StorageMismatch
 from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store
 from identity_core.store.audit import from_line
-from identity_core.use_cases.audit import CheckAuditChain, CutAuditLog
+from identity_core.use_cases import audit
+from identity_core.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAuditChain, CutAuditLog, FollowAuditChain
 from identity_core.use_cases.records import FEWEST, HELD_SECONDS, SOON_SECONDS
 from tests.rooms import MovableClock
 
@@ -173,7 +174,8 @@ def test_a_log_whose_head_somebody_else_made_is_not_cut(store: Store) -> None:
     async def story() -> None:
         await lines(store, 9, 9, 0)
         await execute(store, "UPDATE audit_head SET mac = NULL")
-        await sweeper(store).step()
+        with pytest.raises(StorageMismatch, match="its head was not written by this service"):
+            await sweeper(store).step()
         assert (await stored(store), await store.audit.cut()) == ([1, 2, 3], ChainHead())
 
     told(store, story)
@@ -219,5 +221,70 @@ def test_two_who_cut_at_once_cut_once(store: Store) -> None:
         head = await store.audit.head()
         assert head is not None
         return head.head.sequence
+
+    told(store, story)
+
+
+def test_a_line_that_is_changed_in_the_middle_is_told_by_the_job_that_follows_the_chain(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In pages, from the front each time: what an earlier pass has seen is looked at again."""
+    monkeypatch.setattr(audit, "PAGE", 3)
+
+    async def story() -> None:
+        await lines(store, *range(7))
+        following = FollowAuditChain(store.audit)
+        steps = [await following.step() for _ in range(3)]
+        assert steps == [NEXT_SECONDS, NEXT_SECONDS, ANEW_SECONDS]
+        assert following.broken == ""
+        await execute(store, "UPDATE audit_lines SET link = :link WHERE sequence = 5", link=bytes(32))
+        assert await store.audit.is_whole(), "its head and its end are as they were"
+        for _ in range(2):
+            assert [await following.step() for _ in range(2)] == [NEXT_SECONDS, ANEW_SECONDS]
+            assert "line 5" in following.broken
+        assert [one.message for one in caplog.records if "ALARM" in one.message] == [
+            f"ALARM: the audit log is not what was written: {following.broken}"
+        ], "told once"
+
+    told(store, story)
+
+
+class CutMeanwhile:
+    """An audit log of which a part is cut off between two questions."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store.audit, name)
+
+    async def chain(self, *, after: int, limit: int) -> Any:
+        await sweeper(self._store).step()
+        return await self._store.audit.chain(after=after, limit=limit)
+
+
+def test_what_is_cut_off_meanwhile_is_not_missed(store: Store) -> None:
+    async def story() -> None:
+        await lines(store, 9, 8, 7, 1, 0)
+        checking = CheckAuditChain(CutMeanwhile(store))  # type: ignore[arg-type]
+        assert (await checking()).broken == ""
+        assert (await store.audit.cut()).sequence == 3
+        checked = await checking()
+        assert (checked.verified, checked.broken) == (checked.total, "")
+
+    told(store, story)
+
+
+def test_a_log_whose_head_is_not_ours_is_told_as_one_that_cannot_be_cut(store: Store) -> None:
+    async def story() -> None:
+        await lines(store, 9, 1)
+        sweep = sweeper(store)
+        await execute(store, "UPDATE audit_head SET mac = :mac", mac=bytes(32))
+        assert await sweep.guarded() == sweep.interval_seconds
+        assert "its head was not written by this service" in sweep.fault
+        await store.audit.key_from_here()
+        assert await sweep.guarded() == SOON_SECONDS
+        assert sweep.fault == ""
+        assert (await store.audit.cut()).sequence == 1
 
     told(store, story)
