@@ -50,7 +50,8 @@ READ: Final = {
 
 # What pages for people read besides. Operations never see a cookie, so none of them can be called by one.
 READ_BY_PAGES: Final = {
-    name.encode("ascii"): name for name in ("accept-language", "cookie", "hx-request", "origin", "sec-fetch-site")
+    name.encode("ascii"): name
+    for name in ("accept-encoding", "accept-language", "cookie", "hx-request", "origin", "sec-fetch-site")
 }
 
 # Two of these that differ leave it open which one is meant. Two credentials are the gate's to judge.

@@ -7,8 +7,10 @@ everything; no template says otherwise, and a test looks for it.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Mapping
 from functools import cache, partial
@@ -30,6 +32,7 @@ _ALONE: Final = (
     ("cross-origin-resource-policy", "same-origin"),
     ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
 )
+_WEIGHT: Final = re.compile(r"[qQ]=(?:1(?:\.0{0,3})?|0\.(?!0*$)[0-9]{1,3})")
 STATIC: Final = {
     "pico.css": "text/css; charset=utf-8",
     "ui.css": "text/css; charset=utf-8",
@@ -110,6 +113,28 @@ def _file(name: str) -> bytes:
     return (HERE / "static" / name).read_bytes()
 
 
+@cache
+def _packed(name: str) -> bytes:
+    return gzip.compress(_file(name), mtime=0)
+
+
 async def _static(name: str, request: Request) -> Answer:
-    forever = ("cache-control", "public, max-age=31536000, immutable")
-    return Answer(200, _file(name), STATIC[name], [*AS_DECLARED, *_ALONE, forever])
+    """The file, compressed where the reader takes that. Pages are not: their length would tell of the secrets in them."""
+    headers = [
+        *AS_DECLARED,
+        *_ALONE,
+        ("cache-control", "public, max-age=31536000, immutable"),
+        ("vary", "Accept-Encoding"),
+    ]
+    if takes_gzip(request.header("accept-encoding")):
+        return Answer(200, _packed(name), STATIC[name], [*headers, ("content-encoding", "gzip")])
+    return Answer(200, _file(name), STATIC[name], headers)
+
+
+def takes_gzip(accepted: str | None) -> bool:
+    """Whether an ``Accept-Encoding`` (RFC 9110 §12.5.3) names gzip, and not with a weight of 0 or one that is none."""
+    for each in (accepted or "").split(","):
+        coding, parameter, weight = each.partition(";")
+        if coding.strip(" \t").lower() == "gzip":
+            return not parameter or _WEIGHT.fullmatch(weight.strip(" \t")) is not None
+    return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import json
 import re
@@ -212,6 +213,24 @@ def test_every_page_has_the_policy_and_a_nonce_of_its_own(target: Target) -> Non
         for script in re.findall(r"<script[^>]*>", body):
             assert f'nonce="{nonce}"' in script
     assert len(nonces) == len(paths)
+
+
+def test_files_are_compressed_for_who_takes_that_and_pages_never(target: Target) -> None:
+    """A page holds what somebody else may have chosen beside what is secret: compressed, its length would tell."""
+    cookie = cookie_of(begin(target.stranger.holder()))
+    takes = {"Accept-Encoding": "gzip, deflate, br"}
+    for path in ("/ui/verify", "/ui/home", "/ui/keys"):
+        answer = target.wire.call("GET", path, None, takes | {"Cookie": cookie})
+        assert "content-encoding" not in answer.headers
+        octets = len(answer.body)
+        for file in set(re.findall(r'(?:src|href)="(/ui/static/[^"]+)"', answer.body.decode())):
+            packed, plain = target.wire.call("GET", file, None, takes), target.wire.call("GET", file)
+            assert packed.headers["content-encoding"] == "gzip"
+            assert "content-encoding" not in plain.headers
+            assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+            assert gzip.decompress(packed.body) == plain.body
+            octets += len(packed.body)
+        assert octets < 100_000
 
 
 def test_the_root_is_a_page_for_browsers_and_nothing_for_programs(target: Target) -> None:

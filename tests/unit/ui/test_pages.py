@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import hashlib
 
 import pytest
 
@@ -10,6 +12,7 @@ from identity_core.api import errors
 from identity_core.api.request import Answer, Request
 from identity_core.errors import DidNotFound
 from identity_core.ui.pages import explained
+from identity_core.ui.render import static_pages
 
 
 async def refused(request: Request) -> Answer:
@@ -22,3 +25,30 @@ def test_an_error_leads_to_its_explanation_where_there_is_one(monkeypatch: pytes
     answer = asyncio.run(explained(refused)(Request(request_id="1", headers={}, operation_id="")))
     assert answer.status == 404
     assert (b'href="/docs/guide/reference/errors.html#did-not-found"' in answer.body) is guide
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [
+        (None, False),
+        ("", False),
+        ("gzip", True),
+        ("br, gzip, deflate", True),
+        ("GZIP;q=0.5", True),
+        ("deflate,\tgzip ; q=1.000", True),
+        ("gzip;q=0", False),
+        ("gzip;q=0.000, br", False),
+        ("x-gzip", False),
+        ("br;q=1, gzip;q=nonsense", False),
+        ("gzip;q=2", False),
+        ("gzip;" + "\t" * 30_000 + "x", False),
+    ],
+)
+def test_a_file_is_packed_for_who_takes_that(accepted: str | None, packed: bool) -> None:
+    headers = {} if accepted is None else {"accept-encoding": accepted}
+    path, handler = next((path, one) for path, one in static_pages().items() if path.endswith("pico.css"))
+    answer = asyncio.run(handler(Request(request_id="1", headers=headers, operation_id="")))
+    assert (dict(answer.headers).get("content-encoding") == "gzip") is packed
+    plain = gzip.decompress(answer.body) if packed else answer.body
+    assert hashlib.sha256(plain).hexdigest().startswith(path.split("/")[3])
+    assert ("vary", "Accept-Encoding") in answer.headers
