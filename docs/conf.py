@@ -20,7 +20,15 @@ html_show_copyright = False
 html_copy_source = False
 html_last_updated_fmt = None
 extensions = ["myst_parser"]
-exclude_patterns = ["README.md", "_build", "reference/generated/errors.md", "identity_guide", "dist", "build"]
+exclude_patterns = [
+    "README.md",
+    "_build",
+    "reference/generated/errors.md",
+    "reference/generated/figures.md",
+    "identity_guide",
+    "dist",
+    "build",
+]
 # Included pages of the repository keep the headings that they have there.
 suppress_warnings = ["myst.header"]
 myst_heading_anchors = 3

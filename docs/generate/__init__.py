@@ -1,4 +1,4 @@
-"""Pages of the reference and pictures, made each time the site is built from what they show: document, commands, settings, floors.
+"""Pages of the reference and pictures, made each time the site is built from what they show: document, commands, settings, floors, figures.
 
 Nothing of it is committed, so nothing of it can be stale. ``conf.py`` calls ``write``.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 from docs.generate.commands import command_page
 from docs.generate.document import load
 from docs.generate.errors import error_page
+from docs.generate.figures import figures_page
 from docs.generate.operations import operation_pages
 from docs.generate.pictures import pictures
 from docs.generate.schemas import schema_page
@@ -25,6 +26,7 @@ def pages() -> dict[str, str]:
         "errors.md": error_page(document),
         "commands.md": command_page(),
         "settings.md": settings_page(),
+        "figures.md": figures_page(),
     }
 
 

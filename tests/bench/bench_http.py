@@ -1,4 +1,4 @@
-"""Requests a second and CPU a request of the running service, beside a bare Starlette that returns the same octets.
+"""Requests a second and CPU a request of the running service, beside a bare Starlette with the same octets and a bare socket.
 
     python -m tests.bench.bench_http [--seconds 3] [--rounds 5] [--connections 32] [--workers 1] [--dids 20000] [target ...]
 
@@ -17,11 +17,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
 
+from tests.bench.floor import socket_floor_us
 from tests.bench.rounds import Round, Target, drive, middle, need_wrk, parser
 from tests.bench.servers import LIMITED, UNLIMITED, Reply, Server, fresh_server, running
 from tests.bench.wire import PREFIX, creation, did_path, make_dids
@@ -103,10 +105,14 @@ def measure(server: Server, target: Target, options: argparse.Namespace) -> str:
     cpu = statistics.median(b.cpu_us / a.cpu_us if a.cpu_us else float("nan") for a, b in pairs)
     mine, other = middle(ours), middle(theirs)
     strange = mine.strange + other.strange
+    floor = socket_floor_us(target, once, options) if pin else math.nan
+    mine.keep(
+        target.name, peer_per_second=other.per_second, peer_cpu_us=other.cpu_us, rate=rate, cpu=cpu, floor_us=floor
+    )
     return (
         f"{target.name:16} {mine.per_second:9.0f}/s {mine.cpu_us:8.1f} us {mine.p50_ms:7.2f} {mine.p99_ms:7.2f} ms | "
         f"{other.per_second:9.0f}/s {other.cpu_us:8.1f} us | "
-        f"{rate:5.2f}x {cpu:5.2f}x" + (f"  {strange} strange answers" if strange else "")
+        f"{rate:5.2f}x {cpu:5.2f}x | {floor:6.1f} us" + (f"  {strange} strange answers" if strange else "")
     )
 
 
@@ -118,7 +124,9 @@ def main() -> None:
     options_of.add_argument("--dids", type=int, default=20_000, help=f"DIDs of {MANY} [20000]")
     options = options_of.parse_args()
     need_wrk()
-    print(f"{'target':16} {'ours':>11} {'CPU':>11} {'p50':>7} {'p99':>10} | {'Starlette':>11} {'CPU':>11} | rate   CPU")
+    print(
+        f"{'target':16} {'ours':>11} {'CPU':>11} {'p50':>7} {'p99':>10} | {'Starlette':>11} {'CPU':>11} | rate   CPU  | socket"
+    )
     with fresh_server(options.workers, UNLIMITED) as (server, key):
         every = targets(server, key, options.dids if not options.names or MANY in options.names else 0)
         unknown = set(options.names) - {each.name for each in every}

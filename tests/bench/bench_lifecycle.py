@@ -145,11 +145,11 @@ def too_many(server: Server, key: str, options: argparse.Namespace) -> Callable[
 
 
 CASES = (
-    create("create", PLAIN, Wanted(cpu_us=500)),
-    create("create-bls", BLS, Wanted(cpu_us=700)),
+    create("create", PLAIN, Wanted(cpu_us=380)),
+    create("create-bls", BLS, Wanted(cpu_us=550)),
     create("create-2-workers", PLAIN, Wanted(per_second=3000), workers=2),
-    create("create-bls-2-workers", BLS, Wanted(per_second=2000), workers=2),
-    Case("didauth-write", Wanted(cpu_us=600), did_auth),
+    create("create-bls-2-workers", BLS, Wanted(per_second=2300), workers=2),
+    Case("didauth-write", Wanted(cpu_us=500), did_auth),
     Case("bad-signature", Wanted(cpu_us=1000), bad_signature(1)),
     Case("bad-signature-16-live", Wanted(cpu_us=1000), bad_signature(16)),
     refused("401-nothing", {}),
@@ -163,6 +163,7 @@ def report(case: Case, server: Server, key: str, options: argparse.Namespace) ->
     run = case.prepare(server, key, options)
     run()
     got = middle([run() for _ in range(options.rounds)])
+    got.keep(case.name)
     return (
         f"{case.name:22} {got.per_second:8.0f}/s {got.cpu_us:8.1f} us {got.p50_ms:8.2f} {got.p99_ms:8.2f} ms  "
         f"{case.wanted.compare(got)}" + (f"  {got.strange} strange answers" if got.strange else "")

@@ -31,6 +31,7 @@ from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.proof import ZkProof
 from tests.bench import presentations
+from tests.bench.figures import note
 
 SCHEMA = Schema(
     "https://schemas.example/bench/1",
@@ -143,6 +144,7 @@ def backend_figures(name: str, runs: int) -> None:
     print(f"{'statement':34}{'prove ms':>10}{'verify ms':>11}{'octets':>9}{'envelope':>10}")
     for case in CASES:
         proving, verifying, octets, envelope = bench.case(case, runs)
+        note(f"{name}, {case}", prove_ms=proving, verify_ms=verifying, octets=octets)
         print(f"{case:34}{proving:10.2f}{verifying:11.2f}{octets:9,}{envelope:10,}", flush=True)
 
 

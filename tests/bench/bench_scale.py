@@ -10,6 +10,10 @@ one for the next run), serves both, and drives them in turn. Every request draws
 - ``resolve ?versionId``, ``?versionTime``: the answer is never cached on either side. Of the few the newest version is held and known
   to be the ledger's, of the many it is read and compared; ``--few 20000`` shows what the size of the tables alone costs.
 - ``history``, ``log``: all versions. ``audit``: a page of the audit log. ``create``, ``PATCH``: durable writes.
+- ``proof``: generateDelegatedProof over a new credential. ``verification``: of a stored proof. ``status``: the credential's status list.
+- ``cold``: each of 1,000 DIDs once, by a server that has just started, so that no cache holds one on either side; CPU by ``schedstat``.
+
+``socket`` is what a bare socket spends on the octets of a resolve.
 
 The promise is a ratio of at most 1.2 for resolve and create. ``--few 20000`` shows ``any`` against a database that is small, but
 larger than the caches. ``--count 1000000 --versions 1`` is the largest that is promised; its seeding may take ten minutes. Resident
@@ -28,17 +32,25 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.bench.bench_identifiers import cpu_seconds
 from tests.bench.bench_lifecycle import did_auth
-from tests.bench.rounds import Round, Target, drive, middle, need_wrk, parser
+from tests.bench.bench_verify import proven
+from tests.bench.figures import note, spread_of
+from tests.bench.floor import socket_floor_us
+from tests.bench.parties import Parties, gather
+from tests.bench.rounds import Round, Target, drive, measured, middle, need_wrk, parser
 from tests.bench.seeding import dids_in, fill, octets_per_version
-from tests.bench.servers import UNLIMITED, Server, serve
-from tests.bench.wire import PREFIX, creation, did_path
+from tests.bench.servers import PROVER, UNLIMITED, Server, on_client_core, serve
+from tests.bench.wire import PREFIX, creation, did_path, exchange, octets
 
 KEY = "bench-key-000000000000000000000000000000000"
 DRAWN = 200_000
 WANTED = 1.2
 PROMISED = ("resolve", "create")
 PATCHED = 1000
+PROVED = 200
+ONCE = 1000
+WARMED = 200
 HEAD = f"{'':22} {'large':>10} {'CPU':>11} {'p99':>11} | {'few':>10} {'CPU':>11} {'p99':>11} | CPU    rate"
 
 
@@ -60,8 +72,13 @@ def targets(dids: Sequence[str], hot: Sequence[str], versions: int) -> list[Targ
         reading("history", some, "/history"),
         reading("log", some, "/log"),
         Target("audit", "GET", f"{PREFIX}/audit?limit=50", 200, headers=headers),
-        Target("create", "POST", f"{PREFIX}/dids", 201, headers=headers, body=creation([])),
     ]
+
+
+def create() -> Target:
+    """A durable create."""
+    headers = {"X-API-Key": KEY, "Content-Type": "application/json"}
+    return Target("create", "POST", f"{PREFIX}/dids", 201, headers=headers, body=creation([]))
 
 
 def repeated(server: Server, target: Target, options: argparse.Namespace) -> Callable[[], Round]:
@@ -78,13 +95,45 @@ def updates(server: Server, options: argparse.Namespace) -> Callable[[], Round]:
     return did_auth(server, KEY, argparse.Namespace(count=PATCHED, connections=options.connections))
 
 
-def compare(name: str, large: Callable[[], Round], small: Callable[[], Round], rounds: int) -> str:
-    """One line of the report."""
-    pairs = [(large(), small()) for _ in range(rounds)]
+def of_proofs(parties: Parties) -> list[Target]:
+    """What is asked of a proof and of its credential."""
+    headers = {"X-API-Key": KEY, "Content-Type": "application/json"}
+    stored = f"{PREFIX}/zkp/proofs/{proven(parties, KEY)['proofId']}/verify"
+    return [
+        Target("verification", "POST", stored, 200, headers=headers, body="{}"),
+        Target("status", "GET", parties.status_path, 200),
+    ]
+
+
+def proofs(parties: Parties, options: argparse.Namespace) -> Callable[[], Round]:
+    """What sends so many requests for a delegated proof, each under a token of its own."""
+    return lambda: measured(parties.server, parties.requests(PROVED), options.connections, 201, pin=True)
+
+
+def once_each(place: Path, dids: Sequence[str], options: argparse.Namespace) -> Round:
+    """A round in which every DID is resolved once by a server that never saw it."""
+    some = random.sample(dids, min(ONCE + WARMED, len(dids)))
+    warm, cold = some[: len(some) // 6], some[len(some) // 6 :]
+    with serve(place, workers=1, limits=UNLIMITED, key=KEY) as server, on_client_core(pin=True):
+        exchange(server, [octets("GET", did_path(did)) for did in warm], options.connections)
+        before = cpu_seconds(server)
+        done = exchange(server, [octets("GET", did_path(did)) for did in cold], options.connections)
+        spent = cpu_seconds(server) - before
+    ordered = sorted(done.latencies)
+    p50, p99 = (ordered[int(len(ordered) * share)] * 1e3 for share in (0.5, 0.99))
+    strange = sum(reply.status != 200 for reply in done.replies)
+    return Round(len(cold) / done.seconds, spent / len(cold) * 1e6, p50, p99, strange, spread_of(done.latencies))
+
+
+def compare(name: str, large: Callable[[], Round], small: Callable[[], Round], options: argparse.Namespace) -> str:
+    """One line of the report, and the figures of both sides."""
+    pairs = [(large(), small()) for _ in range(options.rounds)]
     cpu = statistics.median(a.cpu_us / b.cpu_us if b.cpu_us else float("nan") for a, b in pairs)
     rate = statistics.median(b.per_second / a.per_second for a, b in pairs)
     many, few = middle(a for a, _ in pairs), middle(b for _, b in pairs)
     strange = many.strange + few.strange
+    many.keep(f"{name}, {options.size}", ratio=cpu)
+    few.keep(f"{name}, {options.few_size}")
     verdict = ("ok    " if cpu <= WANTED else "MISSED") + f" <= {WANTED}x" if name.startswith(PROMISED) else ""
     return (
         f"{name:22} {many.per_second:8.0f}/s {many.cpu_us:8.1f} us {many.p99_ms:8.2f} ms | "
@@ -93,15 +142,19 @@ def compare(name: str, large: Callable[[], Round], small: Callable[[], Round], r
     )
 
 
-def memory(server: Server) -> str:
-    """Resident memory of all its processes: what is its own, and what is mapped from files."""
+def memory(server: Server, size: str) -> str:
+    """Resident memory of its processes, those of the prover not counted: what is its own, and what is mapped from files."""
     kilobytes: Counter[str] = Counter()
     for folder in server.family().values():
+        if PROVER in (folder / "cmdline").read_bytes():
+            continue
         for line in (folder / "status").read_text().splitlines():
             name, _, rest = line.partition(":")
             if name in ("RssAnon", "RssFile"):
                 kilobytes[name] += int(rest.split()[0])
-    return f"{kilobytes['RssAnon'] / 1024:.0f} MB of its own, {kilobytes['RssFile'] / 1024:.0f} MB mapped"
+    own, mapped = kilobytes["RssAnon"] / 1024, kilobytes["RssFile"] / 1024
+    note(f"memory, {size}", anonymous_mib=own, mapped_mib=mapped)
+    return f"{own:.0f} MiB of its own, {mapped:.0f} MiB mapped"
 
 
 @contextlib.contextmanager
@@ -127,27 +180,52 @@ def main() -> None:
     options_of.add_argument(
         "--keep", type=Path, help="the large data directory: used if it is there, else made and kept"
     )
+    options_of.add_argument("--mapped", type=int, default=2047, help="mapped_mebibytes of both servers [2047]")
     options = options_of.parse_args()
     need_wrk()
+    limits = UNLIMITED | {"IDENTITY_MAPPED_MEBIBYTES": str(options.mapped)}
     with (
         large_directory(options) as (place, dids),
         tempfile.TemporaryDirectory(prefix="bench-few-", dir=options.folder.resolve()) as few,
     ):
+        options.size, options.few_size = (f"{count} x {options.versions}" for count in (len(dids), options.few))
         few_dids = fill(Path(few), options.few, options.versions)
+        print(HEAD)
+        print(
+            compare(
+                "cold",
+                lambda: once_each(place, dids, options),
+                lambda: once_each(Path(few), few_dids, options),
+                options,
+            ),
+            flush=True,
+        )
         with (
-            serve(Path(few), workers=1, limits=UNLIMITED, key=KEY) as small,
-            serve(place, workers=1, limits=UNLIMITED, key=KEY) as large,
+            serve(Path(few), workers=1, limits=limits, key=KEY) as small,
+            serve(place, workers=1, limits=limits, key=KEY) as large,
         ):
             print(f"{len(dids)} DIDs ready in {large.seconds:.2f} s, {len(few_dids)} DIDs in {small.seconds:.2f} s")
-            print(HEAD)
             hot = random.sample(dids, min(len(few_dids), len(dids)))
             ours = targets(dids, hot, options.versions)
             theirs = targets(few_dids, few_dids, options.versions)
+            floor = socket_floor_us(ours[0], large.ask(ours[0].path), options)
+            note("socket", cpu_us=floor)
+            print(f"{'socket':22} {floor:22.1f} us")
+
+            def report(name: str, many: Callable[[], Round], some: Callable[[], Round]) -> None:
+                print(compare(name, many, some, options), flush=True)
+
             for one, other in zip(ours, theirs, strict=True):
-                sides = repeated(large, one, options), repeated(small, other, options)
-                print(compare(one.name, *sides, options.rounds), flush=True)
-            print(compare("PATCH", updates(large, options), updates(small, options), options.rounds), flush=True)
-            print(f"resident: {memory(large)}; beside the few: {memory(small)}")
+                report(one.name, repeated(large, one, options), repeated(small, other, options))
+            print(
+                f"resident after the reads: {memory(large, options.size)}; beside the few: {memory(small, options.few_size)}"
+            )
+            mine, others = gather(large, KEY), gather(small, KEY)
+            writes = zip((create(), *of_proofs(mine)), (create(), *of_proofs(others)), strict=True)
+            for one, other in writes:
+                report(one.name, repeated(large, one, options), repeated(small, other, options))
+            report("proof", proofs(mine, options), proofs(others, options))
+            report("PATCH", updates(large, options), updates(small, options))
         if options.keep is None:
             print(octets_per_version(place, options.count * options.versions))
 

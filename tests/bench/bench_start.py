@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import uvloop
 
+from tests.bench.figures import note
 from tests.bench.servers import UNLIMITED, Server, pinned, serve
 from tests.bench.wire import PREFIX, Wire, creation, make_dids, octets
 
@@ -91,10 +92,12 @@ def one_call(command: Sequence[str]) -> Cost:
     return Cost(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def line(label: str, costs: Sequence[Cost], wanted: float | None = None) -> None:
-    """Median and worst on the clock, median of the CPU."""
+def line(label: str, costs: Sequence[Cost], wanted: float | None = None, *, kept: str = "") -> None:
+    """Median and worst on the clock, median of the CPU. It is a figure by the name of ``kept``."""
     middle, cpu = statistics.median(cost.wall for cost in costs), statistics.median(cost.cpu for cost in costs)
     worst = max(cost.wall for cost in costs)
+    if kept:
+        note(kept, seconds=middle, worst_seconds=worst, cpu_seconds=cpu)
     verdict = "" if wanted is None else f"  {'ok    ' if middle <= wanted else 'MISSED'} <= {wanted} s"
     print(f"{label:52} {middle:7.3f} s, worst {worst:7.3f} s, CPU {cpu:6.3f} s{verdict}", flush=True)
 
@@ -121,7 +124,8 @@ def main() -> None:
             line(f"first start, {many}", [start(Path(place, f"new-{turn}"), workers) for turn in rounds])
             data_dir = Path(place, "data")
             start(data_dir, workers)
-            line(f"start on no DIDs after an orderly stop, {many}", [start(data_dir, workers) for _ in rounds])
+            again = [start(data_dir, workers) for _ in rounds]
+            line(f"start on no DIDs after an orderly stop, {many}", again, kept=f"start, {many}")
             if not options.count:
                 continue
             start(data_dir, workers, lambda server: [*make_dids(server, KEY, options.count)].clear())
@@ -131,7 +135,9 @@ def main() -> None:
             )
             start(data_dir, workers, kill_in_mid_write)
             again = [start(data_dir, workers, kill_in_mid_write) for _ in rounds]
-            line(f"start on {options.count}+ DIDs after kill -9, {many}", again, 3.0)
+            line(
+                f"start on {options.count}+ DIDs after kill -9, {many}", again, 3.0, kept=f"start after kill -9, {many}"
+            )
             if options.lost_index:
                 drop_index(data_dir)
                 line(f"start on {options.count}+ DIDs without an index, {many}", [start(data_dir, workers)])

@@ -32,6 +32,7 @@ from identity_ledger_sql import SqlLedger
 from identity_core.database import migrate, open_database
 from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store import Store
+from tests.bench.figures import note, spread_of
 from tests.bench.slow_disk import slow_disk
 from tests.fault.ledger_check import ROWS, check_chain, check_ledger
 
@@ -80,9 +81,12 @@ async def drive(callers: int, seconds: float, step: Callable[[int, int], Awaitab
 def report(label: str, latencies: Sequence[float], seconds: float, cpu: float) -> None:
     """One line: throughput, percentiles, CPU an operation."""
     ordered = sorted(latencies)
+    spread, rate = spread_of(latencies), len(ordered) / seconds
+    p99 = ordered[int(len(ordered) * 0.99)] * 1e3
+    note(label, spread=spread, per_second=rate, cpu_us=cpu / len(ordered) * 1e6, p99_ms=p99)
     print(
-        f"{label:44} {len(ordered) / seconds:8.0f}/s  p50 {ordered[len(ordered) // 2] * 1e3:7.2f} ms"
-        f"  p99 {ordered[int(len(ordered) * 0.99)] * 1e3:7.2f} ms  CPU {cpu / len(ordered) * 1e6:6.1f} µs"
+        f"{label:44} {rate:8.0f}/s  p50 {ordered[len(ordered) // 2] * 1e3:7.2f} ms"
+        f"  p99 {p99:7.2f} ms  CPU {cpu / len(ordered) * 1e6:6.1f} µs"
     )
 
 

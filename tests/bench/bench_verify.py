@@ -15,16 +15,16 @@ import sys
 import tempfile
 from typing import Any
 
-from tests.bench.parties import PATH, gather
+from tests.bench.parties import PATH, Parties, gather
 from tests.bench.rounds import Target, drive, middle, need_wrk, parser
-from tests.bench.servers import UNLIMITED, Server, running
+from tests.bench.servers import UNLIMITED, running
 from tests.bench.wire import PREFIX
 
 
-def proven(server: Server, key: str) -> Any:
+def proven(parties: Parties, key: str) -> Any:
     """A ``ZKProof`` of a credential that the service issued."""
-    body = gather(server, key).body()
-    made = server.ask(PATH, {"X-API-Key": key, "Content-Type": "application/json"}, "POST", body)
+    headers = {"X-API-Key": key, "Content-Type": "application/json"}
+    made = parties.server.ask(PATH, headers, "POST", parties.body())
     if made.status != 201:
         raise SystemExit(f"there is no proof: {made.body!r}")
     return json.loads(made.body)["proof"]
@@ -42,7 +42,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-") as place:
         command = [sys.executable, "-m", "identity_core", "serve", "--port", "{port}", "--data-dir", place]
         with running(command, environment, "/ready", status=200, pin=False) as server:
-            proof = proven(server, key)
+            proof = proven(gather(server, key), key)
             keyed = {"X-API-Key": key, "Content-Type": "application/json"}
             stored, sent = f"{PREFIX}/zkp/proofs/{proof['proofId']}/verify", f"{PREFIX}/zkp/proofs/verify"
             body = json.dumps(proof)
@@ -62,6 +62,7 @@ def main() -> None:
                     for _ in range(options.rounds)
                 ]
                 each = middle(rounds)
+                each.keep(target.name)
                 strange = f"  {each.strange} strange answers" if each.strange else ""
                 print(
                     f"{target.name:16} {each.per_second:7.0f}/s {each.cpu_us:8.0f} us {each.p50_ms:7.2f} {each.p99_ms:7.2f} ms{strange}",

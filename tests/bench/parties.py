@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from identity_core.client import Client, Signer, ibct
 from identity_core.codec.times import printed
@@ -34,6 +35,7 @@ class Parties:
     aki: Signer
     credential_id: str
     delegation_id: str
+    status_path: str
 
     def body(self) -> str:
         """A request under a token of its own."""
@@ -55,9 +57,10 @@ def gather(server: Server, key: str, *more: str, suite: int = 1) -> Parties:
         ivo = session.create({"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
         hana, aki = (session.create({"method": "ids"}) for _ in range(2))
         attributes = [{"name": one.name, "type": one.type.value} for one in SCHEMA.attributes]
-        session.call("POST", "/credential-schemas", body={"id": SCHEMA.id, "attributes": attributes})
-        claims = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": SCHEMA.id, "attributes": VALUES}
+        schema = session.call("POST", "/credential-schemas", body={"attributes": attributes})
+        claims = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": schema["id"], "attributes": VALUES}
         credential = session.call("POST", "/credentials", body=claims | {"suite": suite})
+        status = credential["credential"]["credentialStatus"][0]["statusListCredential"]
         terms = {
             "holderDid": hana["did"],
             "agentDid": aki["did"],
@@ -68,7 +71,7 @@ def gather(server: Server, key: str, *more: str, suite: int = 1) -> Parties:
             "expiresAt": printed(datetime.now(UTC) + LIFETIME),
         }
         delegation = session.call("POST", "/delegations", body=terms)
-    return Parties(server, _signer(hana), _signer(aki), credential["id"], delegation["id"])
+    return Parties(server, _signer(hana), _signer(aki), credential["id"], delegation["id"], urlsplit(status).path)
 
 
 def _signer(person: dict[str, Any]) -> Signer:

@@ -17,7 +17,7 @@ def plot(title: str, unit: str, lines: Mapping[str, Points], marks: Sequence[tup
     line."""
     known = [point for line in lines.values() for point in line if math.isfinite(point[1])]
     last = max([1.0, *(second for second, _ in known), *(end for _, end, _ in marks)])
-    step = _step(max([value for _, value in known], default=1.0) / 4)
+    step = rounded_step(max([value for _, value in known], default=1.0) / 4)
     most = step * 4
     across = (WIDTH - LEFT - RIGHT) / last
     up = (HEIGHT - TOP - BOTTOM) / most
@@ -65,7 +65,7 @@ def _path(points: Points) -> str:
     return "".join(commands)
 
 
-def _step(least: float) -> float:
+def rounded_step(least: float) -> float:
     """The next of 1, 2, 2.5, 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 0.25
     return next((factor * power for factor in (1, 2, 2.5, 5) if factor * power >= least), 10 * power)

@@ -9,10 +9,12 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.bench.figures import note, spread_of
 from tests.bench.servers import Server, on_client_core, pinned
 from tests.bench.wire import exchange
 
@@ -37,24 +39,34 @@ class Target:
 
 @dataclass(frozen=True)
 class Round:
-    """One run against one server. ``strange`` counts answers of the wrong kind and broken connections."""
+    """One run against one server. ``strange`` counts answers of the wrong kind and broken connections; ``spread`` has all latencies."""
 
     per_second: float
     cpu_us: float
     p50_ms: float
     p99_ms: float
     strange: int
+    spread: Mapping[int, int] = field(default_factory=dict)
+
+    def keep(self, name: str, **more: float) -> None:
+        """Keeps it as a figure, with what else is known of it."""
+        values = {"per_second": self.per_second, "cpu_us": self.cpu_us, "p50_ms": self.p50_ms, "p99_ms": self.p99_ms}
+        note(name, spread=self.spread, strange=self.strange, **values, **more)
 
 
 def middle(rounds: Iterable[Round]) -> Round:
-    """The median of each figure; what was strange is added up."""
+    """The median of each figure; what was strange is added up, and the spreads are."""
     known = list(rounds)
+    spread: Counter[int] = Counter()
+    for one in known:
+        spread.update(one.spread)
     return Round(
         statistics.median(each.per_second for each in known),
         statistics.median(each.cpu_us for each in known),
         statistics.median(each.p50_ms for each in known),
         statistics.median(each.p99_ms for each in known),
         sum(each.strange for each in known),
+        spread,
     )
 
 
@@ -77,9 +89,16 @@ if list then
 end
 function done(summary, latency)
   local errors = summary.errors
-  io.write(string.format('RESULT {{"requests":%d,"duration":%d,"p50":%d,"p99":%d,"refused":%d,"broken":%d}}\\n',
+  local spread, listed = {{}}, {{}}
+  for place = 1, #latency do
+    local value, count = latency(place)
+    local octave = math.floor(4 * math.log(math.max(1, value)) / math.log(2))
+    spread[octave] = (spread[octave] or 0) + count
+  end
+  for octave, count in pairs(spread) do listed[#listed + 1] = string.format('"%d":%d', octave, count) end
+  io.write(string.format('RESULT {{"requests":%d,"duration":%d,"p50":%d,"p99":%d,"refused":%d,"broken":%d,"spread":{{%s}}}}\\n',
     summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), errors.status,
-    errors.connect + errors.read + errors.write + errors.timeout))
+    errors.connect + errors.read + errors.write + errors.timeout, table.concat(listed, ",")))
 end
 """
 
@@ -118,6 +137,7 @@ def drive(server: Server, target: Target, seconds: int, connections: int, *, pin
         p50_ms=result["p50"] / 1000,
         p99_ms=result["p99"] / 1000,
         strange=result["broken"] + (result["refused"] if target.status < 400 else requests - result["refused"]),
+        spread={int(place): count for place, count in result["spread"].items()},
     )
 
 
@@ -140,6 +160,7 @@ def measured(server: Server, requests: Sequence[bytes], connections: int, status
         p50_ms=ordered[len(ordered) // 2] * 1e3,
         p99_ms=ordered[int(len(ordered) * 0.99)] * 1e3,
         strange=sum(reply.status != status for reply in done.replies),
+        spread=spread_of(done.latencies),
     )
 
 

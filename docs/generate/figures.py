@@ -1,0 +1,21 @@
+"""The page of figures: what the benchmarks measured when they were last run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from docs.generate.document import page
+from tests.bench.page import body, load
+
+FIGURES = Path(__file__).resolve().parents[1] / "reference" / "figures.json"
+
+
+def figures_page() -> str:
+    """The committed figures."""
+    return page(
+        "# Figures",
+        "What the benchmarks measured when they were last run, beside what is promised. `python -m tests.bench.report` measures anew; "
+        "`tests/bench/README.md` says how to read the figures. Those of a machine that did other things at the same time, which its load "
+        "shows, are worse than they could be.",
+        f"```{{raw}} html\n{body(load(FIGURES))}\n```",
+    )

@@ -1,0 +1,165 @@
+"""The page of figures: every promise beside its floor, its peer and the state before, growth, latencies, and the machine.
+
+``report.py`` writes it as a file of its own; the documentation has the last one (``docs/reference/figures.json``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from tests.bench.charts import Bars, bars, growth, histogram
+from tests.bench.figures import Figure, figure_of
+from tests.bench.promises import BENCHES, PROMISES, Place, Promise
+
+STYLE = "body{font-family:sans-serif;max-width:760px;margin:2em auto}td,th{padding:.2em .8em;text-align:left;vertical-align:top}"
+GROWING = (
+    "create",
+    "PATCH",
+    "cold",
+    "resolve, any",
+    "resolve ?versionId",
+    "resolve ?versionTime",
+    "history",
+    "log",
+    "audit",
+    "status",
+    "proof",
+    "verification",
+)
+TIMED = ("resolve", "resolve-many", "401", "429", "create", "create-bls", "didauth-write", "stored")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one command measured: when, how long it took, what else the machine did as it began (load of the last minute)."""
+
+    bench: str
+    command: str
+    at: str
+    commit: str
+    seconds: float
+    load: float
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Runs, the newest of each command, and the facts of the machine."""
+
+    machine: Mapping[str, str]
+    runs: tuple[Run, ...] = ()
+
+    def value(self, place: Place) -> float | None:
+        """None where it was not measured."""
+        found = self.figure(place.figure)
+        return None if found is None else found.values.get(place.value)
+
+    def figure(self, name: str) -> Figure | None:
+        return next((one for run in reversed(self.runs) for one in run.figures if one.name == name), None)
+
+    def sizes(self) -> list[str]:
+        """The sizes of databases that something was measured on, "DIDs x versions", the smallest first."""
+        named = {one.name.removeprefix("create, ") for run in self.runs for one in run.figures if _is_sized(one.name)}
+        return sorted(named, key=lambda size: [int(part) for part in size.split(" x ")])
+
+
+def load(place: Path) -> Report:
+    """A report of its JSON. Raises ``ValueError`` or ``KeyError`` for what is none."""
+    kept: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    runs = (Run(**(run | {"figures": tuple(map(figure_of, run["figures"]))})) for run in kept["runs"])
+    return Report(kept["machine"], tuple(runs))
+
+
+def whole(report: Report) -> str:
+    """The page as a file of its own."""
+    head = (
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>Figures</title><style>{STYLE}</style><h1>Figures</h1>"
+    )
+    return "\n".join([head, body(report), "</html>"])
+
+
+def body(report: Report) -> str:
+    """Its HTML below the title, without an empty line."""
+    sizes = report.sizes()
+    by_size = {name: [report.value(Place(f"{name}, {size}", "cpu_us")) for size in sizes] for name in GROWING}
+    memory = {
+        what: [report.value(Place(f"memory, {size}", key)) for size in sizes]
+        for what, key in (("memory of its own", "anonymous_mib"), ("mapped from files", "mapped_mib"))
+    }
+    return "\n".join(
+        [
+            "<h2>What is promised</h2>",
+            *_table(("path", "asked", "measured", "", "floor", "peer", "before", "bench"), _rows(report)),
+            bars("Each promise beside its floor, its peer and the state before", [*_groups(report)]),
+            "<h2>Growth</h2>",
+            "<p>CPU of an answer of the server, and the memory of its processes after the reads, by DIDs x versions. "
+            "The smaller database holds most of what is asked for in its caches; for cold, nothing is in them.</p>",
+            growth("CPU of an answer", "µs", sizes, by_size),
+            growth("Resident memory", "MiB", sizes, memory),
+            "<h2>Latencies</h2>",
+            *(histogram(name, found.spread) for name in TIMED if (found := report.figure(name)) and found.spread),
+            "<h2>The machine, and what was run</h2>",
+            *_table(("", ""), report.machine.items()),
+            *_table(
+                ("command", "at", "commit", "took", "load before"),
+                ((run.command, run.at, run.commit, f"{run.seconds:.0f} s", f"{run.load:.1f}") for run in report.runs),
+            ),
+        ]
+    )
+
+
+def measured(report: Report, promise: Promise) -> float | None:
+    """What a promise is held against; None where it was not measured."""
+    value = report.value(promise.measured)
+    if value is None or promise.over is None:
+        return value
+    over = report.value(promise.over)
+    return None if over is None else value - over
+
+
+def _rows(report: Report) -> Iterator[Sequence[str]]:
+    for one in PROMISES:
+        value, verdict = measured(report, one), ""
+        if value is not None:
+            verdict = "kept" if one.is_kept(value) else "missed"
+        asked = f"{'≤' if one.at_most else '≥'} {one.asked:g} {one.unit}"
+        beside = (_floor(report, one), one.peer and report.value(one.peer), one.before)
+        yield one.path, asked, _number(value, "not measured"), verdict, *map(_number, beside), BENCHES[one.bench].module
+
+
+def _groups(report: Report) -> Iterator[Bars]:
+    for one in PROMISES:
+        value = measured(report, one)
+        if value is not None:
+            known = {"measured": value, "floor": _floor(report, one), "before": one.before}
+            known["peer"] = one.peer and report.value(one.peer)
+            yield Bars(
+                one.path,
+                {name: max(0.0, each) for name, each in known.items() if each is not None},
+                one.unit,
+                one.asked,
+            )
+
+
+def _floor(report: Report, promise: Promise) -> float | None:
+    return report.value(promise.floor) if isinstance(promise.floor, Place) else promise.floor
+
+
+def _number(value: float | None, otherwise: str = "") -> str:
+    return otherwise if value is None else f"{value:.4g}"
+
+
+def _table(head: Sequence[str], rows: Iterator[Sequence[str]] | Any) -> Iterator[str]:
+    yield "<table><tr>" + "".join(f"<th>{escape(name)}</th>" for name in head) + "</tr>"
+    for row in rows:
+        yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+    yield "</table>"
+
+
+def _is_sized(name: str) -> bool:
+    return name.startswith("create, ") and " x " in name

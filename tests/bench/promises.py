@@ -1,0 +1,186 @@
+"""What the project promises of its speed, and the benchmarks that measure it: the rows of the page of figures.
+
+Floors that no benchmark measures are sums of what an answer cannot do without, each part measured alone: of a create its key (13 µs),
+signature (14), the verification of the own signature (38), hashes (5), SQL (45) and HTTP (8), with the BLS key one multiplication in G2
+more (130); of an update under DIDAuth two verifications, a signature, SQL and HTTP; of a proof its multiplications, sums and pairings.
+"Before" is what the same benchmark gave on the same kind of machine before the work on speed began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """A value of a figure."""
+
+    figure: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A row. ``floor`` is a number or what was measured of it; what ``over`` says is taken away from the value first."""
+
+    path: str
+    bench: str
+    measured: Place
+    unit: str
+    asked: float
+    at_most: bool = True
+    before: float | None = None
+    floor: float | Place | None = None
+    peer: Place | None = None
+    over: Place | None = None
+
+    def is_kept(self, value: float) -> bool:
+        return value <= self.asked if self.at_most else value >= self.asked
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Runs of one module: ``quick`` and ``full`` are the arguments of each. With ``has_folder`` it takes ``--folder``."""
+
+    module: str
+    quick: tuple[str, ...]
+    full: tuple[str, ...]
+    has_folder: bool = field(default=True)
+
+
+SOCKET = Place("socket", "cpu_us")
+MILLION, TENFOLD = "1000000 x 1", "100000 x 10"
+WIDEST = "64-bit interval, two-sided"
+BENCHES: Mapping[str, Bench] = {
+    "lifecycle": Bench(
+        "bench_lifecycle",
+        ("create create-bls create-2-workers create-bls-2-workers didauth-write --rounds 1 --seconds 1 --count 300",),
+        ("create create-bls create-2-workers create-bls-2-workers didauth-write",),
+    ),
+    "http": Bench(
+        "bench_http",
+        ("resolve resolve-many 401 429 --rounds 1 --seconds 1 --dids 2000",),
+        ("resolve resolve-many 401 429",),
+        has_folder=False,
+    ),
+    "scale": Bench(
+        "bench_scale",
+        ("--count 20000 --versions 1 --few 1000 --rounds 1 --seconds 1",),
+        ("--count 1000000 --versions 1 --few 1000", "--count 100000 --versions 10 --few 1000"),
+    ),
+    "delegated": Bench(
+        "bench_delegated",
+        ("proofs --rounds 1 --requests 200", "proofs --rounds 1 --requests 200 --suite 2"),
+        ("proofs", "proofs --suite 2"),
+    ),
+    "prover": Bench(
+        "bench_prover",
+        ("--suite 1 --backend blst --backend pyblst --skip-peers --runs 5",),
+        ("--suite 1 --backend blst --backend pyblst --skip-peers",),
+        has_folder=False,
+    ),
+    "verify": Bench("bench_verify", ("--rounds 1 --seconds 1",), ("",), has_folder=False),
+    "storage": Bench("bench_storage", ("--callers 64 --postgresql --seconds 1",), ("--callers 64 --postgresql",)),
+    "start": Bench("bench_start", ("--rounds 1 --count 300",), ("",)),
+}
+PROMISES = (
+    Promise("create", "lifecycle", Place("create", "cpu_us"), "µs", 380, before=640, floor=120),
+    Promise("create with BLS key", "lifecycle", Place("create-bls", "cpu_us"), "µs", 550, before=850, floor=250),
+    Promise("create, two workers", "lifecycle", Place("create-2-workers", "per_second"), "/s", 3000, False, 2153),
+    Promise(
+        "create with BLS key, two workers",
+        "lifecycle",
+        Place("create-bls-2-workers", "per_second"),
+        "/s",
+        2300,
+        False,
+        1673,
+    ),
+    Promise("DIDAuth write", "lifecycle", Place("didauth-write", "cpu_us"), "µs", 500, before=830, floor=150),
+    *(
+        Promise(
+            name,
+            "http",
+            Place(name, "cpu_us"),
+            "µs",
+            asked,
+            before=before,
+            floor=Place(name, "floor_us"),
+            peer=Place(name, "peer_cpu_us"),
+        )
+        for name, asked, before in (("401", 50.0, 61.0), ("429", 35.0, 39.0))
+    ),
+    Promise("resolve, cached, beside Starlette", "http", Place("resolve", "rate"), "times", 1.3, False, 0.91),
+    *(
+        Promise(
+            f"{name}, of 1,000,000 DIDs, over the socket",
+            "scale",
+            Place(f"{name}, {MILLION}", "cpu_us"),
+            "µs",
+            65,
+            over=SOCKET,
+        )
+        for name in ("resolve, any", "resolve ?versionId", "resolve ?versionTime")
+    ),
+    *(
+        Promise(f"{name}, beside 1,000 DIDs", "scale", Place(f"{name}, {MILLION}", "ratio"), "times", 1.2)
+        for name in ("cold", "resolve ?versionId", "resolve ?versionTime", "create")
+    ),
+    Promise(
+        "memory of its own after reads of 1,000,000 DIDs",
+        "scale",
+        Place(f"memory, {MILLION}", "anonymous_mib"),
+        "MiB",
+        300,
+    ),
+    Promise(
+        "delegated proof, server", "delegated", Place("delegated proof, suite 1", "server_ms"), "ms", 0.8, floor=0.35
+    ),
+    Promise("delegated proof", "delegated", Place("delegated proof, suite 1", "per_second"), "/s", 700, False, 310),
+    Promise("delegated proof, p99", "delegated", Place("delegated proof, suite 1", "p99_ms"), "ms", 60),
+    Promise(
+        "delegated proof of suite 2", "delegated", Place("delegated proof, suite 2", "per_second"), "/s", 220, False
+    ),
+    *(
+        Promise(
+            f"64-bit interval, {what} ({name})",
+            "prover",
+            Place(f"{name}, {WIDEST}", f"{what}_ms"),
+            "ms",
+            asked,
+            True,
+            before,
+            floor,
+        )
+        for name, what, asked, before, floor in (
+            ("blst", "prove", 1.3, 2.7, 0.7),
+            ("blst", "verify", 2.0, 3.2, 1.7),
+            ("pyblst", "prove", 2.7, 2.7, 0.7),
+            ("pyblst", "verify", 2.9, 3.2, 1.7),
+        )
+    ),
+    Promise("stored verification", "verify", Place("stored", "per_second"), "/s", 650, False, 381),
+    Promise(
+        "appends, SQLite, 64 callers",
+        "storage",
+        Place("append, SQLite, 64 callers", "per_second"),
+        "/s",
+        15_000,
+        False,
+        12_941,
+    ),
+    Promise(
+        "appends, PostgreSQL, 4 of 16",
+        "storage",
+        Place("append, PostgreSQL, 4 x 16 callers", "per_second"),
+        "/s",
+        9_000,
+        False,
+        7_760,
+    ),
+    Promise("start to ready", "start", Place("start, 1 process", "seconds"), "s", 0.6, before=0.82),
+    Promise(
+        "two workers after kill -9", "start", Place("start after kill -9, 2 processes", "seconds"), "s", 1.5, before=2.3
+    ),
+)
