@@ -33,10 +33,13 @@ from identity_core.crypto.bbs.suite import (
     RandomScalars,
     Signature,
 )
-from identity_core.crypto.bls12381 import G1, G2, ORDER
+from identity_core.crypto.bls12381 import G1, ORDER
 from identity_core.crypto.bls12381.backend import G1_OCTETS
 
 _BLINDING_DST: Final = API_ID + b"IDENTITY_INVERSION_BLINDING_"
+
+Weighted = tuple[BbsPublicKey, Proof, int]
+"""A proof under a key, and the weight of its pairings."""
 
 
 def core_sign(
@@ -151,12 +154,13 @@ def proof_verify_init(
     shown = sorted(disclosed)
     hidden = undisclosed_indexes(count, shown)
     domain = calculate_domain(suite, public_key, count, header)
-    t1 = curve.g1_msm([proof.b_bar, proof.a_bar, proof.d], [c, proof.e_hat, proof.r1_hat])
+    t1 = curve.g1_public_msm([proof.b_bar, proof.a_bar, proof.d], [c, proof.e_hat, proof.r1_hat])
     # T2 = Bv·c + D·r3^ + the sum of H_j·m^_j, with Bv multiplied out so that all of it goes through the tables.
     scalars = [disclosed[index] * c for index in shown]
-    also = [(proof.d, proof.r3_hat)] if base is None else [(proof.d, proof.r3_hat), (base, c)]
     p1 = c if base is None else 0
-    t2 = suite.combine(p1, domain * c, [*shown, *hidden], [*scalars, *proof.m_hats], also=also)
+    tabled = suite.combine(p1, domain * c, [*shown, *hidden], [*scalars, *proof.m_hats])
+    untabled = [(proof.d, proof.r3_hat)] if base is None else [(proof.d, proof.r3_hat), (base, c)]
+    t2 = curve.g1_add(tabled, curve.g1_public_msm(*zip(*untabled, strict=True)))
     if curve.g1_is_identity(t1) or curve.g1_is_identity(t2):
         raise BbsProofInvalid("the proof does not match")
     octets = proof.points_octets + curve.g1_to_octets(t1) + curve.g1_to_octets(t2)
@@ -174,24 +178,31 @@ def check_pairing(suite: Ciphersuite, public_key: BbsPublicKey, proof: Proof) ->
     check_pairings(suite, [(public_key, proof, 1)])
 
 
-def check_pairings(suite: Ciphersuite, weighted: Sequence[tuple[BbsPublicKey, Proof, int]]) -> None:
+def check_pairings(suite: Ciphersuite, weighted: Sequence[Weighted]) -> None:
     """``check_pairing`` of several proofs as one product, each to the power of its weight. Raises ``BbsProofInvalid``.
 
     Weights of 128 bits that were fixed after the proofs let a wrong one pass with a chance of 2^-128; the first may be 1. Proofs under
     one key share a Miller loop.
     """
-    curve = suite.curve
-    left: dict[bytes, tuple[G1, G2]] = {}
-    right = curve.g1_identity()
-    for key, proof, weight in weighted:
-        a_bar, b_bar = proof.a_bar, proof.b_bar
-        if weight != 1:
-            a_bar, b_bar = curve.g1_mul(a_bar, weight), curve.g1_mul(b_bar, weight)
-        total = left[key.octets][0] if key.octets in left else curve.g1_identity()
-        left[key.octets] = (curve.g1_add(total, a_bar), key.point)
-        right = curve.g1_add(right, b_bar)
-    if not curve.pairing_product_is_one([*left.values(), (curve.g1_neg(right), curve.g2_generator())]):
+    if not pairings_hold(suite, weighted):
         raise BbsProofInvalid("the proof does not match")
+
+
+def pairings_hold(suite: Ciphersuite, weighted: Sequence[Weighted]) -> bool:
+    """Whether the product of ``check_pairings`` is one."""
+    curve = suite.curve
+    by_key: dict[bytes, list[Weighted]] = {}
+    for one in weighted:
+        by_key.setdefault(one[0].octets, []).append(one)
+    pairs = [
+        (
+            curve.g1_public_msm([proof.a_bar for _, proof, _ in under], [weight for _, _, weight in under]),
+            under[0][0].point,
+        )
+        for under in by_key.values()
+    ]
+    right = curve.g1_public_msm([proof.b_bar for _, proof, _ in weighted], [weight for _, _, weight in weighted])
+    return curve.pairing_product_is_one([*pairs, (curve.g1_neg(right), curve.g2_generator())])
 
 
 def undisclosed_indexes(count: int, disclosed_indexes: Sequence[int]) -> list[int]:

@@ -11,7 +11,7 @@ Left out on purpose: field elements, uncompressed points, points outside the sub
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NewType, Protocol, TypeVar, runtime_checkable
+from typing import Final, NewType, Protocol, TypeVar, runtime_checkable
 
 ORDER: Final = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 """r, the prime order of G1, G2 and the target group."""
@@ -62,15 +62,20 @@ class FixedBases(Protocol):
 
 
 class PointSums(Protocol):
-    """Sums of products over many fixed points, of each of which less is kept than ``FixedBases`` keep of one. As there, the number of
-    additions tells nothing of the scalars, on the native backends, and caches may. Not for a secret key."""
+    """Sums of products over many fixed points, of each of which less is kept than ``FixedBases`` keep of one.
 
-    def kept(self, point: G1) -> Any:
-        """What is kept of a point."""
+    For scalars that are public, or uniform and used once, as masks are: the time may tell how many of their digits are zero.
+    """
+
+    def __len__(self) -> int: ...
+
+    def grown(self, points: Sequence[G1]) -> PointSums:
+        """Sums over these points and then those of ``points``; this object stays as it is."""
         ...
 
-    def sum(self, scalars: Sequence[int], kept: Sequence[Any]) -> G1:
-        """The sum of ``scalars[k]`` times the point of ``kept[k]``. Raises ``ValueError`` on unequal lengths."""
+    def sum(self, scalars: Sequence[int]) -> G1:
+        """The sum of ``scalars[k]`` times point k over the first ``len(scalars)`` points. Raises ``ValueError`` for more scalars than
+        points."""
         ...
 
 
@@ -129,6 +134,10 @@ class Curve(Protocol):
         """The sum of the products; the identity for no points. Unequal lengths raise ``ValueError``."""
         ...
 
+    def g1_public_msm(self, points: Sequence[G1], scalars: Sequence[int], /) -> G1:
+        """``g1_msm`` for scalars that are no secret, on which its time may depend; small ones are faster."""
+        ...
+
     def g1_is_identity(self, a: G1, /) -> bool:
         """Whether ``a`` is the identity."""
         ...
@@ -178,8 +187,8 @@ class Curve(Protocol):
         """The multiples 0 to ``radix`` - 1 of each point. A radix under 2 raises ``ValueError``."""
         ...
 
-    def point_sums(self) -> PointSums:
-        """Sums over as many points as are wanted."""
+    def point_sums(self, points: Sequence[G1], /) -> PointSums:
+        """Sums over these points."""
         ...
 
 
@@ -188,6 +197,12 @@ def checked_dst(dst: bytes) -> bytes:
     if not 1 <= len(dst) <= MAX_DST_OCTETS:
         raise ValueError(f"a domain separation tag has 1 to {MAX_DST_OCTETS} octets")
     return dst
+
+
+def check_count(scalars: Sequence[int], points: int) -> None:
+    """Raises ``ValueError`` if there are more scalars than points."""
+    if len(scalars) > points:
+        raise ValueError(f"{len(scalars)} scalars for {points} points")
 
 
 def decoded(

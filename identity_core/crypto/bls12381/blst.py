@@ -34,7 +34,8 @@ from identity_core.crypto.bls12381.blst_interface import (
     blst,
     ffi,
 )
-from identity_core.crypto.bls12381.blst_tables import AffineBases, AffineDigits, AffineSums, Offset
+from identity_core.crypto.bls12381.blst_sums import SignedDigitSums, sum_by_buckets
+from identity_core.crypto.bls12381.blst_tables import AffineBases, AffineDigits, Offset
 
 _SCALAR_BITS: Final = 255
 _WINDOW: Final = 8
@@ -86,6 +87,21 @@ class BlstCurve:
         for point, scalar in zip(points, scalars, strict=True):
             total = self.g1_add(total, self.g1_mul(point, scalar))
         return total
+
+    def g1_public_msm(self, points: Sequence[Any], scalars: Sequence[int], /) -> Any:
+        terms = [
+            (point, scalar % ORDER)
+            for point, scalar in zip(points, scalars, strict=True)
+            if not blst.blst_p1_is_inf(point)
+        ]
+        bits = max((scalar.bit_length() for _, scalar in terms), default=0)
+        if bits == 0:
+            return self._identity
+        if len(terms) == 1:
+            out = ffi.new(P1)
+            blst.blst_p1_mult(out, terms[0][0], terms[0][1].to_bytes(SCALAR_OCTETS, "little"), bits)
+            return out
+        return sum_by_buckets([point for point, _ in terms], [scalar for _, scalar in terms], bits)
 
     def g1_is_identity(self, a: Any, /) -> bool:
         return bool(blst.blst_p1_is_inf(a))
@@ -157,8 +173,8 @@ class BlstCurve:
     def digit_table(self, points: Sequence[Any], radix: int, /) -> DigitTable:
         return AffineDigits(self, points, radix)
 
-    def point_sums(self) -> PointSums:
-        return AffineSums(self)
+    def point_sums(self, points: Sequence[Any], /) -> PointSums:
+        return SignedDigitSums(points)
 
 
 def _uncompress_g1(octets: bytes) -> Any:

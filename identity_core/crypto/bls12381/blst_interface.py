@@ -32,6 +32,15 @@ void blst_p1_compress(uint8_t out[48], const blst_p1 *in);
 int blst_p1_uncompress(blst_p1_affine *out, const uint8_t in[48]);
 bool blst_p1_affine_in_g1(const blst_p1_affine *p);
 void blst_p1s_to_affine(blst_p1_affine dst[], const blst_p1 *const points[], size_t npoints);
+size_t blst_p1s_mult_pippenger_scratch_sizeof(size_t npoints);
+void blst_p1s_mult_pippenger(blst_p1 *ret, const blst_p1_affine *const points[], size_t npoints,
+                             const uint8_t *const scalars[], size_t nbits, uint64_t *scratch);
+size_t blst_p1s_mult_wbits_precompute_sizeof(size_t wbits, size_t npoints);
+void blst_p1s_mult_wbits_precompute(blst_p1_affine table[], size_t wbits, const blst_p1_affine *const points[],
+                                    size_t npoints);
+size_t blst_p1s_mult_wbits_scratch_sizeof(size_t npoints);
+void blst_p1s_mult_wbits(blst_p1 *ret, const blst_p1_affine table[], size_t wbits, size_t npoints,
+                         const uint8_t *const scalars[], size_t nbits, uint64_t *scratch);
 void blst_p1s_add(blst_p1 *ret, const blst_p1_affine *const points[], size_t npoints);
 void blst_hash_to_g1(blst_p1 *out, const uint8_t *msg, size_t msg_len, const uint8_t *DST, size_t DST_len,
                      const uint8_t *aug, size_t aug_len);
@@ -61,5 +70,7 @@ P1, P2 = ffi.typeof("blst_p1 *"), ffi.typeof("blst_p2 *")
 P1_AFFINE, P2_AFFINE = ffi.typeof("blst_p1_affine *"), ffi.typeof("blst_p2_affine *")
 P1S, P1S_AFFINE = ffi.typeof("blst_p1 *[]"), ffi.typeof("blst_p1_affine[]")
 ADDRESSES = ffi.typeof("const blst_p1_affine *const *")
+POINTERS, SCALARS = ffi.typeof("blst_p1_affine *[]"), ffi.typeof("uint8_t *[]")
+OCTETS, SCRATCH = ffi.typeof("uint8_t[]"), ffi.typeof("uint64_t[]")
 FP12, LINES = ffi.typeof("blst_fp12 *"), ffi.typeof("blst_fp6[68]")
 G1_ENCODED, G2_ENCODED = ffi.typeof("uint8_t[48]"), ffi.typeof("uint8_t[96]")

@@ -19,7 +19,6 @@ from identity_core.crypto.bls12381.fixed_bases import (
     scalar_digits,
 )
 
-_MANY_WINDOW: Final = 6
 _AFFINE_OCTETS: Final = 96
 _PLACES: Final = tuple(_AFFINE_OCTETS * digit for digit in range(256))
 
@@ -153,19 +152,6 @@ class AffineBases:
             base = plus(plus(rows[-1][-1], base), offset.minus)
         entries = AffinePoints([*chain.from_iterable(reversed(rows))])
         return _Table(entries, entries.rows(width))
-
-
-class AffineSums:
-    """``PointSums`` by tables of less memory: 264 kB a point."""
-
-    def __init__(self, curve: TabledCurve) -> None:
-        self._curve = curve
-
-    def kept(self, point: Any) -> AffineBases:
-        return AffineBases(self._curve, [point], _MANY_WINDOW)
-
-    def sum(self, scalars: Sequence[int], kept: Sequence[AffineBases]) -> Any:
-        return _sum_of_products(self._curve, ((one, 0, scalar) for scalar, one in zip(scalars, kept, strict=True)), ())
 
 
 def _sum_of_products(

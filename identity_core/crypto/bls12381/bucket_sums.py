@@ -8,9 +8,10 @@ which keep 2,700 points of each.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from copy import copy
+from typing import Any, Final, Self
 
-from identity_core.crypto.bls12381.backend import G1, ORDER, SCALAR_OCTETS, Curve
+from identity_core.crypto.bls12381.backend import G1, ORDER, SCALAR_OCTETS, Curve, check_count
 
 _VALUES: Final = 256
 _OFFSET_DST: Final = b"IDENTITY-BUCKET-SUMS-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFFSET_"
@@ -27,14 +28,22 @@ class BucketSums:
     cache may tell; not for a secret key.
     """
 
-    def __init__(self, curve: Curve, plus: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, curve: Curve, plus: Callable[[Any, Any], Any], points: Sequence[G1]) -> None:
         self._add = plus
+        self._rows: tuple[Shifts, ...] = tuple(map(self._shifts, points))
         self._offset: Any = curve.hash_to_g1(b"", _OFFSET_DST)
         # The bucket of value d has its offset d times: 0 + 1 + … + 255 of them in all.
         self._correction: Any = curve.g1_mul(curve.g1_neg(self._offset), _VALUES * (_VALUES - 1) // 2)
 
-    def kept(self, point: G1) -> Shifts:
-        """What is kept of a point."""
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def grown(self, points: Sequence[G1]) -> Self:
+        more = copy(self)
+        more._rows = (*self._rows, *map(self._shifts, points))
+        return more
+
+    def _shifts(self, point: G1) -> Shifts:
         row: list[Any] = [point]
         while len(row) < SCALAR_OCTETS:
             shifted = row[-1]
@@ -43,11 +52,11 @@ class BucketSums:
             row.append(shifted)
         return tuple(row)
 
-    def sum(self, scalars: Sequence[int], kept: Sequence[Shifts]) -> G1:
-        """The sum of ``scalars[k]`` times the point of ``kept[k]``. Raises ``ValueError`` on unequal lengths."""
+    def sum(self, scalars: Sequence[int]) -> G1:
+        check_count(scalars, len(self._rows))
         add = self._add
         buckets = [self._offset] * _VALUES
-        for scalar, row in zip(scalars, kept, strict=True):
+        for scalar, row in zip(scalars, self._rows, strict=False):
             for octet, point in zip((scalar % ORDER).to_bytes(SCALAR_OCTETS, "little"), row, strict=True):
                 buckets[octet] = add(buckets[octet], point)
         # The sum of d·bucket_d is the sum of all partial sums from the last bucket down to the first.

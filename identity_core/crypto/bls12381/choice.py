@@ -90,6 +90,9 @@ def _check_products(curve: Curve) -> None:
     bases = curve.fixed_bases([generator, double], window=4)
     _demand(curve.g1_is_identity(bases.msm([-2 * _SECRET, _SECRET])), "fixed bases")
     _demand(curve.g1_equal(bases.msm([ORDER - 1], [0], also=[(double, 1)]), generator), "chosen fixed bases")
+    _demand(curve.g1_is_identity(curve.g1_public_msm([double, generator], [_SECRET, -2 * _SECRET])), "public products")
+    sums = curve.point_sums([generator]).grown([double])
+    _demand(curve.g1_is_identity(sums.sum([-2 * _SECRET, _SECRET])), "sums over many points")
     digits = curve.digit_table([generator, double], 4)
     _demand(curve.g1_equal(digits.sum([2, 3]), curve.g1_mul(generator, 8)), "sum of small multiples")
     try:

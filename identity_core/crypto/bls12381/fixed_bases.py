@@ -181,6 +181,10 @@ class NativeCurve:
     def g1_neg(self, a: Any, /) -> Any:
         return -a
 
+    def g1_public_msm(self, points: Sequence[Any], scalars: Sequence[int], /) -> Any:
+        # The libraries have no sum that is faster for public scalars.
+        return cast(Curve, self).g1_msm(points, scalars)
+
     def g1_is_identity(self, a: Any, /) -> bool:
         return bool(a == self._g1_identity)
 
@@ -208,9 +212,9 @@ class NativeCurve:
     def digit_table(self, points: Sequence[Any], radix: int, /) -> DigitTable:
         return PointDigits(cast(Curve, self), points, radix)
 
-    def point_sums(self) -> PointSums:
+    def point_sums(self, points: Sequence[Any], /) -> PointSums:
         # The operator of a native point saves a Python frame an addition.
-        return BucketSums(cast(Curve, self), operator.add)
+        return BucketSums(cast(Curve, self), operator.add, points)
 
 
 def check_digits(digits: Sequence[int], points: int, radix: int) -> None:

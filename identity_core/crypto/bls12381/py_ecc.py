@@ -65,6 +65,8 @@ class PyEccCurve:
             Z1, [_Term(Z1, point, scalar, _WINDOW) for point, scalar in zip(points, scalars, strict=True)]
         )
 
+    g1_public_msm = g1_msm
+
     def g1_is_identity(self, a: Any, /) -> bool:
         return is_inf(a)
 
@@ -104,8 +106,8 @@ class PyEccCurve:
     def digit_table(self, points: Sequence[Any], radix: int, /) -> DigitTable:
         return PointDigits(self, points, radix)
 
-    def point_sums(self) -> PointSums:
-        return BucketSums(self, add)
+    def point_sums(self, points: Sequence[Any], /) -> PointSums:
+        return BucketSums(self, add, points)
 
 
 class _MultiplesOfBases:

@@ -26,16 +26,16 @@ class CommitmentGenerators(Protocol):
         """The curve that they are on."""
         ...
 
-    def commit_masks(self, scalars: Sequence[int], blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
-        """The sum of scalars[i] G_i + blinding H, plus the products of ``also``."""
+    def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
+        """The sum of scalars[i] G_i + blinding H."""
         ...
 
     def commit_digits(self, digits: Sequence[int], blinding: int) -> G1:
         """The sum of digits[i] G_i + blinding H, each digit below ``RADIX``; its time does not depend on the digits."""
         ...
 
-    def commit_coefficient(self, coefficient: int, blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
-        """coefficient g + blinding h, plus the products of ``also``."""
+    def commit_coefficient(self, coefficient: int, blinding: int) -> G1:
+        """coefficient g + blinding h."""
         ...
 
 
@@ -64,14 +64,14 @@ class Generators:
         """The curve that they are on."""
         return self._curve
 
-    def commit_masks(self, scalars: Sequence[int], blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
-        """The sum of scalars[i] G_i + blinding H, plus the products of ``also``."""
+    def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
+        """The sum of scalars[i] G_i + blinding H."""
         sums = []
         for number, shelf in enumerate(self._shelves_for(len(scalars))):
             part = scalars[number * _SHELF : (number + 1) * _SHELF]
             indexes = range(3, 3 + len(part))
             if number == 0:
-                sums.append(shelf.bases.msm([*part, blinding], [*indexes, 2], also=also))
+                sums.append(shelf.bases.msm([*part, blinding], [*indexes, 2]))
             else:
                 sums.append(shelf.bases.msm(part, indexes))
         return reduce(self.curve.g1_add, sums)
@@ -82,9 +82,9 @@ class Generators:
         sums = [shelf.digits.sum(digits[n * _SHELF : (n + 1) * _SHELF]) for n, shelf in enumerate(shelves)]
         return reduce(self.curve.g1_add, sums, shelves[0].bases.msm([blinding], [2]))
 
-    def commit_coefficient(self, coefficient: int, blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
-        """coefficient g + blinding h, plus the products of ``also``."""
-        return self._shelves_for(1)[0].bases.msm([coefficient, blinding], [0, 1], also=also)
+    def commit_coefficient(self, coefficient: int, blinding: int) -> G1:
+        """coefficient g + blinding h."""
+        return self._shelves_for(1)[0].bases.msm([coefficient, blinding], [0, 1])
 
     def _shelves_for(self, count: int) -> tuple[_Shelf, ...]:
         if not 1 <= count <= MAX_DIGITS:

@@ -1,13 +1,13 @@
 """The argument's generators of suite 2 on one curve (PROTOCOL-2.md §1.2).
 
-Long vectors are the rule here, so sums over G_i go through buckets, which cost 6 kB a point and no tables.
+Long vectors are the rule here, so sums over G_i go through ``PointSums``, which keep 6 to 48 kB a point.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, reduce
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from identity_core.crypto.bls12381 import G1, Curve, DigitTable
 from identity_prover_bbs.generators import generator_message
@@ -17,13 +17,10 @@ from identity_prover_bbs.suite2 import labels
 
 MAX_ELEMENTS: Final = 384
 _SHELF: Final = 32
-_FEW: Final = 6
-"""So many products are dearer together than one by one: a sum by buckets has 510 additions whatever its length."""
 
 
 class _Shelf(NamedTuple):
     points: tuple[G1, ...]
-    rows: tuple[Any, ...]
     digits: DigitTable
 
 
@@ -34,8 +31,7 @@ class PresentationGenerators:
         self._curve = curve
         roles = [self._hashed(role, 0) for role in (COEFFICIENT, COEFFICIENT_BLINDING, BLINDING)]
         self._bases = curve.fixed_bases(roles)
-        self._sums = curve.point_sums()
-        self._blinding_row = self._sums.kept(roles[2])
+        self._sums = curve.point_sums([roles[2]])
         self._shelves: tuple[_Shelf, ...] = ()
 
     @property
@@ -43,14 +39,14 @@ class PresentationGenerators:
         """The curve that they are on."""
         return self._curve
 
-    def commit_masks(self, scalars: Sequence[int], blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
-        """The sum of scalars[i] G_i + blinding H, plus the products of ``also``."""
-        rows = [row for shelf in self._shelves_for(len(scalars)) for row in shelf.rows][: len(scalars)]
-        total = self._sums.sum([*scalars, blinding], [*rows, self._blinding_row])
-        if also:
-            products = self._curve.g1_msm([point for point, _ in also], [scalar for _, scalar in also])
-            total = self._curve.g1_add(total, products)
-        return total
+    def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
+        """The sum of scalars[i] G_i + blinding H."""
+        sums = self._sums
+        if len(sums) <= len(scalars):
+            points = [point for shelf in self._shelves_for(len(scalars)) for point in shelf.points]
+            # Replaced in one step, as the shelves are.
+            self._sums = sums = sums.grown(points[len(sums) - 1 :])
+        return sums.sum([blinding, *scalars])
 
     def commit_digits(self, digits: Sequence[int], blinding: int) -> G1:
         """The sum of digits[i] G_i + blinding H, each digit below ``RADIX``; its time does not depend on the digits."""
@@ -63,17 +59,14 @@ class PresentationGenerators:
         total = self.commit_digits(digits, blinding)
         if free:
             shelves = self._shelves_for(len(digits) + len(free))
-            end = len(digits) + len(free)
-            if len(free) < _FEW:
-                points = [point for shelf in shelves for point in shelf.points][len(digits) : end]
-                return self._curve.g1_add(total, self._curve.g1_msm(points, free))
-            rows = [row for shelf in shelves for row in shelf.rows][len(digits) : end]
-            total = self._curve.g1_add(total, self._sums.sum(free, rows))
+            points = [point for shelf in shelves for point in shelf.points][len(digits) : len(digits) + len(free)]
+            # Not by sums over fixed points: what is free is a secret, and may be small.
+            total = self._curve.g1_add(total, self._curve.g1_msm(points, free))
         return total
 
-    def commit_coefficient(self, coefficient: int, blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
-        """coefficient g + blinding h, plus the products of ``also``."""
-        return self._bases.msm([coefficient, blinding], [0, 1], also=also)
+    def commit_coefficient(self, coefficient: int, blinding: int) -> G1:
+        """coefficient g + blinding h."""
+        return self._bases.msm([coefficient, blinding], [0, 1])
 
     def _shelves_for(self, count: int) -> tuple[_Shelf, ...]:
         if not 0 <= count <= MAX_ELEMENTS:
@@ -88,7 +81,7 @@ class PresentationGenerators:
 
     def _shelf(self, number: int) -> _Shelf:
         points = tuple(self._hashed(DIGIT, index) for index in range(number * _SHELF, (number + 1) * _SHELF))
-        return _Shelf(points, tuple(map(self._sums.kept, points)), self._curve.digit_table(points, RADIX))
+        return _Shelf(points, self._curve.digit_table(points, RADIX))
 
     def _hashed(self, role: bytes, index: int) -> G1:
         return self._curve.hash_to_g1(generator_message(role, index), labels.GENERATOR_DST)
