@@ -210,7 +210,7 @@ def credential_handlers(
     reader, store, clock, random = opened.reader, opened.store, opened.clock, secrets.token_bytes
     credentials, schemas = sealed_credentials.credentials, sealed_credentials.schemas
     base_url = f"{origin_of(opened.settings)}/api/v1"
-    record, logged = Record(store.activity), opened.jobs.logged
+    record, jobs, keeper = Record(store.activity), opened.jobs, opened.keeper
     access = CredentialAccess(credentials, store.delegations, autonomy, clock)
     anonymous = SignatureChecks.for_strangers()
     intake = CredentialIntake(
@@ -220,9 +220,7 @@ def credential_handlers(
         create_schema=CreateCredentialSchema(schemas, record, clock, random, f"{base_url}/dids/"),
         list_schemas=ListCredentialSchemas(schemas),
         get_schema=GetCredentialSchema(schemas),
-        issue=IssueCredential(
-            intake, opened.custodian, opened.keeper, opened.jobs.publisher, opened.provers, store.holder_secrets
-        ),
+        issue=IssueCredential(intake, opened.custodian, keeper, jobs.publisher, opened.provers, store.holder_secrets),
         import_signed=ImportCredential(intake, opened.custodian, opened.jobs.publisher),
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),
@@ -231,7 +229,7 @@ def credential_handlers(
         status_list=GetStatusList(credentials, opened.signer, base_url),
         gaps=GetStatusGaps(store.status_gaps),
         shard=GetStatusGapShard(store.status_gaps),
-        gaps_proof=GetStatusGapsProof(store.status_gaps, logged.ledger, logged.tree, _checkpoint(opened)),
+        gaps_proof=GetStatusGapsProof(store.status_gaps, jobs.logged.ledger, jobs.logged.tree, _checkpoint(opened)),
         base_url=base_url,
     )
 

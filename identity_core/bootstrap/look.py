@@ -21,7 +21,7 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
-from identity_core.use_cases.credentials.holder_secrets import is_kept
+from identity_core.use_cases.credentials.holder_secrets import is_kept, root_of_new
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 
 log = logging.getLogger("identity.look")
@@ -118,9 +118,19 @@ async def look_at_keys(settings: Settings, scratch: Path) -> KeysFound:
             await plugins.close()
 
 
-async def kept_secrets(settings: Settings, scratch: Path, bound: Sequence[tuple[str, Binding]]) -> list[str] | None:
-    """Of credentials by their ids those whose holder's secret is not kept any more; None where the keeper cannot be looked at yet. Raises
-    ``StartError`` and ``PluginUnavailable``."""
+@dataclass(frozen=True, slots=True)
+class SecretsFound:
+    """Of credentials by their ids those whose holder's secret is not kept any more, and the number of the keeper's key that new secrets
+    follow from."""
+
+    lost: Sequence[str]
+    root: int
+
+
+async def look_at_secrets(
+    settings: Settings, scratch: Path, bound: Sequence[tuple[str, Binding]]
+) -> SecretsFound | None:
+    """None where the keeper cannot be looked at yet. Raises ``StartError`` and ``PluginUnavailable``."""
     look = LookOnly(scratch)
     with told_at_start(settings):
         plugins = looking_plugins(settings, look)
@@ -128,7 +138,8 @@ async def kept_secrets(settings: Settings, scratch: Path, bound: Sequence[tuple[
             keeper = plugins.custodian(settings.custodian.names[-1])
             if look.pending or look.blind:
                 return None
-            return [credential_id for credential_id, one in bound if not await is_kept(keeper, credential_id, one)]
+            lost = [credential_id for credential_id, one in bound if not await is_kept(keeper, credential_id, one)]
+            return SecretsFound(lost, await root_of_new(keeper))
         finally:
             await plugins.close()
 

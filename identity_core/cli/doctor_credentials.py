@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +15,7 @@ from identity_core.cli.doctor_database import Diagnosis, listed, looked, ok, war
 from identity_core.codec.times import micros
 from identity_core.database import DatabaseError
 from identity_core.domain.credentials.credential import Binding
+from identity_core.domain.credentials.holder_secret import FIRST
 from identity_core.errors import IdentityError
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.settings import Settings
@@ -46,6 +47,13 @@ SELECT id, commitment, holder_secret FROM (SELECT * FROM bound ORDER BY created_
 UNION
 SELECT id, commitment, holder_secret FROM (SELECT * FROM bound ORDER BY created_at DESC LIMIT 4) AS newest
 ORDER BY id
+"""
+
+
+_OF_FORMER_ROOTS: Final = """
+SELECT issuer, count(*) FROM credentials
+WHERE holder_secret <> '' AND holder_secret NOT LIKE :present AND forgotten_at IS NULL AND status <> 'revoked' AND holder <> :erased
+AND (valid_until IS NULL OR valid_until > :now) GROUP BY issuer ORDER BY count(*) DESC, issuer
 """
 
 
@@ -105,7 +113,7 @@ def status_lists(settings: Settings) -> Iterator[Diagnosis]:
 def holders(settings: Settings) -> Iterator[Diagnosis]:
     """A fault where the secrets of holders are not kept any more, as the oldest and the newest credentials in force tell. Nothing without
     such credentials, or where the database cannot be read."""
-    from identity_core.bootstrap.look import kept_secrets
+    from identity_core.bootstrap.look import look_at_secrets
 
     asked = {"erased": ERASED_HOLDER, "now": micros(datetime.now(UTC))}
     try:
@@ -119,12 +127,29 @@ def holders(settings: Settings) -> Iterator[Diagnosis]:
     bound = [(credential_id, Binding(b"", bytes(point), 0, name)) for credential_id, point, name in rows]
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            missing = asyncio.run(kept_secrets(settings, Path(scratch), bound))
+            found = asyncio.run(look_at_secrets(settings, Path(scratch), bound))
     except IdentityError as error:
         yield wrong(f"the custodian {keeper}, which keeps the secrets of holders, is away: {error}", "bring it back")
         return
-    if missing:
-        says = f"the custodian {keeper} does not keep the secrets of {len(missing)} of {len(bound)} credentials that were looked at"
-        yield wrong(f"{says}: {listed(missing)}; no proof can be made with them", REMEDY)
-    elif missing is not None:
+    if found is None:
+        return
+    if found.lost:
+        says = f"the custodian {keeper} does not keep the secrets of {len(found.lost)} of {len(bound)} credentials that were looked at"
+        yield wrong(f"{says}: {listed(found.lost)}; no proof can be made with them", REMEDY)
+    else:
         yield ok(f"{keeper} keeps the secrets of holders: {len(bound)} credentials were looked at")
+    if found.root > FIRST:
+        yield from _of_former_roots(settings, asked | {"present": f"%@{found.root}"})
+
+
+def _of_former_roots(settings: Settings, asked: Mapping[str, object]) -> Iterator[Diagnosis]:
+    """A warning while credentials in force are bound to secrets that whoever had the custodian's key may have."""
+    with looked(settings) as database:
+        rows = database.read_now(lambda transaction: transaction.execute(_OF_FORMER_ROOTS, asked).fetchall())
+    if rows:
+        count, issuers = sum(each for _, each in rows), listed([f"{each} of {issuer}" for issuer, each in rows])
+        yield warn(
+            f"{count} credentials in force are bound to secrets that whoever had the custodian's former key can make: {issuers}",
+            "have each issuer issue them anew and revoke the old ones; holders then have former secrets forgotten "
+            "(`identity credential rotate-kept-secret --forget`)",
+        )

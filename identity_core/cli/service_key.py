@@ -78,6 +78,12 @@ def _resealed(done: dict[str, Any]) -> str:
         lines.append(f"the database may still have what was sealed before: {done['left_to_do']}")
     if done["has_new_master_key"]:
         lines.append("a process that did not run in that moment needs the new one too; without it, it does not start")
+        lines.append(
+            "whoever had it may have the secrets of holders: credentials that are issued from now on are bound to others"
+        )
+        lines.append(
+            "`identity doctor` says which issuers have to issue anew, and to revoke, what is bound to those of before"
+        )
         lines.append("backups of before open with the old master key: make a new one, and destroy them and it")
     return "\n".join(lines)
 

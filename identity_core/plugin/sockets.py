@@ -38,6 +38,7 @@ from identity_core.ports.custodian import (
     KeyNameTaken,
     KeyNotHeld,
     KeyRefused,
+    RenewingCustodian,
     ResealingCustodian,
 )
 from identity_core.ports.did_method import (
@@ -123,7 +124,7 @@ CUSTODIAN: Socket[Custodian] = Socket(
     "identity_provide_custodian",
     "custodian",
     "custodian.backend",
-    (AttendedCustodian, ResealingCustodian, HolderCustodian, KeepingCustodian, Custodian),
+    (AttendedCustodian, ResealingCustodian, HolderCustodian, RenewingCustodian, KeepingCustodian, Custodian),
     Contract((KeyNotHeld, KeyNameTaken, KeyRefused, *_AWAY), secretive=True),
     table="custodian",
 )

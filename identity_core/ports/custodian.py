@@ -89,6 +89,17 @@ class KeepingCustodian(Custodian, Protocol):
 
 
 @runtime_checkable
+class RenewingCustodian(KeepingCustodian, Protocol):
+    """One whose own key, which holders' secrets follow from, is replaced where somebody else may know it. Every secret stays what it is;
+    other names follow from the new key."""
+
+    async def holders_root(self) -> int:
+        """The number of the key that new secrets follow from, from 1. The name of such a secret ends in ``@`` and the number from 2 on; a
+        name without one is of the first key. Raises ``PluginUnavailable``."""
+        ...
+
+
+@runtime_checkable
 class HolderCustodian(KeepingCustodian, Protocol):
     """One that also signs credentials that are bound to a holder's secret, its own or another keeper's."""
 

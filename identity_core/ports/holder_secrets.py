@@ -35,10 +35,11 @@ class HolderSecretGenerations(Protocol):
         """That of the credentials that are issued now."""
         ...
 
-    async def rotate(self, holder: str, now: datetime, *, limit: int) -> SecretRotation:
-        """The next generation, and at most ``limit`` of the credentials that stay bound to former ones."""
+    async def rotate(self, holder: str, root: int, now: datetime, *, limit: int) -> SecretRotation:
+        """The next generation, and at most ``limit`` of the credentials that stay bound to former ones, or to secrets that follow from
+        another key of the custodian's than the present ``root``."""
         ...
 
-    async def forget(self, holder: str, now: datetime, *, limit: int) -> SecretRotation:
+    async def forget(self, holder: str, root: int, now: datetime, *, limit: int) -> SecretRotation:
         """Nothing is proved any more with what is bound to former generations. What that is, at most ``limit``; it is all forgotten."""
         ...

@@ -36,17 +36,17 @@ class StoredHolderSecrets:
     async def generation(self, holder: str) -> int:
         return await self._database.read(lambda transaction: _generation(transaction, holder))
 
-    async def rotate(self, holder: str, now: datetime, *, limit: int) -> SecretRotation:
+    async def rotate(self, holder: str, root: int, now: datetime, *, limit: int) -> SecretRotation:
         def change(transaction: Transaction) -> SecretRotation:
             transaction.execute(_ROTATE, {"holder": holder, "second": FIRST + 1, "now": micros(now)})
-            return _former(transaction, holder, now, limit)
+            return _former(transaction, holder, root, now, limit)
 
         return await self._database.write(change)
 
-    async def forget(self, holder: str, now: datetime, *, limit: int) -> SecretRotation:
+    async def forget(self, holder: str, root: int, now: datetime, *, limit: int) -> SecretRotation:
         def change(transaction: Transaction) -> SecretRotation:
-            found = _former(transaction, holder, now, limit)
-            present = name_of(holder, found.generation)
+            found = _former(transaction, holder, root, now, limit)
+            present = name_of(holder, found.generation, root)
             transaction.execute(_FORGET, {"holder": holder, "present": present, "now": micros(now)})
             return found
 
@@ -58,8 +58,8 @@ def _generation(transaction: Transaction, holder: str) -> int:
     return FIRST if found is None else int(found[0])
 
 
-def _former(transaction: Transaction, holder: str, now: datetime, limit: int) -> SecretRotation:
+def _former(transaction: Transaction, holder: str, root: int, now: datetime, limit: int) -> SecretRotation:
     generation = _generation(transaction, holder)
-    wanted = {"holder": holder, "present": name_of(holder, generation), "now": micros(now), "limit": limit}
+    wanted = {"holder": holder, "present": name_of(holder, generation, root), "now": micros(now), "limit": limit}
     rows = transaction.execute(_LIST, wanted).fetchall()
     return SecretRotation(generation, [BoundCredential(*row) for row in rows[:limit]], is_last=len(rows) <= limit)

@@ -23,8 +23,10 @@ from identity_core.errors import CredentialNotFound, Forbidden, InvalidRequest, 
 from identity_core.ports.activity import Timeline, TimelineQuery, TimelineRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
+from identity_core.ports.custodian import Custodian
 from identity_core.ports.holder_secrets import HolderSecretGenerations, SecretRotation
 from identity_core.ports.retention import KINDS
+from identity_core.use_cases.credentials.holder_secrets import root_of_new
 from identity_core.use_cases.credentials.read import READ, CredentialAccess
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
@@ -104,9 +106,10 @@ class ResetDisclosures:
 
 @dataclass(frozen=True, slots=True)
 class RotateHolderSecret:
-    """Only for the holder, who has signed for it. Raises ``Forbidden``."""
+    """Only for the holder, who has signed for it. Raises ``Forbidden``, and ``PluginUnavailable`` where the keeper is away."""
 
     secrets: HolderSecretGenerations
+    keeper: Custodian
     record: Record
     clock: Clock
 
@@ -115,11 +118,11 @@ class RotateHolderSecret:
         holder = context.caller.did
         if holder is None:
             raise Forbidden("Only the holder rotates the secret, by a signature.")
-        did, now = str(holder), self.clock.now()
+        did, now, root = str(holder), self.clock.now(), await root_of_new(self.keeper)
         if wish.forget_former:
-            done, kind = await self.secrets.forget(did, now, limit=MOST_TOLD), "holder.secretsForgotten"
+            done, kind = await self.secrets.forget(did, root, now, limit=MOST_TOLD), "holder.secretsForgotten"
         else:
-            done, kind = await self.secrets.rotate(did, now, limit=MOST_TOLD), "holder.secretRotated"
+            done, kind = await self.secrets.rotate(did, root, now, limit=MOST_TOLD), "holder.secretRotated"
         details: dict[str, JsonValue] = {"generation": done.generation, "credentials": len(done.credentials)}
         await self.record(context, Event(kind, did, Parties(holder=did), details=details), now, durable=True)
         return holder, done

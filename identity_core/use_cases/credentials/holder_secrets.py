@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from identity_core.domain.credentials.credential import Binding
+from identity_core.domain.credentials.holder_secret import FIRST
 from identity_core.errors import PluginUnavailable, PredicateUnsupported
-from identity_core.ports.custodian import Custodian, KeepingCustodian, KeyNotHeld
+from identity_core.ports.custodian import Custodian, KeepingCustodian, KeyNotHeld, RenewingCustodian
 
 # No message of a consent begins so (PROTOCOL-2.md §1.1, equation 5.4).
 _PROBE: Final = b"identity-service: is this secret still kept?"
@@ -30,6 +31,11 @@ async def is_kept(keeper: Custodian, credential_id: str, binding: Binding) -> bo
     except (KeyNotHeld, PredicateUnsupported):
         return False
     return True
+
+
+async def root_of_new(keeper: Custodian) -> int:
+    """The number of the keeper's key that secrets follow from which are named now. Raises ``PluginUnavailable``."""
+    return await keeper.holders_root() if isinstance(keeper, RenewingCustodian) else FIRST
 
 
 def lost() -> PluginUnavailable:

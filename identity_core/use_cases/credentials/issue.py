@@ -57,6 +57,7 @@ from identity_core.ports.holder_secrets import HolderSecretGenerations
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.credentials.held_keys import newest_held_key
+from identity_core.use_cases.credentials.holder_secrets import root_of_new
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.credentials.sealed import CredentialSeal, ShownCredential
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks, signature_check
@@ -254,7 +255,8 @@ class IssueCredential:
         await self.publisher.begin_list(draft.gap_list)
         messages = draft.header.known_messages(draft.prepared.values, replace(particulars, handle=handle))
         # The holder's DID names the secret, so that all of its credentials since a rotation are of one holder.
-        secret = name_of(particulars.subject, await self.generations.generation(particulars.subject))
+        generation = await self.generations.generation(particulars.subject)
+        secret = name_of(particulars.subject, generation, await root_of_new(draft.keeper))
         commitment = await draft.keeper.commit_holder(secret, credential_id, request)
         signature = await draft.signer.sign_bbs_blind(request.method, messages, commitment, request)
         binding = Binding(request.header, commitment[:G1_OCTETS], handle, secret)

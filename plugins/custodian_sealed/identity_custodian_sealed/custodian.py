@@ -18,12 +18,14 @@ from identity_core.cache import BoundedCache
 from identity_core.crypto import sealing
 from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.database import DatabaseError, Transaction
+from identity_core.domain.credentials.holder_secret import root_of
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.plugin.holder_secrets import HolderSecrets
 from identity_core.ports.clock import Clock
-from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, Resealed
-from identity_custodian_sealed.data_key import DataKey, Seal, SealBroken, stored_seal
+from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused, Resealed
+from identity_custodian_sealed.box_contents import DataKey
+from identity_custodian_sealed.data_key import Seal, SealBroken, stored_seal
 from identity_custodian_sealed.held_key import CAPABILITIES, HeldKey, Label
 from identity_custodian_sealed.processes import Attendance
 from identity_custodian_sealed.resealing import generation_of, reseal
@@ -43,13 +45,14 @@ _DELETE = "DELETE FROM custodian_keys WHERE name = :name"
 
 
 def holder_secrets(root: bytes, random: Callable[[int], bytes]) -> HolderSecrets:
-    """The secrets that follow from ``root``, the first data key, of 32 octets: also after the keys were sealed anew, since credentials are
-    bound to them."""
+    """The secrets that follow from ``root``, of 32 octets."""
     return HolderSecrets(lambda info: sealing.derive_key(root, info=info, length=_MATERIAL_OCTETS), random)
 
 
 class SealedCustodian:
-    """A ``HolderCustodian`` and ``AttendedCustodian``. Raises ``PluginUnavailable`` when the database is out of reach or a box does not
+    """A ``HolderCustodian``, ``RenewingCustodian`` and ``AttendedCustodian``.
+
+    Raises ``PluginUnavailable`` when the database is out of reach or a box does not
     open, ``Overloaded``."""
 
     def __init__(self, seal: Seal, data_key: DataKey, *, clock: Clock) -> None:
@@ -60,7 +63,6 @@ class SealedCustodian:
         self._random = seal.random
         self._held: BoundedCache[str, HeldKey] = BoundedCache(MOST_IN_MEMORY)
         self._seen: int | None = None
-        self._holder_secrets = holder_secrets(data_key.holders, seal.random)
         self._attendance = Attendance(seal)
 
     @property
@@ -102,12 +104,30 @@ class SealedCustodian:
         return (await self._get(name)).sign_bbs_blind(messages, commitment, request)
 
     async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
-        return self._holder_secrets.commit(secret, credential, request)
+        return (await self._holder_secrets(secret)).commit(secret, credential, request)
 
     async def consent(
         self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None
     ) -> HolderConsent:
-        return self._holder_secrets.consent(secret, credentials, message, pseudonym)
+        return (await self._holder_secrets(secret)).consent(secret, credentials, message, pseudonym)
+
+    async def holders_root(self) -> int:
+        """See ``RenewingCustodian``."""
+        with _translated():
+            stored = await self._database.read(stored_seal)
+            if stored is None or stored.generation != self._data_key.generation:
+                await self._take_over()
+        return len(self._data_key.roots)
+
+    async def _holder_secrets(self, name: str) -> HolderSecrets:
+        """Those that follow from the root that the name says, also after the keys were sealed anew, since credentials are bound to them."""
+        try:
+            number = root_of(name)
+        except ValueError as error:
+            raise KeyRefused("The name of a secret ends in no number of a key.") from error
+        if number > len(self._data_key.roots) and number > await self.holders_root():
+            raise KeyNotHeld
+        return holder_secrets(self._data_key.roots[number - 1], self._random)
 
     async def destroy(self, name: str) -> None:
         with _translated():

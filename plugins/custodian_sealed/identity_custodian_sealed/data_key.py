@@ -4,7 +4,8 @@ An envelope: the master key (32 random bytes in a file, or Argon2id of the passp
 random data key. So a change of passphrase, or from the file to a passphrase, rewrites one row and no key. A wrong
 passphrase is known by the box that does not open.
 
-Data keys have generations, from 1. The secrets of holders follow from the first one, which lies in the box with every later one. A new
+Data keys have generations, from 1. The secrets of holders follow from the first one, which lies in the box with every later one, and new
+ones, since somebody else may have had the master key, from another key that lies behind it. A new
 master key is first in a file of its own beside the old one, and takes its name when it opens what is stored.
 """
 
@@ -21,9 +22,8 @@ from pathlib import Path
 from identity_core.crypto import sealing
 from identity_core.database import Database, DatabaseAbsent, Transaction
 from identity_core.database.files import durable_draft, locked_folder, sync_folder
+from identity_custodian_sealed.box_contents import DataKey, purpose, roots_in
 
-_PURPOSE = b"identity-service custodian data key v1"
-_LATER_PURPOSE = b"identity-service custodian data key v2, generation "
 PASSPHRASE, FILE = "passphrase", "file"
 DATABASE = "custodian.sqlite"
 
@@ -51,25 +51,6 @@ class Costs:
 
 
 @dataclass(frozen=True, slots=True)
-class DataKey:
-    """``key`` seals, ``holders`` is what the secrets of holders follow from; both have 32 octets. ``generation`` counts from 1."""
-
-    generation: int
-    key: bytes = field(repr=False)
-    holders: bytes = field(repr=False)
-
-    @property
-    def octets(self) -> bytes:
-        """What lies in the box. The first data key is both."""
-        return self.key if self.generation == 1 else self.key + self.holders
-
-    @classmethod
-    def of(cls, generation: int, octets: bytes) -> DataKey:
-        """That of the octets in a box."""
-        return cls(generation, octets[: sealing.KEY_BYTES], octets[-sealing.KEY_BYTES :])
-
-
-@dataclass(frozen=True, slots=True)
 class StoredSeal:
     """The row: a box with a data key, and what opens it."""
 
@@ -90,12 +71,14 @@ class StoredSeal:
         costs: Costs | None = None,
     ) -> StoredSeal:
         """The data key in a new box; ``salt`` and ``costs`` made the master key of a passphrase."""
-        box = sealing.seal(master_key, data_key.octets, _purpose(data_key.generation), random=random)
+        box = sealing.seal(
+            master_key, data_key.octets, purpose(data_key.generation, len(data_key.roots)), random=random
+        )
         return cls(PASSPHRASE if costs else FILE, salt, costs or Costs(0, 0), box, data_key.generation)
 
     def opened(self, master_key: bytes) -> DataKey:
         """Raises ``BoxInvalid``."""
-        octets = sealing.unseal(master_key, self.box, _purpose(self.generation))
+        octets = sealing.unseal(master_key, self.box, purpose(self.generation, roots_in(self.box)))
         return DataKey.of(self.generation, octets)
 
     def put(self, transaction: Transaction, *, replaced: int) -> bool:
@@ -205,7 +188,7 @@ class Seal:
 
     def _first(self) -> StoredSeal:
         key = self.random(sealing.KEY_BYTES)
-        made = self.sealed(DataKey(1, key, key))
+        made = self.sealed(DataKey(1, key, (key,)))
         # Several processes may start at once; the first row stays, and all read it.
         self.database.write_now(lambda transaction: transaction.execute(_INSERT, made.parameters()).rowcount)
         return self.database.read_now(stored_seal) or made
@@ -290,8 +273,3 @@ _NONE_SET = (
     "the keys are sealed under a passphrase, and none is set; set IDENTITY_PLUGINS_SEALED_PASSPHRASE, "
     "IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE or passphrase in [plugins.sealed]"
 )
-
-
-def _purpose(generation: int) -> bytes:
-    """With a later generation the box has another form, which versions from before it refuse."""
-    return _PURPOSE if generation == 1 else _LATER_PURPOSE + str(generation).encode()

@@ -13,7 +13,8 @@ from identity_core.database import DatabaseError, Transaction
 from identity_core.database.files import FileLock, durable_draft, locked_folder
 from identity_core.database.sqlite_connection import rewrite
 from identity_core.ports.custodian import KeyRefused, Resealed
-from identity_custodian_sealed.data_key import DATABASE, FILE, DataKey, Seal, SealBroken, StoredSeal, stored_seal
+from identity_custodian_sealed.box_contents import DataKey
+from identity_custodian_sealed.data_key import DATABASE, FILE, Seal, SealBroken, StoredSeal, stored_seal
 from identity_custodian_sealed.held_key import Label
 from identity_custodian_sealed.processes import offered, require_opened
 
@@ -50,7 +51,9 @@ def _resealed(seal: Seal, *, compromised: bool) -> Resealed:
         raise KeyRefused("Nothing is sealed yet.")
     seal.settle_file(row)
     old = seal.unsealed(row)
-    new = DataKey(old.generation + 1, seal.random(sealing.KEY_BYTES), old.holders)
+    # Who may have the master key may have what the secrets of holders follow from, which no seal changes.
+    roots = (*old.roots, seal.random(sealing.KEY_BYTES)) if compromised else old.roots
+    new = DataKey(old.generation + 1, seal.random(sealing.KEY_BYTES), roots)
     sealed = _under_another_master_key(seal, new, row) if compromised else seal.resealed(new, row)
     with offered(seal, sealed):
         keys = seal.database.write_now(lambda transaction: _reseal_all(seal, row, (old, new), sealed, transaction))

@@ -17,18 +17,21 @@ from typing import Any
 
 import pytest
 from identity_custodian_sealed import SealedCustodian, SealedSettings, build, data_key, resealing
+from identity_custodian_sealed.box_contents import DataKey
 from identity_custodian_sealed.custodian import holder_secrets
-from identity_custodian_sealed.data_key import DataKey, stored_seal
+from identity_custodian_sealed.data_key import stored_seal
 from identity_custodian_sealed.held_key import Label
 
 from identity_core.codec import multikey
 from identity_core.conformance.custodian import verified
+from identity_core.conformance.custodian_holders import REQUEST
 from identity_core.crypto import sealing
+from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.database import files, sqlite_connection
 from identity_core.database.files import locked_folder
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, PluginError
-from identity_core.ports.custodian import KeyRefused
+from identity_core.ports.custodian import KeyNotHeld, KeyRefused
 from tests.attack.stranger import rounds
 from tests.fault.killed_before_a_line import KilledBeforeALine
 
@@ -89,13 +92,74 @@ def test_running_processes_go_on_and_no_key_changes(tmp_path: Path, compromised:
         await check(started, publics)
         for custodian in (running, command, started):
             assert data_key_of(custodian).key != first.key
-            assert data_key_of(custodian).holders == first.key
+            assert data_key_of(custodian).roots[0] == first.key
+            assert len(data_key_of(custodian).roots) == (2 if compromised else 1)
             same = holder_secrets(first.key, os.urandom)
-            assert custodian._holder_secrets.derive(b"a") == same.derive(b"a")
+            assert (await custodian._holder_secrets("hana")).derive(b"a") == same.derive(b"a")
             await custodian.close()
 
     asyncio.run(scenario())
     assert [path.name for path in tmp_path.glob("*.key")] == ["custodian.key"]
+
+
+def test_a_thief_of_the_root_cannot_make_the_secrets_of_after(tmp_path: Path) -> None:
+    """Beside a running process: secrets of before stay what they were, new ones follow from another key, after every further rotation."""
+
+    async def committed(custodian: SealedCustodian, name: str) -> bytes:
+        octets = await custodian.commit_holder(name, "c", REQUEST)
+        return octets[:G1_OCTETS]
+
+    async def scenario() -> None:
+        running, command = opened(tmp_path), opened(tmp_path)
+        assert await running.holders_root() == 1
+        with pytest.raises(KeyNotHeld):
+            await running.commit_holder("hana@2", "c", REQUEST)
+        before = await committed(running, "hana")
+        stolen = data_key_of(running).roots
+        command.reseal_now(compromised=True)
+        # It learns of the new key by the name alone, and by the question.
+        renewed = await committed(running, "hana@2")
+        assert await running.holders_root() == 2
+        assert await committed(running, "hana") == before
+        thief = holder_secrets(stolen[0], os.urandom).commit("hana@2", "c", REQUEST)[:G1_OCTETS]
+        assert thief != renewed, "a secret of after follows from the key of before"
+        command.reseal_now(compromised=False)
+        command.reseal_now(compromised=True)
+        assert await running.holders_root() == 3
+        started = opened(tmp_path)
+        for custodian in (running, started):
+            assert [await committed(custodian, name) for name in ("hana", "hana@2")] == [before, renewed]
+            assert await custodian.holders_root() == len(set(data_key_of(custodian).roots)) == 3
+            with pytest.raises(KeyNotHeld):
+                await custodian.consent("hana@4", ("c",), b"m", None)
+            for name in ("hana@02", "hana@-1", "hana@0", "hana@1000000", "hana@2@3", "hana@x"):
+                with pytest.raises(KeyRefused):
+                    await custodian.consent(name, ("c",), b"m", None)
+        for custodian in (running, command, started):
+            await custodian.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_version_of_before_takes_no_other_key_for_the_first(tmp_path: Path) -> None:
+    """It took the last 32 octets of the box for what the secrets of holders follow from: a box with several keys is bound to another
+    purpose, which does not open there."""
+
+    async def scenario() -> None:
+        custodian = opened(tmp_path)
+        custodian.reseal_now(compromised=True)
+        row = custodian._database.read_now(stored_seal)
+        assert row is not None
+        with pytest.raises(sealing.BoxInvalid):
+            sealing.unseal(
+                (tmp_path / "custodian.key").read_bytes(),
+                row.box,
+                b"identity-service custodian data key v2, generation 2",
+            )
+        assert row.opened((tmp_path / "custodian.key").read_bytes()).generation == 2
+        await custodian.close()
+
+    asyncio.run(scenario())
 
 
 def test_nothing_is_lost_that_is_stored_meanwhile(tmp_path: Path) -> None:
@@ -330,7 +394,7 @@ def test_under_a_passphrase_it_stays_the_same(tmp_path: Path) -> None:
         # A passphrase is changed as before, with what lies in the box.
         changed = opened(tmp_path, "second", previous_passphrase="first")
         await check(changed, publics)
-        assert data_key_of(changed).holders == data_key_of(running).holders
+        assert data_key_of(changed).roots == data_key_of(running).roots
         await changed.close()
 
     asyncio.run(scenario())

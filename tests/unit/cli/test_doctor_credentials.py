@@ -146,6 +146,32 @@ def test_secrets_of_holders_that_are_not_kept_are_told(tmp_path: Path) -> None:
     assert not (elsewhere / "custodian.sqlite").exists()
 
 
+def test_what_is_bound_to_secrets_of_a_stolen_key_is_told_by_issuer(tmp_path: Path) -> None:
+    custodian: Any = build(SealedSettings(), BuildContext(SystemClock(), logging.getLogger("identity"), tmp_path, None))
+    octets = asyncio.run(custodian.commit_holder("s", "urn:c:0", REQUEST))
+    custodian.reseal_now(compromised=True)
+    renewed = asyncio.run(custodian.commit_holder("s@2", "urn:c:1", REQUEST))
+    asyncio.run(custodian.close())
+    settings = holding(tmp_path, {"binding": Binding(b"h", octets[:48], 1, "s")})
+    kept, stolen = doctor_credentials.holders(settings)
+    assert (kept.state, stolen.state) == ("ok", "warn")
+    assert stolen.says.startswith("1 credentials in force")
+    assert "1 of did:" in stolen.says
+    assert "anew" in stolen.remedy
+    settings = holding(tmp_path, {"binding": Binding(b"h", renewed[:48], 2, "s@2")}, first=1)
+    assert next(iter([one.says for one in doctor_credentials.holders(settings)][1:])).startswith("1 credentials")
+
+    async def forget() -> None:
+        store = Store.open(tmp_path)
+        await store.database.write(
+            lambda writing: writing.execute("UPDATE credentials SET forgotten_at = 1 WHERE holder_secret = 's'")
+        )
+        await store.close()
+
+    asyncio.run(forget())
+    assert [one.state for one in doctor_credentials.holders(settings)] == ["ok"]
+
+
 def test_of_wallets_secrets_and_of_what_is_over_nothing_is_asked(tmp_path: Path) -> None:
     settings = holding(
         tmp_path,

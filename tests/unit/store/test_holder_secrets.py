@@ -42,12 +42,12 @@ def test_a_rotation_tells_what_stays_bound_to_former_secrets(store: Store) -> No
         await bound(store, "of-another", "did:ids:else", 4, holder="'did:ids:else'")
         await bound(store, "revoked", HOLDER, 5, status="'revoked'")
         await bound(store, "expired", HOLDER, 6, until=str(micros(NOW)))
-        first = await store.holder_secrets.rotate(HOLDER, NOW, limit=MANY)
+        first = await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=MANY)
         (issuer,) = (await rows(store, "SELECT issuer FROM credentials WHERE id = 'c-1'"))[0]
         expected = [BoundCredential(id, issuer, HOLDER) for id in ("b-1", "b-2")]
         assert (first.generation, first.credentials, first.is_last) == (2, expected, True)
         await bound(store, "b-3", f"{HOLDER}#2", 7)
-        second = await store.holder_secrets.rotate(HOLDER, NOW, limit=2)
+        second = await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=2)
         assert (second.generation, [one.id for one in second.credentials], second.is_last) == (3, ["b-1", "b-2"], False)
         assert await store.holder_secrets.generation(HOLDER) == 3
         assert await store.holder_secrets.generation("did:ids:else") == 1
@@ -58,17 +58,17 @@ def test_a_rotation_tells_what_stays_bound_to_former_secrets(store: Store) -> No
 def test_all_is_forgotten_that_is_not_of_the_present_generation(store: Store) -> None:
     async def story(store: Store) -> None:
         await bound(store, "b-1", HOLDER, 1)
-        assert (await store.holder_secrets.forget(HOLDER, NOW, limit=MANY)).credentials == []
+        assert (await store.holder_secrets.forget(HOLDER, 1, NOW, limit=MANY)).credentials == []
         assert await forgotten(store) == []
-        await store.holder_secrets.rotate(HOLDER, NOW, limit=MANY)
+        await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=MANY)
         await bound(store, "b-2", HOLDER, 2)
         await bound(store, "b-3", f"{HOLDER}#2", 3)
         await bound(store, "expired", HOLDER, 4, until=str(micros(NOW)))
         await bound(store, "of-another", "did:ids:else", 5, holder="'did:ids:else'")
-        done = await store.holder_secrets.forget(HOLDER, NOW, limit=1)
+        done = await store.holder_secrets.forget(HOLDER, 1, NOW, limit=1)
         assert (done.generation, [one.id for one in done.credentials], done.is_last) == (2, ["b-1"], False)
         assert await forgotten(store) == ["b-1", "b-2", "expired"], "what is not named is forgotten too"
-        again = await store.holder_secrets.forget(HOLDER, NOW + timedelta(1), limit=MANY)
+        again = await store.holder_secrets.forget(HOLDER, 1, NOW + timedelta(1), limit=MANY)
         assert (again.credentials, again.is_last) == ([], True)
         assert {at for (at,) in await rows(store, "SELECT forgotten_at FROM credentials")} == {None, micros(NOW)}
 
@@ -77,7 +77,7 @@ def test_all_is_forgotten_that_is_not_of_the_present_generation(store: Store) ->
 
 def test_many_rotations_at_once_are_as_many_generations(store: Store) -> None:
     async def story(store: Store) -> None:
-        done = await asyncio.gather(*(store.holder_secrets.rotate(HOLDER, NOW, limit=1) for _ in range(8)))
+        done = await asyncio.gather(*(store.holder_secrets.rotate(HOLDER, 1, NOW, limit=1) for _ in range(8)))
         assert sorted(one.generation for one in done) == [*range(2, 10)]
 
     told(store, story)
@@ -97,9 +97,9 @@ def test_what_dies_on_the_way_has_changed_nothing(store: Store, monkeypatch: pyt
         with monkeypatch.context() as patched:
             patched.setattr(holder_secrets, "_former", killed)
             with pytest.raises(Killed):
-                await store.holder_secrets.rotate(HOLDER, NOW, limit=MANY)
+                await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=MANY)
         assert await store.holder_secrets.generation(HOLDER) == 1
-        await store.holder_secrets.rotate(HOLDER, NOW, limit=MANY)
+        await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=MANY)
 
         def forget_and_die(transaction: Transaction) -> None:
             transaction.execute(holder_secrets._FORGET, {"holder": HOLDER, "present": "x", "now": micros(NOW)})
@@ -121,8 +121,8 @@ def test_nothing_is_consumed_for_what_is_forgotten(store: Store) -> None:
         await bound(store, "b-1", f"{HOLDER}#2", 1)
         assert await code(consume(store, invocation(), asked, NOW)) == "Lease"
         await execute(store, f"UPDATE credentials SET holder_secret = '{HOLDER}' WHERE id = 'c-1'")
-        await store.holder_secrets.rotate(HOLDER, NOW, limit=MANY)
-        await store.holder_secrets.forget(HOLDER, NOW, limit=MANY)
+        await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=MANY)
+        await store.holder_secrets.forget(HOLDER, 1, NOW, limit=MANY)
         for wanted in (asked, both):
             assert await code(consume(store, invocation(), wanted, NOW)) == CredentialRevoked.code
 

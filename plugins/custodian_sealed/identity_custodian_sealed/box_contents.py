@@ -1,0 +1,44 @@
+"""What lies in the box of the seal: the data key, and what the secrets of holders follow from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from identity_core.crypto import sealing
+
+_PURPOSE = b"identity-service custodian data key v1"
+_LATER_PURPOSE = b"identity-service custodian data key v2, generation "
+_ROOTS_PURPOSE = b"identity-service custodian data key v3, generation "
+
+
+@dataclass(frozen=True, slots=True)
+class DataKey:
+    """``key`` seals, the secrets of holders follow from the ``roots``, new ones from the last; each has 32 octets. ``generation`` counts
+    from 1."""
+
+    generation: int
+    key: bytes = field(repr=False)
+    roots: tuple[bytes, ...] = field(repr=False)
+
+    @property
+    def octets(self) -> bytes:
+        """What lies in the box. The first data key is both."""
+        return self.key if self.generation == 1 else self.key + b"".join(self.roots)
+
+    @classmethod
+    def of(cls, generation: int, octets: bytes) -> DataKey:
+        """That of the octets in a box."""
+        keys = tuple(octets[at : at + sealing.KEY_BYTES] for at in range(0, len(octets), sealing.KEY_BYTES))
+        return cls(generation, keys[0], keys[1:] or keys)
+
+
+def purpose(generation: int, roots: int) -> bytes:
+    """With a later generation the box has another form, and with several roots a third one, which versions from before it refuse."""
+    if generation == 1:
+        return _PURPOSE
+    return (_LATER_PURPOSE if roots == 1 else _ROOTS_PURPOSE) + str(generation).encode()
+
+
+def roots_in(box: bytes) -> int:
+    """How many there are in a box of a later generation, as its length says; what lies in it is bound to the number."""
+    return (len(box) - sealing.OVERHEAD) // sealing.KEY_BYTES - 1
