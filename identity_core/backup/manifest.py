@@ -35,7 +35,8 @@ class BackedUpFile:
 
 @dataclass(frozen=True, slots=True)
 class BackupManifest:
-    """``version`` is that of identity-service which made it, ``ledger`` and ``custodian`` the names of the plugins. ``schema`` has for each
+    """``version`` is that of identity-service which made it, ``ledger`` and ``custodian`` the names of the plugins,
+    ``holders`` that of the custodian that keeps the secrets of holders (None in backups of before). ``schema`` has for each
     table of migrations the number of its last step. ``remembered`` is the end of log and audit log, its checkpoint signed by ``key``,
     which also has the name of the log."""
 
@@ -43,6 +44,7 @@ class BackupManifest:
     version: str
     ledger: str
     custodian: str
+    holders: str | None
     schema: Mapping[str, int]
     key: VerifierKey
     remembered: Remembered
@@ -58,6 +60,7 @@ class BackupManifest:
                 "version": self.version,
                 "ledger": self.ledger,
                 "custodian": self.custodian,
+                **({} if self.holders is None else {"holders": self.holders}),
                 "schema": dict(self.schema),
                 "verifierKey": str(self.key),
                 "checkpoint": end.note.decode(),
@@ -98,6 +101,7 @@ def _manifest(read: dict[str, Any]) -> BackupManifest:
         version=_text(read["version"]),
         ledger=_text(read["ledger"]),
         custodian=_text(read["custodian"]),
+        holders=_text(read["holders"]) if "holders" in read else None,
         schema=schema,
         key=VerifierKey.parse(read["verifierKey"]),
         remembered=remembered,

@@ -85,6 +85,7 @@ async def create_backup(
             version=__version__,
             ledger=settings.ledger.backend,
             custodian=settings.custodian.backend,
+            holders=settings.custodian.names[-1],
             schema=_schema_of(staging),
             key=end.key,
             remembered=end.remembered,
@@ -117,6 +118,9 @@ async def unpack(
         manifest = read_archive(file, key, staging, advance=advance)
     made = {"ledger.backend": manifest.ledger, "custodian.backend": manifest.custodian}
     now = {"ledger.backend": settings.ledger.backend, "custodian.backend": settings.custodian.backend}
+    if manifest.holders is not None:
+        # Over another keeper nothing would be proved with what credentials are bound to.
+        made["custodian.holders"], now["custodian.holders"] = manifest.holders, settings.custodian.names[-1]
     for name, value in made.items():
         if now[name] != value:
             raise StartError(f"the backup was made with {name} = {value}", name, f'set {name} to "{value}"')

@@ -205,6 +205,19 @@ def test_a_delegation_that_is_revoked_ends_it(made: AtHome) -> None:
     assert code(home.ask(asked, holderConsent=consent)) == (410, "DELEGATION_REVOKED")
 
 
+def test_each_use_of_a_consent_is_one_of_the_delegation(made: AtHome) -> None:
+    """A consent in advance says nothing of how often; the delegation does, and refuses before anything is made with it."""
+    home = AtHome(Scene.of(made.scene.people, actions=ALL, maxUses=2), made.wallet, made.held)
+    asked = home.asked([ADULT])
+    consent = InAdvance(home).given(asked)
+    for used in (1, 2):
+        assert home.ask(asked, holderConsent=consent).status == 201
+        assert home.scene.uses == used
+    kept = home.scene.proofs()
+    assert code(home.ask(asked, holderConsent=consent))[1] == "DELEGATION_EXHAUSTED"
+    assert (home.scene.uses, home.scene.proofs()) == (2, kept)
+
+
 def test_what_is_kept_is_found_by_the_signed_text(advance: InAdvance) -> None:
     """The record of who took part tells the holder's own verification that its proof was taken back; the stored text alone is not whole."""
     home, asked = advance.home, advance.home.asked([ADULT])

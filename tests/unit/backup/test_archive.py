@@ -193,7 +193,7 @@ def note(key: VerifierKey = LOG) -> bytes:
 def manifest(*files: BackedUpFile) -> BackupManifest:
     end = Remembered(note(), 3, bytes(32))
     return BackupManifest(
-        datetime(2026, 1, 2, tzinfo=UTC), "1.0.0", "sql", "sealed", {"store_migrations": 13}, LOG, end, files
+        datetime(2026, 1, 2, tzinfo=UTC), "1.0.0", "sql", "sealed", "pkcs11", {"store_migrations": 13}, LOG, end, files
     )
 
 
@@ -315,3 +315,16 @@ def test_the_manifest_has_a_bound(tmp_path: Path) -> None:
 
 def test_a_box_of_chunk_size_is_what_the_reader_takes() -> None:
     assert len(sealed(bytes(CHUNK))) - body_at(sealed(bytes(CHUNK))) == seal.CHUNK + sealing.OVERHEAD
+
+
+def test_a_manifest_of_before_names_no_keeper_of_holders_secrets(content: Path) -> None:
+    whole = manifest(*map(described, sorted(content.iterdir())))
+    assert BackupManifest.parse(whole.encode()) == whole
+    read = json.loads(whole.encode())
+    assert read.pop("holders") == "pkcs11"
+    before = BackupManifest.parse(json.dumps(read).encode())
+    assert before == dataclasses.replace(whole, holders=None)
+    assert "holders" not in json.loads(before.encode())
+    for wrong in (7, None, "x" * 101):
+        with pytest.raises(BackupInvalid):
+            BackupManifest.parse(json.dumps({**read, "holders": wrong}).encode())

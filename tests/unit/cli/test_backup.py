@@ -171,6 +171,19 @@ def test_another_key_opens_nothing(identity: Commands, backup: Path, key: Path, 
     assert not (tmp_path / "new").exists()
 
 
+def test_over_another_keeper_of_holders_secrets_nothing_is_restored(
+    identity: Commands, backup: Path, key: Path, tmp_path: Path
+) -> None:
+    """There credentials that are bound to them would prove nothing; what the settings have to say is told."""
+    config = tmp_path / "identity.toml"
+    config.write_text('custodian.holders = "pkcs11"\n')
+    for words in (("verify", backup), ("restore", backup, "--nothing-newer", "--data-dir", tmp_path / "new")):
+        lines = identity.refused("backup", *words, "--key-file", key, "--config", config)
+        assert "made with custodian.holders = sealed" in lines[0]
+        assert lines[2].endswith('set custodian.holders to "sealed"')
+    assert not (tmp_path / "new").exists()
+
+
 def remade(backup: Path, key: Path, change: Callable[[Path], None]) -> None:
     """The backup again with other content, by somebody who has the operator's key and writes the manifest himself."""
     operator, folder = OperatorKey(key.read_bytes(), is_passphrase=False), backup.parent / "remade"
