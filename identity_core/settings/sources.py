@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 PREFIX = "IDENTITY_"
 
-# Variables with the prefix that are no settings: the settings file itself, what the command line reads as a client, and what the
-# project's tests read.
+# Variables with the prefix that are no settings: the settings file itself, what the command line reads as a client, what the MCP server of
+# an agent reads beside it, and what the project's tests read.
 _NOT_SETTINGS = re.compile(
-    "IDENTITY_(?:CONFIG|PROFILE|URL|ORIGIN|API_KEY|KEYS|TOKEN|LEDGER_KEY|HANDLE|VECTORS|ROUNDS|TEST_.*)"
+    "IDENTITY_(?:CONFIG|PROFILE|URL|ORIGIN|API_KEY|KEYS|TOKEN|LEDGER_KEY|HANDLE|AGENT_DID|AGENT_KEY_FILE|ISSUER|VECTORS|ROUNDS|TEST_.*)"
 )
 
 # Kubernetes and Docker links put these into every container beside a service that is called "identity" or "identity-…".

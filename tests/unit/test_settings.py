@@ -116,9 +116,14 @@ def test_a_secret_can_come_from_a_mounted_file(tmp_path: Path) -> None:
         ("IDENTITY_PORT_80_TCP_ADDR", "10.0.0.1"),
         ("IDENTITY_SERVER_PORT", "tcp://10.0.0.1:80"),
         ("IDENTITY_VECTORS", "/somewhere"),
+        ("IDENTITY_AGENT_DID", "did:key:z6Mk"),
+        ("IDENTITY_AGENT_KEY_FILE", "/home/aki/aki.key"),
+        ("IDENTITY_ISSUER", "https://id.example"),
     ],
 )
-def test_what_kubernetes_and_the_tests_set_is_no_setting(variable_and_value: tuple[str, str]) -> None:
+def test_what_kubernetes_an_agents_mcp_server_and_the_tests_set_is_no_setting(
+    variable_and_value: tuple[str, str],
+) -> None:
     assert load(environment=dict([variable_and_value])).server.port == 8080
 
 
