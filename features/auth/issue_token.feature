@@ -102,6 +102,7 @@ Feature: Get an access token
       | member     | value    |
       | grant_type | password |
       | scope      | a  b     |
+      | scope      | nope     |
       | grantType  | x        |
 
   @400:INVALID_DID

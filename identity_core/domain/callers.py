@@ -213,12 +213,12 @@ KNOWN: Final = ACTING | {"dids:create", "dids:list", "audit:read", "service:read
 """Every scope that some operation asks for."""
 
 
-def require_known(scopes: Collection[str]) -> None:
-    """Raises ``InvalidRequest`` naming a scope that is none, and those that there are."""
+def require_known(scopes: Collection[str], *, field: str = "scopes") -> None:
+    """Raises ``InvalidRequest`` naming a scope that is none, and those that there are; ``field`` is the member that asks for them."""
     unknown = sorted(set(scopes) - KNOWN)
     if unknown:
         raise InvalidRequest(
-            f"{unknown[0]!r} is no scope of this service.", details={"field": "scopes", "supported": [*sorted(KNOWN)]}
+            f"{unknown[0]!r} is no scope of this service.", details={"field": field, "supported": [*sorted(KNOWN)]}
         )
 
 

@@ -25,7 +25,7 @@ from identity_core.codec.structs import UnsetType, given
 from identity_core.crypto.jws import JwsSignatureInvalid, VerificationKey
 from identity_core.domain import tokens as token
 from identity_core.domain.activity import Event, RequestContext
-from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.callers import ApiKey, Caller, require_known
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
@@ -94,7 +94,7 @@ class IssueToken:
         if caller.did is not None and caller.authorization is not None:
             if wanted not in (None, caller.did):
                 raise Forbidden("A DID gets tokens for itself only.", details={"subject": str(wanted)})
-            return str(caller.did), str(caller.did), caller.authorization.key, scopes
+            return str(caller.did), str(caller.did), caller.authorization.key, _known(scopes)
         if caller.api_key is None:
             raise AuthRequired
         key = caller.api_key
@@ -121,10 +121,16 @@ def _scopes(wish: IssueTokenRequest) -> frozenset[str] | None:
         raise InvalidRequest("scope is no list of scopes with single blanks.", details={"field": "scope"}) from error
 
 
+def _known(wanted: frozenset[str] | None) -> frozenset[str] | None:
+    """What is asked for by who has every scope. A token for what is no scope would open nothing, and say so only where it is used."""
+    require_known(wanted or (), field="scope")
+    return wanted
+
+
 def _granted(wanted: frozenset[str] | None, key: ApiKey) -> frozenset[str] | None:
     """What is asked for, if the key has it. A scope that OAuth cannot write stays with the key."""
     if key.scopes is None:
-        return wanted
+        return _known(wanted)
     if wanted is None:
         wanted = frozenset(scope for scope in key.scopes if token.is_scope(scope))
         if len(token.scope_text(wanted)) > token.MAX_SCOPE:
