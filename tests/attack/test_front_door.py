@@ -7,6 +7,7 @@ fails. Limits are written as numbers, not taken from the code.
 from __future__ import annotations
 
 import itertools
+import re
 import socket
 import time
 from collections.abc import Iterable, Iterator
@@ -28,7 +29,7 @@ from tests.attack.connections import (
     statuses,
     until,
 )
-from tests.attack.raw_http import exchange, request
+from tests.attack.raw_http import corpus, exchange, request
 from tests.attack.stranger import GENEROUS
 from tests.servers import local_server
 
@@ -297,3 +298,33 @@ def test_a_flood_that_is_reset_leaves_nothing(server: LocalServer, door: Address
     # All of them were one address's, and more than it may have at once.
     assert exchange(door, request("GET", "/health")).status == 200
     assert "Traceback" not in server.log.read_text()
+
+
+DID = "did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG"
+REFUSED = [
+    request("GET", "/nothing"),
+    request("GET", f"/api/v1/dids/{DID}"),
+    request("DELETE", "/health"),
+    request("GET", f"/api/v1/dids/{DID}", b"Accept: image/png"),
+    request("GET", "/api/v1/dids"),
+    request("GET", "/api/v1/audit", b"Authorization: Bearer a.b.c"),
+    request("POST", "/api/v1/dids", b"Content-Type: text/plain", body=b"{}"),
+    request("POST", "/api/v1/dids", b"Content-Type: application/json", b"Content-Length: 999999999"),
+    b"nonsense\r\n\r\n",
+]
+
+
+def test_every_refusal_names_its_request_and_so_does_the_log(server: LocalServer, door: Address) -> None:
+    """Whoever refuses: the parser, the door or the operation. Beside the id stands the status that was sent."""
+    malformed = [case.octets for case in corpus(server.api_key, DID, b'{"method":"ids","keyType":"Ed25519"}')]
+    answers = [exchange(door, octets) for octets in (*REFUSED, *malformed)]
+    assert all(answer.code for answer in answers if answer.status >= 400)
+    refused = {answer.headers["x-request-id"]: answer.status for answer in answers if answer.status >= 400}
+    assert {400, 401, 404, 405, 406, 413, 415, 431} <= set(refused.values())
+    assert len(refused) == len(answers), "each is a refusal and has an id of its own"
+
+    def told() -> set[tuple[str, int]]:
+        found = re.findall(r" status=(\d+) .*?requestId=(\S+)", server.log.read_text())
+        return {(request_id, int(status)) for status, request_id in found}
+
+    until(SECONDS, "the log has each", lambda: refused.items() <= told())
