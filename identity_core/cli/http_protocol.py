@@ -1,21 +1,28 @@
 """The server's side of one connection: bounds and deadlines for what comes before there is a request.
 
-The parser is httptools, the rest uvicorn's. Here octets are counted as they come, every wait has an end, and a refusal goes
-the way of every request, as the scope's ``identity.refusal``: the guard charges a bucket, gives the answer its one shape and
-counts it. An offer to upgrade is ignored, as RFC 9110 §7.8 allows. Trailers are read past (§6.5.1). Left out on purpose: an
+The parser is httptools; sockets, signals and workers are uvicorn's. Here octets are counted as they come, every wait has an end, and a
+refusal goes the way of every request, as the scope's ``identity.refusal``: the guard charges a bucket, gives the answer its one shape
+and counts it. An offer to upgrade is ignored, as RFC 9110 §7.8 allows. Trailers are read past (§6.5.1). Left out on purpose: an
 answer to who has sent nothing, and reading on after a refusal; ``api/README.md`` lists the bounds.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from collections.abc import Sequence
 from typing import Any, Final
+from urllib.parse import unquote
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import uvicorn
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.utils import get_local_addr, get_remote_addr
+from uvicorn.server import ServerState
 
-from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS
+from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS, Scope
 from identity_core.cli.connections import Connections
+from identity_core.cli.exchange import HttpExchange
 from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
 
 # Requests of one connection that wait for the one before them. Clients that do not pipeline have none.
@@ -33,12 +40,32 @@ REFUSED: Final = b"GET / HTTP/1.0\r\n\r\n"
 # Where the newest message of a connection is. BETWEEN also while it is being answered.
 BETWEEN, HEAD, BODY = range(3)
 
+ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
 
-class HttpProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol on httptools, bounded. ``connections`` are all those of the process."""
 
-    def __init__(self, *arguments: Any, connections: Connections, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+class HttpProtocol(asyncio.Protocol):
+    """One connection as uvicorn's server wants it. ``connections`` are all those of the process."""
+
+    transport: asyncio.Transport
+    flow: FlowControl
+    parser: httptools.HttpRequestParser
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        connections: Connections,
+    ) -> None:
+        self.app = config.loaded_app
+        self.app_state = app_state
+        self.server_state = server_state
+        self.loop = _loop or asyncio.get_running_loop()
+        self.server: tuple[str, int | None] | None = None
+        self.client: tuple[str, int] | None = None
+        self.is_lost = False
         self._all = connections
         self._limits = connections.server
         self._where = BETWEEN
@@ -55,10 +82,25 @@ class HttpProtocol(HttpToolsProtocol):
         self._blocked_since = 0.0
         self._closing_since: float | None = None
         self._refused = False
+        # Of the newest message.
+        self._target = b""
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._wants_continue = False
+        self._scope: Scope = {}
+        self._newest: HttpExchange | None = None
+        # Those that wait for the one that is being answered.
+        self._pipeline: deque[HttpExchange] = deque()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Takes the connection, or says why not and closes it."""
-        super().connection_made(transport)
+        self.server_state.connections.add(self)  # type: ignore[arg-type]
+        self.transport = transport
+        self.flow = FlowControl(transport)
+        self.parser = httptools.HttpRequestParser(self)
+        # What comes behind a request that ends the connection is not answered, and no fault of that request.
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.server = get_local_addr(transport)
+        self.client = get_remote_addr(transport)
         transport.set_write_buffer_limits(high=UNSENT_OCTETS)
         if self.client is None and self.server is not None and self.server[1] is not None:
             # Over TCP only who is gone again has no address.
@@ -75,7 +117,18 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
         self._all.leave(self)
-        super().connection_lost(exc)
+        self.server_state.connections.discard(self)
+        self.is_lost = True
+        if self._newest is not None:
+            self._newest.notify()
+        self.flow.resume_writing()
+
+    def shutdown(self) -> None:
+        """The server stops: an answer that is due is the last one."""
+        if self._newest is None or self._newest.response_complete:
+            self.transport.close()
+        else:
+            self._newest.keep_alive = False
 
     def data_received(self, data: bytes) -> None:
         """Octets of the client; after a refusal they are thrown away."""
@@ -103,36 +156,81 @@ class HttpProtocol(HttpToolsProtocol):
     # What the parser tells. An exception in these ends the parsing and is the context of the parser's own.
     def on_message_begin(self) -> None:
         """The first octet of a request line."""
-        super().on_message_begin()
+        self._target = b""
+        self._headers = []
+        self._wants_continue = False
         self._where = HEAD
         self._deadline = self._now + self._limits.header_timeout_seconds
 
     def on_url(self, url: bytes) -> None:
         """A part of the target. Raises ``InvalidRequest``."""
-        self.url += url
-        if len(self.url) > MAX_TARGET_OCTETS:
+        self._target += url
+        if len(self._target) > MAX_TARGET_OCTETS:
             raise InvalidRequest("The request target is too long.", details={"maxBytes": MAX_TARGET_OCTETS})
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header field, or a trailer. Raises ``HeadersTooLarge``."""
         if self._where == BODY:
             return
-        if len(self.headers) == MAX_HEADERS:
+        if len(self._headers) == MAX_HEADERS:
             raise HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS})
         name = name.lower()
         if name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
-        self.headers.append((name, value))
+            self._wants_continue = True
+        self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """A request that can be worked on. Raises ``RateLimited`` when too many of this connection wait already."""
-        if len(self.pipeline) >= MAX_PIPELINED and not self._refused:
+        if len(self._pipeline) >= MAX_PIPELINED and not self._refused:
             raise RateLimited("Too many requests wait on one connection.", details={"limit": MAX_PIPELINED})
         self._unparsed = 0
-        self.scope["identity.connection"] = self  # type: ignore[typeddict-unknown-key]
-        super().on_headers_complete()
+        before = self._newest
+        version = self.parser.get_http_version()
+        self._scope = self._made_scope(version)
+        self._newest = HttpExchange(
+            self,
+            self._scope,
+            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+            wants_continue=self._wants_continue,
+        )
+        if before is None or before.response_complete:
+            self._start(self._newest)
+        else:
+            self.flow.pause_reading()
+            self._pipeline.append(self._newest)
         self._where = BODY
         self._deadline = self._now + self._limits.body_timeout_seconds
+
+    def _made_scope(self, version: str) -> Scope:
+        """The scope of the newest message. Raises what httptools does for a target that is none."""
+        target = self._target
+        if target[:1] == b"/" and b"#" not in target:
+            raw_path, _, query = target.partition(b"?")
+        else:
+            parsed = httptools.parse_url(target)
+            raw_path, query = parsed.path, parsed.query or b""
+        path = raw_path.decode("ascii")
+        return {
+            "type": "http",
+            "asgi": ASGI,
+            "http_version": version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": "http",
+            "root_path": "",
+            "headers": self._headers,
+            "state": self.app_state.copy(),
+            "method": self.parser.get_method().decode("ascii"),
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": raw_path,
+            "query_string": query,
+            "identity.connection": self,
+        }
+
+    def _start(self, exchange: HttpExchange) -> None:
+        task = self.loop.create_task(exchange.run(self.app))
+        self.server_state.tasks.add(task)
+        task.add_done_callback(self.server_state.tasks.discard)
 
     def on_chunk_header(self) -> None:
         """The size line of a chunk is complete."""
@@ -141,12 +239,13 @@ class HttpProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """A part of the body."""
         self._unparsed = 0
-        if self.cycle.response_complete:
+        newest = self._newest
+        if newest is None or newest.response_complete:
             return
         self._body_octets += len(body)
         if self._body_octets > SMALL_BODY_OCTETS:
             self._all.unfinished(self, self._body_octets)
-        super().on_body(body)
+        newest.add(body)
 
     def on_message_complete(self) -> None:
         """The last octet of a request."""
@@ -155,20 +254,23 @@ class HttpProtocol(HttpToolsProtocol):
         if self._body_octets > SMALL_BODY_OCTETS:
             self._all.finished(self)
         self._body_octets = 0
-        cycle = self.cycle
-        if cycle.response_complete:
+        newest = self._newest
+        if newest is None or newest.response_complete:
             self._deadline = self._now + self._limits.keep_alive_timeout_seconds
             return
-        cycle.more_body = False
-        cycle.message_event.set()
+        newest.end()
 
-    def on_response_complete(self) -> None:
+    def default_headers(self) -> Sequence[tuple[bytes, bytes]]:
+        """What every answer has: the date."""
+        return self.server_state.default_headers
+
+    def answered(self) -> None:
         """An answer is in the transport's buffer, or sent: the next request of the connection, or the wait for one."""
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
+        if self._pipeline:
+            self._start(self._pipeline.popleft())
             return
         self.flow.resume_reading()
         if self._where == BETWEEN:
@@ -179,14 +281,14 @@ class HttpProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         """The client reads too slowly."""
-        super().pause_writing()
+        self.flow.pause_writing()
         self.is_unread = True
         self._blocked_since = self.loop.time()
         self._all.blocked(self)
 
     def resume_writing(self) -> None:
         """The client has read most of what waited."""
-        super().resume_writing()
+        self.flow.resume_writing()
         self.is_unread = False
         self._all.unblocked(self)
 
@@ -209,7 +311,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self._is_unread(now):
             self.transport.abort()
             return True
-        waits_for_us = self.cycle is not None and not self.cycle.response_complete
+        waits_for_us = self._newest is not None and not self._newest.response_complete
         if waits_for_us or now < self._deadline or self.transport.is_closing():
             return False
         if self._where == HEAD:
@@ -233,24 +335,24 @@ class HttpProtocol(HttpToolsProtocol):
         self._all.finished(self)
         if self.transport.is_closing():
             return
-        if self._where != BODY:
+        newest = self._newest
+        if self._where != BODY or newest is None:
             self._begin_refused(refusal)
             return
-        self.cycle.keep_alive = False
-        if self.cycle.response_complete:
+        newest.keep_alive = False
+        if newest.response_complete:
             self.transport.close()
             return
         # The one who waits for the rest of the body finds the refusal instead.
-        self.cycle.scope["identity.refusal"] = refusal  # type: ignore[typeddict-unknown-key]
-        self.cycle.more_body = False
-        self.cycle.message_event.set()
+        self._scope["identity.refusal"] = refusal
+        newest.end()
 
     def _begin_refused(self, refusal: IdentityError) -> None:
         """A request of which nothing is trusted, not even its X-Request-Id."""
         is_paused = self.flow.read_paused
         self.parser = httptools.HttpRequestParser(self)
         self.parser.feed_data(REFUSED)
-        self.scope["identity.refusal"] = refusal  # type: ignore[typeddict-unknown-key]
+        self._scope["identity.refusal"] = refusal
         if not is_paused:
             # What still comes is thrown away: unread, it would have the kernel reset the connection before the answer is read.
             self.flow.resume_reading()
