@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from http import HTTPStatus
 from typing import Final, Protocol
 
+import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 
 from identity_core.api.transport import Message, Receive, Scope, Send
@@ -32,6 +33,18 @@ BROKEN_HEADERS: Final = (
 CONTROLS: Final = bytes({*range(0x20), 0x7F} - {0x09})
 
 log = logging.getLogger("uvicorn.error")
+
+
+def split_target(target: bytes) -> tuple[bytes, bytes]:
+    """The path and the query of a request's target (RFC 9112 §3.2). Raises ``httptools.HttpParserError``."""
+    # All but hostile clients and proxies send the origin form, which needs no parser.
+    if target[:1] == b"/" and b"#" not in target:
+        path, _, query = target.partition(b"?")
+        return path, query
+    parsed = httptools.parse_url(target)
+    if parsed.path is None:
+        raise httptools.HttpParserInvalidURLError("the target has no path")
+    return parsed.path, parsed.query or b""
 
 
 class Carrier(Protocol):

@@ -9,28 +9,23 @@ answer to who has sent nothing, and reading on after a refusal; ``api/README.md`
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
 import httptools
 import uvicorn
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.utils import get_local_addr, get_remote_addr
 from uvicorn.server import ServerState
 
 from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS, Scope
 from identity_core.cli.connections import Connections
-from identity_core.cli.exchange import HttpExchange
+from identity_core.cli.exchange import HttpExchange, split_target
+from identity_core.cli.http_connection import HttpConnection
 from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
 
 # Requests of one connection that wait for the one before them. Clients that do not pipeline have none.
 MAX_PIPELINED: Final = 32
 # A body of which there is more counts among those that wait for their clients.
 SMALL_BODY_OCTETS: Final = 16 * 1024
-# What a connection holds before the one who answers has to wait; one part more is made by then.
-UNSENT_OCTETS: Final = 32 * 1024
 # Octets are counted by this much, because the parser does not tell where in them it was.
 PARSED_AT_ONCE: Final = 4096
 
@@ -43,12 +38,8 @@ BETWEEN, HEAD, BODY = range(3)
 ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
 
 
-class HttpProtocol(asyncio.Protocol):
+class HttpProtocol(HttpConnection):
     """One connection as uvicorn's server wants it. ``connections`` are all those of the process."""
-
-    transport: asyncio.Transport
-    flow: FlowControl
-    parser: httptools.HttpRequestParser
 
     def __init__(
         self,
@@ -59,76 +50,31 @@ class HttpProtocol(asyncio.Protocol):
         *,
         connections: Connections,
     ) -> None:
-        self.app = config.loaded_app
+        super().__init__(config, server_state, _loop, connections=connections)
         self.app_state = app_state
-        self.server_state = server_state
-        self.loop = _loop or asyncio.get_running_loop()
-        self.server: tuple[str, int | None] | None = None
-        self.client: tuple[str, int] | None = None
-        self.is_lost = False
-        self._all = connections
-        self._limits = connections.server
+        self.parser = httptools.HttpRequestParser(self)
+        # What comes behind a request that ends the connection is not answered, and no fault of that request.
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
         self._where = BETWEEN
-        # When the client must have gone on; meaningless while it waits for us.
-        self._deadline = 0.0
         # When the octets came that are being parsed.
         self._now = 0.0
         # Octets since the parser last reported anything but a header field: of a head, a chunk's size line, trailers.
         self._unparsed = 0
         # Of a body that is still to be answered.
         self._body_octets = 0
-        # Whether whatever is sent next has to wait for the client to read, and since when it has.
-        self.is_unread = False
-        self._blocked_since = 0.0
-        self._closing_since: float | None = None
-        self._refused = False
         # Of the newest message.
         self._target = b""
         self._headers: list[tuple[bytes, bytes]] = []
         self._wants_continue = False
         self._scope: Scope = {}
-        self._newest: HttpExchange | None = None
-        # Those that wait for the one that is being answered.
-        self._pipeline: deque[HttpExchange] = deque()
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Takes the connection, or says why not and closes it."""
-        self.server_state.connections.add(self)  # type: ignore[arg-type]
-        self.transport = transport
-        self.flow = FlowControl(transport)
-        self.parser = httptools.HttpRequestParser(self)
-        # What comes behind a request that ends the connection is not answered, and no fault of that request.
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-        self.server = get_local_addr(transport)
-        self.client = get_remote_addr(transport)
-        transport.set_write_buffer_limits(high=UNSENT_OCTETS)
-        if self.client is None and self.server is not None and self.server[1] is not None:
-            # Over TCP only who is gone again has no address.
-            self._refused = True
-            transport.abort()
-            return
-        refusal = self._all.admit(self, self.client[0] if self.client else None, self.loop)
-        if refusal is not None:
-            self._refused = True
-            transport.write(self._all.refusal_octets(refusal, self.server_state.default_headers))
-            transport.close()
-        self._deadline = self.loop.time() + self._limits.first_byte_timeout_seconds
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
-        self._all.leave(self)
-        self.server_state.connections.discard(self)
-        self.is_lost = True
-        if self._newest is not None:
-            self._newest.notify()
-        self.flow.resume_writing()
-
-    def shutdown(self) -> None:
-        """The server stops: an answer that is due is the last one."""
-        if self._newest is None or self._newest.response_complete:
-            self.transport.close()
-        else:
-            self._newest.keep_alive = False
+        super().connection_lost(exc)
+        # They refer to this connection: without them it goes at once, and not with the collector's next look.
+        del self.parser
+        self._newest, self._scope = None, {}
+        self._pipeline.clear()
 
     def data_received(self, data: bytes) -> None:
         """Octets of the client; after a refusal they are thrown away."""
@@ -203,12 +149,7 @@ class HttpProtocol(asyncio.Protocol):
 
     def _made_scope(self, version: str) -> Scope:
         """The scope of the newest message. Raises what httptools does for a target that is none."""
-        target = self._target
-        if target[:1] == b"/" and b"#" not in target:
-            raw_path, _, query = target.partition(b"?")
-        else:
-            parsed = httptools.parse_url(target)
-            raw_path, query = parsed.path, parsed.query or b""
+        raw_path, query = split_target(self._target)
         path = raw_path.decode("ascii")
         return {
             "type": "http",
@@ -226,11 +167,6 @@ class HttpProtocol(asyncio.Protocol):
             "query_string": query,
             "identity.connection": self,
         }
-
-    def _start(self, exchange: HttpExchange) -> None:
-        task = self.loop.create_task(exchange.run(self.app))
-        self.server_state.tasks.add(task)
-        task.add_done_callback(self.server_state.tasks.discard)
 
     def on_chunk_header(self) -> None:
         """The size line of a chunk is complete."""
@@ -260,10 +196,6 @@ class HttpProtocol(asyncio.Protocol):
             return
         newest.end()
 
-    def default_headers(self) -> Sequence[tuple[bytes, bytes]]:
-        """What every answer has: the date."""
-        return self.server_state.default_headers
-
     def answered(self) -> None:
         """An answer is in the transport's buffer, or sent: the next request of the connection, or the wait for one."""
         self.server_state.total_requests += 1
@@ -279,33 +211,6 @@ class HttpProtocol(asyncio.Protocol):
             # The rest of it may have come while no one read.
             self._deadline = self.loop.time() + self._limits.header_timeout_seconds
 
-    def pause_writing(self) -> None:
-        """The client reads too slowly."""
-        self.flow.pause_writing()
-        self.is_unread = True
-        self._blocked_since = self.loop.time()
-        self._all.blocked(self)
-
-    def resume_writing(self) -> None:
-        """The client has read most of what waited."""
-        self.flow.resume_writing()
-        self.is_unread = False
-        self._all.unblocked(self)
-
-    # What the guard asks, beside is_unread.
-    def is_closing(self) -> bool:
-        """Whether nothing more reaches the client."""
-        return self.transport.is_closing()
-
-    # How the connections of the process look after this one.
-    def unsent(self) -> int:
-        """The octets that wait for the client to read."""
-        return self.transport.get_write_buffer_size()
-
-    def abort(self) -> None:
-        """Ends the connection, whatever waits."""
-        self.transport.abort()
-
     def end_if_late(self, now: float) -> bool:
         """Ends the connection when the client has let a deadline pass."""
         if self._is_unread(now):
@@ -320,13 +225,6 @@ class HttpProtocol(asyncio.Protocol):
         else:
             self.transport.close()
         return True
-
-    def _is_unread(self, now: float) -> bool:
-        """Whether an answer has waited too long for the client to read on, also one that is all there is left to send."""
-        since = self._blocked_since if self.is_unread else None
-        if self.transport.is_closing():
-            since = self._closing_since = self._closing_since or now
-        return since is not None and now - since >= self._limits.write_timeout_seconds
 
     def refuse(self, refusal: IdentityError) -> None:
         """Has the guard answer, after the requests before, and the connection end: where the next request would begin is

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import weakref
 from collections.abc import Awaitable, Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -370,6 +372,25 @@ def test_pipelined_requests_are_answered_in_order_and_one_at_a_time() -> None:
         assert state.total_requests == 5
 
     asyncio.run(run())
+
+
+def test_a_connection_that_has_ended_leaves_nothing_to_the_collector() -> None:
+    async def run() -> weakref.ref[HttpProtocol]:
+        config: Any = SimpleNamespace(loaded_app=answering(start(200, LENGTH), part(b"hello")))
+        state = ServerState()
+        made = HttpProtocol(config, state, {}, connections=Connections(Server()))
+        made.connection_made(Transport())  # type: ignore[arg-type]
+        made.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n" * 2)
+        while state.tasks:
+            await asyncio.gather(*state.tasks)
+        made.connection_lost(None)
+        return weakref.ref(made)
+
+    gc.disable()
+    try:
+        assert asyncio.run(run())() is None
+    finally:
+        gc.enable()
 
 
 def test_the_protocol_is_what_uvicorn_makes() -> None:
