@@ -190,6 +190,9 @@ def main() -> None:
     ):
         options.size, options.few_size = (f"{count} x {options.versions}" for count in (len(dids), options.few))
         few_dids = fill(Path(few), options.few, options.versions)
+        with serve(place, workers=1, limits=UNLIMITED, key=KEY) as first:
+            print(f"first start, which puts all entries into the transparency log: {first.seconds:.1f} s", flush=True)
+            note(f"first start, {options.size}", seconds=first.seconds)
         print(HEAD)
         print(
             compare(

@@ -8,7 +8,7 @@ from html import escape
 
 from tests.bench.plots import COLOURS, rounded_step
 
-WIDTH, NAMES, BAR, GAP = 720, 240, 11, 14
+WIDTH, NAMES, BAR, GAP = 840, 330, 11, 14
 VALUES = WIDTH - NAMES - 110
 LOWEST_OCTAVE = 4
 INK, PAPER, GRID = "#1c2430", "#ffffff", "#cccccc"
@@ -38,7 +38,13 @@ def bars(title: str, groups: Sequence[Bars]) -> str:
             parts.append(
                 f'<rect x="{NAMES}" y="{y}" width="{wide}" height="{BAR - 1}" fill="{colour[name]}"><title>{escape(name)}</title></rect>'
             )
-            parts.append(_text(NAMES + wide + 4, y + BAR - 2, f"{value:.4g} {group.unit}"))
+            parts.append(
+                _text(
+                    NAMES + wide + 4,
+                    y + BAR - 2,
+                    f"{value:.3g} {group.unit}" if value < 1000 else f"{value:,.0f} {group.unit}",
+                )
+            )
             y += BAR
         if group.asked is not None:
             x = round(NAMES + VALUES * group.asked / most, 1)
@@ -88,7 +94,9 @@ def histogram(title: str, spread: Mapping[int, int]) -> str:
 
 def _time(place: int) -> str:
     microseconds = 2 ** (place / 4)
-    return f"{microseconds:.3g} µs" if microseconds < 1000 else f"{microseconds / 1000:.3g} ms"
+    if microseconds < 1e3:
+        return f"{microseconds:.3g} µs"
+    return f"{microseconds / 1e3:.3g} ms" if microseconds < 1e6 else f"{microseconds / 1e6:.3g} s"
 
 
 def _legend(colours: Mapping[str, str]) -> str:

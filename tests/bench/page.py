@@ -16,7 +16,7 @@ from tests.bench.charts import Bars, bars, growth, histogram
 from tests.bench.figures import Figure, figure_of
 from tests.bench.promises import BENCHES, PROMISES, Place, Promise
 
-STYLE = "body{font-family:sans-serif;max-width:760px;margin:2em auto}td,th{padding:.2em .8em;text-align:left;vertical-align:top}"
+STYLE = "body{font-family:sans-serif;max-width:960px;margin:2em auto}td,th{padding:.2em .8em;text-align:left;vertical-align:top}"
 GROWING = (
     "create",
     "PATCH",
@@ -127,7 +127,7 @@ def _rows(report: Report) -> Iterator[Sequence[str]]:
         value, verdict = measured(report, one), ""
         if value is not None:
             verdict = "kept" if one.is_kept(value) else "missed"
-        asked = f"{'≤' if one.at_most else '≥'} {one.asked:g} {one.unit}"
+        asked = f"{'≤' if one.at_most else '≥'} {_number(one.asked)} {one.unit}"
         beside = (_floor(report, one), one.peer and report.value(one.peer), one.before)
         yield one.path, asked, _number(value, "not measured"), verdict, *map(_number, beside), BENCHES[one.bench].module
 
@@ -151,7 +151,9 @@ def _floor(report: Report, promise: Promise) -> float | None:
 
 
 def _number(value: float | None, otherwise: str = "") -> str:
-    return otherwise if value is None else f"{value:.4g}"
+    if value is None:
+        return otherwise
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _table(head: Sequence[str], rows: Iterator[Sequence[str]] | Any) -> Iterator[str]:

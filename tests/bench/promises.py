@@ -114,7 +114,7 @@ PROMISES = (
     Promise("resolve, cached, beside Starlette", "http", Place("resolve", "rate"), "times", 1.3, False, 0.91),
     *(
         Promise(
-            f"{name}, of 1,000,000 DIDs, over the socket",
+            f"{name}, 1,000,000 DIDs, over the socket",
             "scale",
             Place(f"{name}, {MILLION}", "cpu_us"),
             "µs",

@@ -17,7 +17,7 @@ import pytest
 
 from tests.bench import figures, report
 from tests.bench.baseline_socket import Canned
-from tests.bench.charts import Bars, bars, histogram
+from tests.bench.charts import NAMES, Bars, bars, histogram
 from tests.bench.figures import Figure
 from tests.bench.page import Report, Run, body, load, measured, whole
 from tests.bench.promises import BENCHES, PROMISES, Place, Promise
@@ -142,12 +142,18 @@ def test_bars_are_as_long_as_their_values_within_their_group() -> None:
     assert svg.count("stroke-dasharray") == 1
 
 
+def test_no_title_of_a_promise_runs_into_its_bars() -> None:
+    widest = 6.2  # pixels of a character at 11 pixels, on average
+    assert [one.path for one in PROMISES if len(one.path) * widest > NAMES] == []
+
+
 def test_a_histogram_has_a_column_for_each_quarter_octave_and_its_time() -> None:
     svg = histogram("create", {40: 1, 41: 3})
     heights = [float(one) for one in re.findall(r'<rect [^>]*height="([\d.]+)"', svg)]
     assert heights == pytest.approx([heights[1] / 3, heights[1]], abs=0.1)
     assert "1.02 ms to 1.22 ms: 25 %" in svg
     assert "create (4 answers)" in svg
+    assert ">1.05 s</text>" in histogram("slow", {79: 1})
     ElementTree.fromstring(histogram("nothing", {}))
 
 
