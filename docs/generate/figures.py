@@ -15,7 +15,6 @@ def figures_page() -> str:
     return page(
         "# Figures",
         "What the benchmarks measured when they were last run, beside what is promised. `python -m tests.bench.report` measures anew; "
-        "`tests/bench/README.md` says how to read the figures. Those of a machine that did other things at the same time, which its load "
-        "shows, are worse than they could be.",
+        "`tests/bench/README.md` says how to read the figures.",
         f"```{{raw}} html\n{body(load(FIGURES))}\n```",
     )

@@ -31,6 +31,7 @@ GROWING = (
     "proof",
     "verification",
 )
+QUIET = 0.7  # The load of the last minute below which a machine is taken to do nothing else.
 TIMED = ("resolve", "resolve-many", "401", "429", "create", "create-bls", "didauth-write", "stored")
 
 
@@ -61,6 +62,11 @@ class Report:
 
     def figure(self, name: str) -> Figure | None:
         return next((one for run in reversed(self.runs) for one in run.figures if one.name == name), None)
+
+    def is_disturbed(self, name: str) -> bool:
+        """Whether the newest run with this figure began beside other work."""
+        found = next((run for run in reversed(self.runs) if any(one.name == name for one in run.figures)), None)
+        return found is not None and found.load > QUIET
 
     def sizes(self) -> list[str]:
         """The sizes of databases that something was measured on, "DIDs x versions", the smallest first."""
@@ -93,6 +99,7 @@ def body(report: Report) -> str:
     }
     return "\n".join(
         [
+            *_warning(report),
             "<h2>What is promised</h2>",
             *_table(("path", "asked", "measured", "", "floor", "peer", "before", "bench"), _rows(report)),
             bars("Each promise beside its floor, its peer and the state before", [*_groups(report)]),
@@ -122,10 +129,20 @@ def measured(report: Report, promise: Promise) -> float | None:
     return None if over is None else value - over
 
 
+def _warning(report: Report) -> Iterator[str]:
+    """What a reader has to know of runs beside other work: they say what is measured, and little of how fast it is."""
+    loads = [run.load for run in report.runs if run.load > QUIET]
+    if loads:
+        yield (
+            f"<p><strong>{len(loads)} of {len(report.runs)} runs began while the machine did other things</strong> (load {min(loads):.1f} "
+            f"to {max(loads):.1f}): what they measured is worse than it would be on a quiet one, and no verdict on a promise.</p>"
+        )
+
+
 def _rows(report: Report) -> Iterator[Sequence[str]]:
     for one in PROMISES:
         value, verdict = measured(report, one), ""
-        if value is not None:
+        if value is not None and not report.is_disturbed(one.measured.figure):
             verdict = "kept" if one.is_kept(value) else "missed"
         asked = f"{'≤' if one.at_most else '≥'} {_number(one.asked)} {one.unit}"
         beside = (_floor(report, one), one.peer and report.value(one.peer), one.before)

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from argparse import Namespace
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FACTS = {"processor": "<one>"}
 
 
-def run_of(*found: Figure, command: str = "python -m x") -> Run:
-    return Run("lifecycle", command, "2026-01-01 00:00 UTC", "abc", 1.0, 0.5, found)
+def run_of(*found: Figure, command: str = "python -m x", load: float = 0.5) -> Run:
+    return Run("lifecycle", command, "2026-01-01 00:00 UTC", "abc", 1.0, load, found)
 
 
 def test_a_figure_is_kept_where_the_variable_says_and_read_back(
@@ -79,6 +79,17 @@ def test_a_promise_is_kept_or_missed_and_what_was_not_measured_is_neither() -> N
     assert nothing.count("<td>not measured</td>") == len(PROMISES)
     assert "kept</td>" not in nothing
     assert "missed</td>" not in nothing
+
+
+def test_what_was_measured_beside_other_work_is_shown_and_not_judged() -> None:
+    report = Report(
+        FACTS,
+        (run_of(Figure("create", {"cpu_us": 999.0}), load=0.8), run_of(Figure("429", {"cpu_us": 999.0}), command="y")),
+    )
+    html = body(report)
+    assert "1 of 2 runs began while the machine did other things" in html
+    assert re.findall(r"<td>999</td><td>(\w*)</td>", html) == ["", "missed"]
+    assert "other things" not in body(replace(report, runs=report.runs[1:]))
 
 
 def test_what_lies_over_a_floor_is_the_rest() -> None:
