@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import httpx
 import pytest
 from click.testing import CliRunner
 
 from identity_core.cli import main
-from identity_core.cli.local_server import LocalServer, local_server
+from identity_core.cli.local_server import LocalServer
 from tests.plugins_template.environment import Environment
+from tests.servers import local_server
 
 NAME = "tape"
 MOST_LINES = 60
@@ -66,8 +65,8 @@ def _check_the_page(project: Path, module: str) -> None:
 
 @contextmanager
 def served(environment: Environment, settings: Mapping[str, str]) -> Iterator[LocalServer]:
-    """A server in the environment of the plugin: ``local_server`` starts it with the interpreter that it finds."""
-    with patch.object(sys, "executable", environment.python), local_server(environment=settings) as server:
+    """A server that finds the plugin where it is installed, before everything else."""
+    with local_server(environment=settings, path=environment.packages) as server:
         yield server
 
 
