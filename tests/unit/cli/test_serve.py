@@ -180,22 +180,22 @@ def test_a_request_that_never_ends_does_not_hold_the_server(folder: Path) -> Non
             assert running.stop() == 0
 
 
-def children(process: int) -> set[int]:
-    """The worker processes, without multiprocessing's own."""
+def children(process: int, mark: bytes = b"spawn_main") -> set[int]:
+    """The worker processes, without multiprocessing's own. Forked ones have the command line of their parent: ``mark`` is in it."""
     found = set()
     for task in Path(f"/proc/{process}/task").iterdir():
         for child in (task / "children").read_text().split():
             # It may be gone between the two looks.
             with suppress(FileNotFoundError, ProcessLookupError):
-                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                if mark in Path(f"/proc/{child}/cmdline").read_bytes():
                     found.add(int(child))
     return found
 
 
-def both(process: int, without: int | None = None) -> set[int]:
+def both(process: int, without: int | None = None, mark: bytes = b"spawn_main") -> set[int]:
     """The two worker processes, as soon as both are there. Ready is a service when one of them is."""
     until = time.monotonic() + WAIT_SECONDS
-    while len(found := children(process) - {without}) != 2:
+    while len(found := children(process, mark) - {without}) != 2:
         assert time.monotonic() < until, found
         time.sleep(0.05)
     return found
@@ -269,8 +269,8 @@ def test_a_service_that_listens_everywhere_says_so(folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_workers_leave_with_a_parent_that_was_killed(folder: Path) -> None:
-    with serving(folder, "--workers", "2", environment={"API_KEY": "k" * 40}) as running:
-        workers = both(running.process.pid)
+    with serving(folder, "--workers", "2", environment={"API_KEY": "k" * 40}, popen=servers.popen) as running:
+        workers = both(running.process.pid, mark=servers.FACTORY.name.encode())
         running.stop(signal.SIGKILL)
         assert all(gone(worker) for worker in workers)
 
