@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from identity_core.errors import IdentityError, PluginUnavailable
-from identity_core.ports.panel import MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS, OperatorPanel, PanelTable
-
-log = logging.getLogger("identity")
+from identity_core.errors import IdentityError
+from identity_core.ports.panel import MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS, OperatorPanel
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +33,6 @@ async def _shown(name: str, panel: OperatorPanel) -> ShownPanel:
     except IdentityError as error:
         # The border has logged and counted it.
         return ShownPanel(name, refusal=error)
-    if not _is_text(table):
-        log.error("plugin panel:%s: a cell of its table is no text", name)
-        return ShownPanel(name, refusal=PluginUnavailable(details={"plugin": name}))
     width = min(len(table.columns), MOST_COLUMNS)
     rows = [[_short(cell) for cell in row[:width]] for row in table.rows[:MOST_ROWS]]
     return ShownPanel(
@@ -48,12 +42,6 @@ async def _shown(name: str, panel: OperatorPanel) -> ShownPanel:
         [row + [""] * (width - len(row)) for row in rows],
         cut=len(table.rows) > MOST_ROWS or len(table.columns) > MOST_COLUMNS,
     )
-
-
-def _is_text(table: PanelTable) -> bool:
-    """The border has looked at the members of the table, and not into the rows."""
-    rows = (table.columns, *table.rows)
-    return all(isinstance(row, list | tuple) and all(isinstance(cell, str) for cell in row) for row in rows)
 
 
 def _short(text: str) -> str:

@@ -14,6 +14,7 @@ from identity_core.domain.callers import ApiKey, Caller
 from identity_core.plugin.conformity import check_for
 from identity_core.ports.did_method import UnsignedEntry
 from identity_core.ports.ledger import LedgerEntry, Receipt
+from identity_core.ports.panel import PanelTable
 from tests.unit.plugin.parts import DID, KEY, NOW, GoodEntry
 
 RECEIPT = Receipt("00" * 32, 1, 1, NOW)
@@ -50,6 +51,9 @@ LINE = LedgerEntry("did:toy:a", 1, b"", RECEIPT)
         (str | int, 1, 1.5),
         (Mapping[str, int], {}, []),
         (datetime, datetime.now(UTC), "2026"),
+        (PanelTable, PanelTable("a", ("b",), [["c"]]), PanelTable("a", "b")),
+        (PanelTable, PanelTable("a", (), [()]), PanelTable("a", ("b",), [[b"c"]])),  # type: ignore[list-item]
+        (PanelTable, PanelTable("a"), PanelTable("a", ("b",), ["c"])),
         (UnsignedEntry, GoodEntry(DID, b""), SimpleNamespace(did=DID)),
     ],
 )
