@@ -131,7 +131,7 @@ class OperatorPages:
     async def overview(self, request: Request, session: OperatorSession) -> Answer:
         ready, text = await self._ready(request, session), await self._metrics(request, session)
         found = figures(text, datetime.now(UTC).timestamp())
-        hour = self.installation.figures.shown()
+        hour = self.installation.figures.shown(text)
         return self._page("operator.html", request, session, ready=ready, found=found, hour=hour, clock=_clock)
 
     async def dids(self, request: Request, session: OperatorSession) -> Answer:

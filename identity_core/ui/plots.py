@@ -122,6 +122,6 @@ class KeepFigures(Repeating):
         # Who has just started the service looks at once.
         return min(self.interval_seconds, 2.0 ** len(self.samples))
 
-    def shown(self) -> list[FigureInterval]:
-        """The hour until now, the oldest first."""
-        return intervals([*self.samples, sample_of(self.render(), self.now())])
+    def shown(self, exposition: bytes) -> list[FigureInterval]:
+        """The hour until now, of which ``exposition`` is; the oldest first."""
+        return intervals([*self.samples, sample_of(exposition, self.now())])

@@ -30,6 +30,7 @@ identity_database_writes_waiting 7.0
 # TYPE identity_plugin_in_flight gauge
 identity_plugin_in_flight{plugin="ledger:sql"} 2.0
 identity_plugin_in_flight{plugin="prover:bbs"} 0.0
+identity_plugin_in_flight{plugin="of, \\"=\\\\ and }\\n"} +Inf
 # TYPE identity_process_start_time_seconds gauge
 identity_process_start_time_seconds 1000.0
 # TYPE identity_process_open_fds gauge
@@ -41,5 +42,6 @@ identity_process_open_fds 12.0
         ("database_writes_waiting", ""): 7,
         ("plugin_in_flight", "ledger:sql"): 2,
         ("plugin_in_flight", "prover:bbs"): 0,
+        ("plugin_in_flight", 'of, "=\\ and }\n'): math.inf,
     }
     assert found.rates == {}
