@@ -75,9 +75,10 @@ class PublicPages:
         text = request.query.get("q", "").strip()
         if text.startswith("did:"):
             return to(f"/ui/did/{quote(re.split('[/?#]', text)[0], safe=':')}")
-        if _TRANSACTION.fullmatch(text.lower()):
-            return to(f"/ui/transaction/{text.lower()}")
-        if text.startswith("{"):
+        transaction = text.lower().removeprefix("0x")
+        if _TRANSACTION.fullmatch(transaction):
+            return to(f"/ui/transaction/{transaction}")
+        if text.startswith(("{", "c2sp.org/")):
             return to("/ui/verify")
         if text and len(text) <= _WORDS:
             return to(f"/ui/proof/{quote(text, safe=':')}")

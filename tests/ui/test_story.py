@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from identity_core.client import Client, ServiceError, Signer
-from tests.ui.visiting import MARKUP, Open, Site, Watched, examine, issue, press, sign_in, tab_to
+from tests.ui.visiting import MARKUP, Open, Site, Watched, examine, issue, press, sign_in, signer, tab_to
 
 SCHEMA = "https://schemas.example/person"
 VALUES: dict[str, Any] = {"age": 37, "income": 5_213_774, "country": "Wakanda"}
@@ -37,9 +37,8 @@ class World:
 
     def person(self, name: str) -> tuple[Signer, dict[str, str]]:
         """The signer of somebody, and a header with an access token."""
-        value = json.loads(self.site.keys(name).read_text())
-        signer = Signer(value["did"], value["keys"]["authentication"]["privateKey"])
-        return signer, {"Authorization": f"Bearer {self.client.token(signer)['access_token']}"}
+        found = signer(self.site, name)
+        return found, {"Authorization": f"Bearer {self.client.token(found)['access_token']}"}
 
     def asks(self, **change: Any) -> dict[str, Any]:
         return {"agentDid": self.site.did("aki")} | REQUEST | change
@@ -123,7 +122,7 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
     tab_to(vera, "#proof")
     vera.keyboard.insert_text(json.dumps(made["proof"]))
     press(vera, "main button")
-    expect(vera.locator("#result h2")).to_have_text("The proof holds")
+    expect(vera.locator("#result h3")).to_have_text("The proof holds")
     hers.look(vera)
     examine(vera)
     _, bearer = world.person("vera")

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from identity_core.client import Client, ServiceError
+from identity_core.client import Client, ServiceError, Signer
 from tests.servers import run
 
 MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
@@ -43,6 +43,12 @@ class Site:
 
     def did(self, name: str) -> str:
         return str(json.loads(self.keys(name).read_text())["did"])
+
+
+def signer(site: Site, name: str) -> Signer:
+    """Somebody as the client knows them."""
+    value = json.loads(site.keys(name).read_text())
+    return Signer(value["did"], value["keys"]["authentication"]["privateKey"])
 
 
 @dataclass

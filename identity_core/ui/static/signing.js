@@ -388,5 +388,5 @@
     });
   }
 
-  window.identity = Object.freeze({ Refusal, answered, base58Of, begin, change, doing, inSeconds, keep, kept, patiently, signerFor, signerOf, walletOf });
+  window.identity = Object.freeze({ Refusal, answered, base58, base58Of, begin, canonical, change, doing, inSeconds, keep, kept, patiently, signerFor, signerOf, walletOf });
 })();

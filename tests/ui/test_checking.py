@@ -1,0 +1,184 @@
+"""Logs that are pasted into the verify page: what the browser finds, and that nothing of them is sent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from nacl.signing import SigningKey
+from playwright.sync_api import Page, expect
+
+from identity_core.api.contract import load_document
+from identity_core.codec import jcs, multibase, multikey
+from identity_core.domain.dids.log import verify
+from identity_core.domain.ledger.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_core.domain.ledger.proofs import TlogProof, inclusion_spans
+from identity_core.domain.ledger.tree import LogLeaf, leaf_hash, node_hash
+from tests.ui.visiting import MARKUP, Open, Site, examine
+
+Entry = dict[str, Any]
+MALLORY = SigningKey(b"m" * 32)
+HERS = multikey.encode_public(multikey.ED25519, bytes(MALLORY.verify_key))
+OF_LOGS = ["form", "identifier", "order", "hash", "keys", "signature"]
+OF_PLACES = ["place", "checkpoint", "path"]
+
+
+def shown_log() -> list[Entry]:
+    """The log that the document shows: a creation and changes."""
+    forms = load_document().value["paths"]["/dids/{did}/log"]["get"]["responses"]["200"]["content"]
+    text = next(iter(forms["text/jsonl"]["examples"].values()))["value"]
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def written(entries: list[Entry]) -> str:
+    return "".join(jcs.canonicalize(entry).decode() + "\n" for entry in entries)
+
+
+def changed(place: int, change: Callable[[Entry], object], *, signer: str | None = None) -> str:
+    """The log with another entry; with ``signer`` the hash is the right one again, and Mallory's signature says to be by that key."""
+    entries = shown_log()
+    entry = entries[place]
+    change(entry)
+    if signer is not None:
+        body = {name: entry[name] for name in entry if name != "proof"} | {"versionId": entries[place - 1]["versionId"]}
+        digest = hashlib.sha256(jcs.canonicalize(body)).digest()
+        entry["versionId"] = f"{place % len(entries) + 1}-{multibase.base58_encode(bytes([0x12, 0x20]) + digest)}"
+        body["versionId"] = entry["versionId"]
+        config = {name: value for name, value in entry["proof"][0].items() if name != "proofValue"}
+        config["verificationMethod"] = f"did:key:{signer}#{signer}"
+        octets = b"".join(hashlib.sha256(jcs.canonicalize(part)).digest() for part in (config, body))
+        entry["proof"] = [config | {"proofValue": multibase.base58btc_encode(MALLORY.sign(octets).signature)}]
+    return written(entries)
+
+
+def renamed(entry: Entry) -> object:
+    return entry["state"].update(alsoKnownAs=["https://eve.example"])
+
+
+LOG = shown_log()
+LAST = len(LOG) - 1
+FIRST, *LATER = written(LOG).splitlines(keepends=True)
+KEY = LOG[0]["parameters"]["updateKeys"][0]
+VALUE = LOG[0]["proof"][0]["proofValue"]
+WRONG = {
+    "with a blank": (written(LOG).replace('{"parameters"', '{ "parameters"', 1), "form"),
+    "with two members of one name": (FIRST.replace('"parameters":', '"parameters":{},"parameters":', 1), "form"),
+    "of no objects": ("[]", "form"),
+    "of no JSON": (MARKUP, "form"),
+    "too long": ("9" * 20_000, "form"),
+    "deep": ("[" * 16_000, "form"),
+    "with half a character": (
+        changed(0, lambda one: one["state"].update(id="half")).replace("half", "\\ud800"),
+        "form",
+    ),
+    "of another method": (changed(0, lambda one: one["parameters"].update(method="did:webvh:1.0:x")), "method"),
+    "of another DID": (changed(0, lambda one: one["state"].update(id="did:ids:" + "Qm" + "1" * 44)), "identifier"),
+    "with another first document": (changed(0, renamed), "identifier"),
+    "without its first entry": ("".join(LATER), "order"),
+    "with an entry twice": (FIRST + FIRST, "order"),
+    "of an earlier time": (
+        changed(LAST, lambda one: one.update(versionTime="2020-01-01T00:00:00.000000Z"), signer=KEY),
+        "order",
+    ),
+    "with another later document": (changed(LAST, renamed), "hash"),
+    "signed by a stranger": (changed(LAST, renamed, signer=HERS), "keys"),
+    "signed in the name of its key": (changed(LAST, renamed, signer=KEY), "signature"),
+    "with another signature": (FIRST.replace(VALUE, "z" + "2" * 87), "signature"),
+    "with a signature in another form": (FIRST.replace(VALUE, "z1" + VALUE[1:]), "signature"),
+    "with two proofs": (changed(0, lambda one: one["proof"].append(one["proof"][0])), "signature"),
+}
+
+LOG_KEY = SigningKey(b"k" * 32)
+VERIFIER = VerifierKey("ledger.example", bytes(LOG_KEY.verify_key))
+LEAVES = [
+    LogLeaf(number, f"{number:064x}", number, datetime(2026, 1, 1, tzinfo=UTC), "did:ids:x", 1, b"{}").encode()
+    for number in range(1, 8)
+]
+
+
+def root(first: int, end: int) -> bytes:
+    if end - first == 1:
+        return leaf_hash(LEAVES[first])
+    split = first + (1 << ((end - first - 1).bit_length() - 1))
+    return node_hash(root(first, split), root(split, end))
+
+
+def place(index: int, *, size: int = 7, proven: int | None = None, signer: SigningKey = LOG_KEY) -> str:
+    """As ``identity ledger prove`` writes it; ``proven`` is another place that it claims."""
+    checkpoint = Checkpoint(VERIFIER.name, size, root(0, size))
+    note = sign_checkpoint(checkpoint, VERIFIER, signer.sign(checkpoint.text.encode()).signature)
+    hashes = tuple(root(*span) for span in inclusion_spans(index, size))
+    return TlogProof(index if proven is None else proven, hashes, note, LEAVES[index]).encode().decode()
+
+
+SHORT = place(0).split("\n")
+WRONG_PLACES = {
+    "another place": (place(2, proven=3), "", "path"),
+    "a path that is too short": ("\n".join(SHORT[:3] + SHORT[4:]), "", "path"),
+    "a path that is too long": ("\n".join([*SHORT[:3], SHORT[3], *SHORT[3:]]), "", "path"),
+    "no entry": ("\n".join(SHORT[:1] + SHORT[2:]), "", "place"),
+    "base64 in another form": (place(0).replace("\nindex", "=\nindex", 1), "", "place"),
+    "no checkpoint": (place(0).partition("\n\n")[0] + "\n\nnothing\n", "", "checkpoint"),
+    "a checkpoint that another has signed": (place(0, signer=MALLORY), str(VERIFIER), "signed"),
+    "a checkpoint of another log": (place(0), str(VerifierKey("eve.example", VERIFIER.public)), "signed"),
+    "a key that is none": (place(0), str(VERIFIER)[:-2], "key"),
+}
+
+
+def paste(page: Page, text: str, key: str = "") -> list[str]:
+    """The verdict about a log, and the requirements that the page then names."""
+    # A verdict takes the place of the one before: what is waited for is the next.
+    page.evaluate("document.querySelector('#log-result').hidden = true")
+    page.fill("#log", text)
+    page.fill("#log-key", key)
+    page.click("#check-log button")
+    expect(page.locator("#log-result")).to_be_visible()
+    return [
+        *page.locator("#log-result [data-verdict]:visible").evaluate_all(
+            "(all) => all.map((one) => one.dataset.verdict)"
+        ),
+        *page.locator("#log-result [data-requirement]:visible").evaluate_all(
+            "(all) => all.map((one) => one.dataset.requirement)"
+        ),
+    ]
+
+
+@pytest.fixture
+def verifying(site: Site, opened: Open) -> Page:
+    page, _ = opened()
+    page.goto(f"{site.url}/ui/verify")
+    return page
+
+
+def test_the_browser_finds_of_a_log_what_the_command_line_finds(site: Site, opened: Open) -> None:
+    page, watched = opened()
+    page.goto(f"{site.url}/ui/verify")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    checked = verify(written(LOG).encode())
+    assert paste(page, written(LOG)) == ["holds", *OF_LOGS]
+    for said in (checked.did, checked.head, str(checked.versions)):
+        expect(page.locator("#log-result dl")).to_contain_text(said)
+    watched.look(page)
+    examine(page)
+    found = {name: paste(page, text) for name, (text, _) in WRONG.items()}
+    assert found == {name: ["fails", requirement] for name, (_, requirement) in WRONG.items()}
+    expect(page.locator("#log-line")).to_have_text("Line 1:")
+    examine(page)
+    # The icon of the page may come late.
+    assert [url for url in sent if not url.endswith("/icon.svg")] == []
+
+
+def test_the_browser_finds_where_an_entry_stands(verifying: Page) -> None:
+    for index in range(7):
+        assert paste(verifying, place(index), str(VERIFIER)) == ["holds", *OF_PLACES, "signed"]
+    assert paste(verifying, place(0, size=1)) == ["holds", *OF_PLACES]
+    expect(verifying.locator("[data-unsigned]")).to_be_visible()
+    expect(verifying.locator("#log-result dl")).to_contain_text("ledger.example")
+    found = {name: paste(verifying, text, key) for name, (text, key, _) in WRONG_PLACES.items()}
+    assert found == {name: ["fails", requirement] for name, (_, _, requirement) in WRONG_PLACES.items()}
+    expect(verifying.locator("[data-unsigned]")).to_be_hidden()
