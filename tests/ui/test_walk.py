@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from identity_core.client import Client
+from identity_core.client import Client, ibct
 from tests.ui.visiting import (
     MARKUP,
     NARROW,
@@ -24,6 +26,7 @@ from tests.ui.visiting import (
     issue,
     operator_signs_in,
     sign_in,
+    signer,
 )
 
 WIDE = {"width": 1280, "height": 800}
@@ -36,8 +39,12 @@ ANYBODY = (
     "/did/{did}",
     "/did/{did}?version=1",
     "/did/did:ids:nobody",
+    "/transaction/{transaction}",
+    "/transaction/none",
+    "/search?q={did}",
+    "/search?q={markup}",
 )
-HOLDER = tuple(f"/{name}" for name in PAGES)
+HOLDER = (*(f"/{name}" for name in PAGES), "/proof/{proof}", "/search?q={proof}")
 PLACES = (
     "",
     "/dids",
@@ -65,31 +72,45 @@ class Walk:
     """A window for each who looks, signed in, and what is looked at."""
 
     site: Site
+    named: dict[str, str]
     windows: dict[str, tuple[Page, Watched]] = field(default_factory=dict)
 
     def goes(self, who: str, path: str) -> tuple[Page, Watched]:
         page, watched = self.windows[who]
-        page.goto(f"{self.site.url}/ui{path.replace('{did}', self.site.did('hana'))}")
+        page.goto(f"{self.site.url}/ui{path.format(**self.named)}")
         return page, watched
 
 
 @pytest.fixture(scope="module")
 def walk(site: Site, browser: Browser) -> Iterator[Walk]:
-    """Hana has a credential and a delegation, and whoever may write a text has written markup."""
+    """Hana has a credential and a delegation, Aki has had a proof made, and whoever may write a text has written markup."""
     with Client(site.url, api_key=site.api_key) as client:
-        issue(client, site.did("hana"), age=37, income=5_213_774, country="Wakanda")
+        credential = issue(client, site.did("hana"), age=37, income=5_213_774, country="Wakanda")
         client.call("POST", "/admin/api-keys", body={"name": MARKUP, "scopes": ["audit:read"]})
         terms: dict[str, Any] = {"holderDid": site.did("hana"), "agentDid": site.did("aki"), "purpose": MARKUP}
         terms |= {
             "actions": ["zkp.prove.age.gte"],
-            "autonomyLevel": 2,
+            "autonomyLevel": 4,
             "expiresAt": "2026-12-31T00:00:00Z",
             "maxUses": 3,
         }
         given = client.call("POST", "/delegations", body=terms)
-        client.call("POST", "/delegations", body=terms)
+        used = client.call("POST", "/delegations", body=terms)
         client.call("POST", f"/delegations/{given['id']}/revoke", body={"reason": MARKUP})
-    made = Walk(site)
+        wish = ibct.IbctTemplate(site.did("aki"), "zkp.prove.age.gte", used["id"], timedelta(hours=1))
+        asked = ibct.proof_request(ibct.issue(signer(site, "hana"), wish), credential, value=18)
+        bearer = {"Authorization": f"Bearer {client.token(signer(site, 'aki'))['access_token']}"}
+        proof = client.call("POST", "/zkp/delegated-proofs", body=asked | {"domain": MARKUP}, headers=bearer)
+        (first, *_) = client.history(site.did("hana"))["items"]
+    made = Walk(
+        site,
+        {
+            "did": site.did("hana"),
+            "transaction": first["transactionHash"],
+            "proof": proof["proofId"],
+            "markup": quote(MARKUP),
+        },
+    )
     contexts: list[BrowserContext] = []
     for who in ("anybody", "hana", "olu"):
         watched = Watched(site.url, (site.api_key, "5213774", "Wakanda"))
