@@ -150,7 +150,9 @@ def measure_paint(server: Server, hana: Signer, count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, help="one that seeding filled and no other run used, or where to seed one")
+    parser.add_argument(
+        "--folder", type=Path, help="one that seeding filled and no other run used, or where to seed one"
+    )
     parser.add_argument("--dids", type=int, default=100_000)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--requests", type=int, default=300)
