@@ -46,8 +46,12 @@ identity credential list --keys hana.json --status active
 identity credential offer --keys isa.json --holder did:ids:… --schema schema.json \
     --book isa-book.json
 identity credential request offer.json --keys hana.json --held hana-held.json
+identity credential reset-disclosures 3f0c9f8e-… --keys hana.json
 identity credential resume 3f0c9f8e-… --keys isa.json
 identity credential revoke 3f0c9f8e-… --keys isa.json --reason 'issued in error'
+identity credential rotate-kept-secret --keys hana.json
+identity credential rotate-kept-secret --keys hana.json --forget
+identity credential rotate-secret --keys hana.json --held hana-held.json
 identity credential schema create schema.json --api-key issuer.key
 identity credential schema get urn:schema:person --json > schema.json
 identity credential schema list --limit 100
@@ -90,6 +94,8 @@ identity proof consent token.json --keys hana.json --held hana-held.json --audie
 identity proof create --keys hana.json --held hana-held.json --predicate age gte 18 \
     --audience https://shop.example --challenge 0123456789abcdef
 identity proof get 3f0c9f8e-… --keys aki.json
+identity proof hand-over proof.json --keys aki.json --audience https://shop.example \
+    --challenge 'of the verifier'
 identity proof import proof.json
 identity proof request --keys aki.json --ibct token.json --domain https://shop.example \
     --challenge 0123456789abcdef

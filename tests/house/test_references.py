@@ -21,8 +21,8 @@ NOT_OURS = {
     "compose.yaml", "did-witness.json", "did.json", "dist/sbom.cdx.json", "file.py", "hana.json",
     "identity.d.ts", "identity.toml", "jwks.json", "keys.toml", "my_vault.py", "openapi.json",
     "package-lock.json", "parsers.py", "plugin.py", "security.md", "test.py", "try.md", "vault.py",
-    "approved.json", "book.json", "commands.md", "errors.md", "figures.md", "held.json", "operations.md", "proof.json", "schemas.md",
-    "settings.md", "witness.json",
+    "approved.json", "book.json", "commands.md", "errors.md", "figures.md", "held.json", "operations.md",
+    "proof.json", "schemas.md", "settings.md", "witness.json",
 }  # fmt: skip
 
 STANDARD = (

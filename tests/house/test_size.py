@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (430, 7),
-    "api": (3_735, 47),
+    "api": (3_755, 47),
     "backup": (265, 4),
-    "bootstrap": (2_215, 22),
-    "cli": (8_190, 92),
+    "bootstrap": (2_235, 22),
+    "cli": (8_505, 94),
     "client": (635, 11),
     "codec": (410, 7),
     "conformance": (2_285, 23),
-    "crypto": (1_690, 30),
+    "crypto": (1_765, 31),
     "database": (1_080, 11),
-    "domain": (7_715, 76),
+    "domain": (7_735, 77),
     "plugin": (2_080, 22),
-    "ports": (850, 21),
+    "ports": (870, 22),
     "settings": (900, 8),
-    "store": (3_140, 33),
+    "store": (3_185, 34),
     "throttle": (635, 8),
-    "ui": (1_055, 15),
-    "use_cases": (6_300, 77),
+    "ui": (1_065, 15),
+    "use_cases": (6_350, 77),
 }
-ALL = (43_580, 514)
+ALL = (44_160, 520)
 
 
 def test_no_room_outgrows_its_limit() -> None:

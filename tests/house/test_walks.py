@@ -11,7 +11,7 @@ LIMITS = {
     "createDid": (62, 238, 26),
     "generateDelegatedProof of suite 1": (82, 343, 24),
     # With a credential of suite 2: the keeper's consent, the gap of the status list, and one statement over all that is asked.
-    "generateDelegatedProof": (105, 467, 41),
+    "generateDelegatedProof": (106, 467, 41),
 }
 
 

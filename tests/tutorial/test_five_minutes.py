@@ -1,6 +1,7 @@
 """From `git clone` to a proof seen in the browser: the tutorial as a newcomer follows it, installation and browser included.
 
-It prints how long each part took. With ``IDENTITY_TUTORIAL_INSTALL=no`` the environment of the tests stands in for what ``pip install`` makes.
+It prints how long each part took. With ``IDENTITY_TUTORIAL_INSTALL=no`` the environment of the tests stands in for what ``pip install``
+makes.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Newcomer:
 
 
 def took(what: str, since: float) -> None:
-    print(f"{what}: {time.monotonic() - since:.0f} s", file=sys.__stderr__)  # noqa: T201 - the figure that is looked at
+    print(f"{what}: {time.monotonic() - since:.0f} s", file=sys.__stderr__)
 
 
 @pytest.fixture(scope="module")

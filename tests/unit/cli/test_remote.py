@@ -67,7 +67,7 @@ def test_a_method_that_is_not_there(remote: Commands) -> None:
 UUID = "0191b0a0-0000-7000-8000-000000000001"
 ROWS: list[tuple[list[str], str, str, Any, dict[str, Any]]] = [
     (["did", "resolve", "did:x:y", "--version-id", "2"], "GET", "/dids/did%3Ax%3Ay", None, {"versionId": 2}),
-    (["did", "history", "did:x:y", "--limit", "3"], "GET", "/dids/did:x:y/history", None, {"limit": 3}),
+    (["did", "history", "did:x:y", "--limit", "3"], "GET", "/dids/did%3Ax%3Ay/history", None, {"limit": 3}),
     (["ledger", "key"], "GET", "/ledger/key", None, {}),
     (["credential", "show", "urn:a/b"], "GET", "/credentials/urn:a%2Fb", None, {}),
     (

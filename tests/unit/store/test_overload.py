@@ -24,6 +24,7 @@ import pytest
 import identity_core.store
 from identity_core.conformance.prover_cases import SCHEMA
 from identity_core.database import Transaction
+from identity_core.domain.activity import ChainHead
 from identity_core.domain.callers import ApiKey
 from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential_schema import CredentialSchema
@@ -32,7 +33,7 @@ from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, Overloaded
-from identity_core.ports.repositories import IndexedVersion
+from identity_core.ports.repositories import AuditRow, IndexedVersion
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd
 from tests.unit.store.test_documents import START, version
@@ -135,6 +136,12 @@ def test_every_write_of_every_repository(tmp_path: Path, url: str | None, monkey
         # And a key with a tag too many.
         for _ in range(2):
             await store.api_key_tags.announce(made(ApiKey), START)
+        # And a line of the audit log that was cut off and is still there.
+        await store.audit.key_from_here()
+        await store.database.write(lambda transaction: store.audit.append(transaction, made(AuditRow)))
+        sql = "SELECT sequence, link FROM audit_lines"
+        first = await store.database.read(lambda transaction: transaction.execute(sql).fetchone())
+        assert await store.audit.cut_through(ChainHead(first[0], bytes(first[1])), made(AuditRow))
         reached: set[str] = set()
         write = store.database.write
 
