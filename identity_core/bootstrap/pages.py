@@ -72,7 +72,7 @@ def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: 
             GetDashboardTimeline(opened.store.timeline),
             EraseRecords(opened.reader, EraseHolder(opened.store.retention, record, opened.clock)),
             ResetDisclosures(access, credentials, record, opened.clock),
-            RotateHolderSecret(opened.store.holder_secrets, opened.keeper, record, opened.clock),
+            RotateHolderSecret(opened.store.holder_secrets, opened.keeper, opened.clock),
         ),
     )
 

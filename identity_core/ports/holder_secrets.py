@@ -3,10 +3,12 @@ follow from the custodian's own key. Every write is durable on return."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from identity_core.ports.activity import ActivityRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,10 @@ class SecretRotation:
     is_last: bool
 
 
+Tell = Callable[[SecretRotation], Sequence[ActivityRow]]
+"""The rows of audit log and timeline that tell of a change; they are stored with it, or neither is."""
+
+
 class HolderSecretGenerations(Protocol):
     """The generation of each holder's secret, 1 for a holder who never rotated. It never becomes less."""
 
@@ -35,11 +41,11 @@ class HolderSecretGenerations(Protocol):
         """That of the credentials that are issued now."""
         ...
 
-    async def rotate(self, holder: str, root: int, now: datetime, *, limit: int) -> SecretRotation:
+    async def rotate(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
         """The next generation, and at most ``limit`` of the credentials that stay bound to former ones, or to secrets that follow from
         another key of the custodian's than the present ``root``."""
         ...
 
-    async def forget(self, holder: str, root: int, now: datetime, *, limit: int) -> SecretRotation:
+    async def forget(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
         """Nothing is proved any more with what is bound to former generations. What that is, at most ``limit``; it is all forgotten."""
         ...

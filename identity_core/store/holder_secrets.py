@@ -1,4 +1,4 @@
-"""The port ``HolderSecretGenerations`` on the tables of the store: one transaction for a rotation, one for a forgetting."""
+"""The port ``HolderSecretGenerations`` on the tables of the store: a change and what tells of it are one transaction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Final
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.domain.credentials.holder_secret import FIRST, name_of
-from identity_core.ports.holder_secrets import BoundCredential, SecretRotation
+from identity_core.ports.holder_secrets import BoundCredential, SecretRotation, Tell
+from identity_core.store.activity import StoredActivity
 
 _GENERATION: Final = "SELECT generation FROM holder_secrets WHERE holder = :holder"
 _ROTATE: Final = """
@@ -30,24 +31,28 @@ WHERE holder = :holder AND holder_secret <> '' AND holder_secret <> :present AND
 class StoredHolderSecrets:
     """The port ``HolderSecretGenerations`` on the tables of the store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, activity: StoredActivity) -> None:
         self._database = database
+        self._activity = activity
 
     async def generation(self, holder: str) -> int:
         return await self._database.read(lambda transaction: _generation(transaction, holder))
 
-    async def rotate(self, holder: str, root: int, now: datetime, *, limit: int) -> SecretRotation:
+    async def rotate(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
         def change(transaction: Transaction) -> SecretRotation:
             transaction.execute(_ROTATE, {"holder": holder, "second": FIRST + 1, "now": micros(now)})
-            return _former(transaction, holder, root, now, limit)
+            found = _former(transaction, holder, root, now, limit)
+            self._activity.insert(transaction, tell(found))
+            return found
 
         return await self._database.write(change)
 
-    async def forget(self, holder: str, root: int, now: datetime, *, limit: int) -> SecretRotation:
+    async def forget(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
         def change(transaction: Transaction) -> SecretRotation:
             found = _former(transaction, holder, root, now, limit)
             present = name_of(holder, found.generation, root)
             transaction.execute(_FORGET, {"holder": holder, "present": present, "now": micros(now)})
+            self._activity.insert(transaction, tell(found))
             return found
 
         return await self._database.write(change)

@@ -20,7 +20,7 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
 from identity_core.errors import CredentialNotFound, Forbidden, InvalidRequest, JsonValue
-from identity_core.ports.activity import Timeline, TimelineQuery, TimelineRow
+from identity_core.ports.activity import ActivityRow, Timeline, TimelineQuery, TimelineRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.ports.custodian import Custodian
@@ -29,7 +29,7 @@ from identity_core.ports.retention import KINDS
 from identity_core.use_cases.credentials.holder_secrets import root_of_new
 from identity_core.use_cases.credentials.read import READ, CredentialAccess
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.record import Record
+from identity_core.use_cases.record import Record, rows_of
 from identity_core.use_cases.records import EraseHolder, Erasure
 from identity_core.use_cases.verifications import Visibility
 from identity_core.wire import (
@@ -110,7 +110,6 @@ class RotateHolderSecret:
 
     secrets: HolderSecretGenerations
     keeper: Custodian
-    record: Record
     clock: Clock
 
     async def __call__(self, wish: RotateHolderSecretRequest, context: RequestContext) -> tuple[Did, SecretRotation]:
@@ -119,10 +118,11 @@ class RotateHolderSecret:
         if holder is None:
             raise Forbidden("Only the holder rotates the secret, by a signature.")
         did, now, root = str(holder), self.clock.now(), await root_of_new(self.keeper)
-        if wish.forget_former:
-            done, kind = await self.secrets.forget(did, root, now, limit=MOST_TOLD), "holder.secretsForgotten"
-        else:
-            done, kind = await self.secrets.rotate(did, root, now, limit=MOST_TOLD), "holder.secretRotated"
-        details: dict[str, JsonValue] = {"generation": done.generation, "credentials": len(done.credentials)}
-        await self.record(context, Event(kind, did, Parties(holder=did), details=details), now, durable=True)
-        return holder, done
+        change = self.secrets.forget if wish.forget_former else self.secrets.rotate
+        kind = "holder.secretsForgotten" if wish.forget_former else "holder.secretRotated"
+
+        def tell(done: SecretRotation) -> Sequence[ActivityRow]:
+            details: dict[str, JsonValue] = {"generation": done.generation, "credentials": len(done.credentials)}
+            return rows_of(context, Event(kind, did, Parties(holder=did), details=details), now)
+
+        return holder, await change(did, root, now, tell, limit=MOST_TOLD)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import NoReturn
 
 import pytest
 
 from identity_core.codec.times import micros
-from identity_core.database import Transaction
 from identity_core.errors import CredentialRevoked
-from identity_core.ports.holder_secrets import BoundCredential
+from identity_core.ports.activity import ActivityRow
+from identity_core.ports.holder_secrets import BoundCredential, SecretRotation
 from identity_core.ports.proofs import Consumption
-from identity_core.store import Store, holder_secrets
+from identity_core.store import Store
 from tests.unit.store.test_invocations import HOLDER, NOW, code, consume, execute, invocation, question, rows, told
 
 MANY = 10
@@ -29,6 +31,10 @@ async def bound(store: Store, id: str, secret: str, place: int, **change: object
     await execute(store, f"INSERT INTO credentials SELECT '{id}', {columns} FROM credentials WHERE id = 'c-1'")
 
 
+def quiet(_: SecretRotation) -> Sequence[ActivityRow]:
+    return ()
+
+
 async def forgotten(store: Store) -> list[str]:
     return [id for (id,) in await rows(store, "SELECT id FROM credentials WHERE forgotten_at IS NOT NULL ORDER BY id")]
 
@@ -42,12 +48,12 @@ def test_a_rotation_tells_what_stays_bound_to_former_secrets(store: Store) -> No
         await bound(store, "of-another", "did:ids:else", 4, holder="'did:ids:else'")
         await bound(store, "revoked", HOLDER, 5, status="'revoked'")
         await bound(store, "expired", HOLDER, 6, until=str(micros(NOW)))
-        first = await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=MANY)
+        first = await store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=MANY)
         (issuer,) = (await rows(store, "SELECT issuer FROM credentials WHERE id = 'c-1'"))[0]
         expected = [BoundCredential(id, issuer, HOLDER) for id in ("b-1", "b-2")]
         assert (first.generation, first.credentials, first.is_last) == (2, expected, True)
         await bound(store, "b-3", f"{HOLDER}#2", 7)
-        second = await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=2)
+        second = await store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=2)
         assert (second.generation, [one.id for one in second.credentials], second.is_last) == (3, ["b-1", "b-2"], False)
         assert await store.holder_secrets.generation(HOLDER) == 3
         assert await store.holder_secrets.generation("did:ids:else") == 1
@@ -58,17 +64,17 @@ def test_a_rotation_tells_what_stays_bound_to_former_secrets(store: Store) -> No
 def test_all_is_forgotten_that_is_not_of_the_present_generation(store: Store) -> None:
     async def story(store: Store) -> None:
         await bound(store, "b-1", HOLDER, 1)
-        assert (await store.holder_secrets.forget(HOLDER, 1, NOW, limit=MANY)).credentials == []
+        assert (await store.holder_secrets.forget(HOLDER, 1, NOW, quiet, limit=MANY)).credentials == []
         assert await forgotten(store) == []
-        await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=MANY)
+        await store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=MANY)
         await bound(store, "b-2", HOLDER, 2)
         await bound(store, "b-3", f"{HOLDER}#2", 3)
         await bound(store, "expired", HOLDER, 4, until=str(micros(NOW)))
         await bound(store, "of-another", "did:ids:else", 5, holder="'did:ids:else'")
-        done = await store.holder_secrets.forget(HOLDER, 1, NOW, limit=1)
+        done = await store.holder_secrets.forget(HOLDER, 1, NOW, quiet, limit=1)
         assert (done.generation, [one.id for one in done.credentials], done.is_last) == (2, ["b-1"], False)
         assert await forgotten(store) == ["b-1", "b-2", "expired"], "what is not named is forgotten too"
-        again = await store.holder_secrets.forget(HOLDER, 1, NOW + timedelta(1), limit=MANY)
+        again = await store.holder_secrets.forget(HOLDER, 1, NOW + timedelta(1), quiet, limit=MANY)
         assert (again.credentials, again.is_last) == ([], True)
         assert {at for (at,) in await rows(store, "SELECT forgotten_at FROM credentials")} == {None, micros(NOW)}
 
@@ -77,36 +83,29 @@ def test_all_is_forgotten_that_is_not_of_the_present_generation(store: Store) ->
 
 def test_many_rotations_at_once_are_as_many_generations(store: Store) -> None:
     async def story(store: Store) -> None:
-        done = await asyncio.gather(*(store.holder_secrets.rotate(HOLDER, 1, NOW, limit=1) for _ in range(8)))
+        done = await asyncio.gather(*(store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=1) for _ in range(8)))
         assert sorted(one.generation for one in done) == [*range(2, 10)]
 
     told(store, story)
 
 
-def test_what_dies_on_the_way_has_changed_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The statement after the change fails, as where the process was killed: the transaction is undone."""
+def test_what_dies_on_the_way_has_changed_nothing(store: Store) -> None:
+    """What tells of it fails, as where the process was killed: neither the change nor a line of it stays."""
 
     class Killed(Exception):
         pass
 
-    def killed(*_: object) -> None:
+    def killed(_: SecretRotation) -> NoReturn:
         raise Killed
 
     async def story(store: Store) -> None:
         await bound(store, "b-1", HOLDER, 1)
-        with monkeypatch.context() as patched:
-            patched.setattr(holder_secrets, "_former", killed)
-            with pytest.raises(Killed):
-                await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=MANY)
-        assert await store.holder_secrets.generation(HOLDER) == 1
-        await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=MANY)
-
-        def forget_and_die(transaction: Transaction) -> None:
-            transaction.execute(holder_secrets._FORGET, {"holder": HOLDER, "present": "x", "now": micros(NOW)})
-            raise Killed
-
         with pytest.raises(Killed):
-            await store.database.write(forget_and_die)
+            await store.holder_secrets.rotate(HOLDER, 1, NOW, killed, limit=MANY)
+        assert await store.holder_secrets.generation(HOLDER) == 1
+        await store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=MANY)
+        with pytest.raises(Killed):
+            await store.holder_secrets.forget(HOLDER, 1, NOW, killed, limit=MANY)
         assert await forgotten(store) == []
 
     told(store, story)
@@ -121,8 +120,8 @@ def test_nothing_is_consumed_for_what_is_forgotten(store: Store) -> None:
         await bound(store, "b-1", f"{HOLDER}#2", 1)
         assert await code(consume(store, invocation(), asked, NOW)) == "Lease"
         await execute(store, f"UPDATE credentials SET holder_secret = '{HOLDER}' WHERE id = 'c-1'")
-        await store.holder_secrets.rotate(HOLDER, 1, NOW, limit=MANY)
-        await store.holder_secrets.forget(HOLDER, 1, NOW, limit=MANY)
+        await store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=MANY)
+        await store.holder_secrets.forget(HOLDER, 1, NOW, quiet, limit=MANY)
         for wanted in (asked, both):
             assert await code(consume(store, invocation(), wanted, NOW)) == CredentialRevoked.code
 

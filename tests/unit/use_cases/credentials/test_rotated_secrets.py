@@ -42,7 +42,7 @@ def test_names_say_of_what_they_are() -> None:
 
 def test_the_next_credential_is_bound_to_the_present_secret(office: Office, keys: RenewingKeys) -> None:
     """A key of the custodian's that was stolen is no holder's doing: she is told and forgets without a rotation."""
-    rotate = RotateHolderSecret(office.rooms.store.holder_secrets, keys, office.record, office.rooms.clock)
+    rotate = RotateHolderSecret(office.rooms.store.holder_secrets, keys, office.rooms.clock)
     hana = context(Caller(did=office.hana, authorization="DIDAuth x"), "rotateHolderSecret")
 
     async def scenario() -> None:
@@ -71,7 +71,7 @@ def test_the_next_credential_is_bound_to_the_present_secret(office: Office, keys
 
 
 def test_nobody_rotates_in_the_holders_place(office: Office, keys: RenewingKeys) -> None:
-    rotate = RotateHolderSecret(office.rooms.store.holder_secrets, keys, office.record, office.rooms.clock)
+    rotate = RotateHolderSecret(office.rooms.store.holder_secrets, keys, office.rooms.clock)
     for caller in (key_caller(), Caller(subject=office.hana)):
         with pytest.raises(Forbidden):
             asyncio.run(rotate(RotateHolderSecretRequest(forget_former=True), context(caller)))
