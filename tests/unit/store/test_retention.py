@@ -15,6 +15,7 @@ from identity_core.codec.times import printed
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.status_list import ENTRIES, list_id
 from identity_core.domain.dids.did import Did
+from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion
 from identity_core.ports.activity import TimelineEntry, TimelineQuery, Verification, VerificationQuery
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER, KINDS
@@ -159,6 +160,31 @@ def test_pages_show_what_concerns_a_did_and_nothing_that_is_sealed(store: Store)
         assert (proof["predicate"]["value"], proof["created_at"]) == (18, printed(NOW))
         first, _ = pages["timeline"]
         assert [row for row, _ in await store.retention.page("timeline", HANA, after=first[0], limit=9)] != [first[0]]
+
+    run(scenario())
+
+
+def test_a_proof_of_several_credentials_is_shown_with_its_whole_question(store: Store) -> None:
+    age: dict[str, Any] = {"attributeName": "age", "type": "gte", "value": 18}
+    asked = KeptQuestion(
+        (KeptCredential("c-1", "did:x:ivo", "s-1", (age,)), KeptCredential("c-2", "did:x:uni", "s-2", ())),
+        (((0, "name"), (1, "name")),),
+        (),
+        "https://shop.example",
+    )
+
+    async def scenario() -> None:
+        rows = [some_proof(NOW, anchor=None, holder=HANA, question=each) for each in (asked, None)]
+        await store.proofs.bring_in(rows)
+        found = [row.get("question") for _, row in await store.retention.page("proofs", HANA, after="", limit=9)]
+        assert len(found) == 2
+        assert None in found
+        (question,) = [one for one in found if one is not None]
+        assert isinstance(question, dict)
+        credentials = question["credentials"]
+        assert [(one["issuer"], one["predicates"]) for one in credentials] == [("did:x:ivo", [age]), ("did:x:uni", [])]
+        assert question["pseudonym"] == "https://shop.example"
+        assert len(question["same"]) == 1
 
     run(scenario())
 
