@@ -34,6 +34,13 @@ def test_a_failure_outside_of_a_window_is_told() -> None:
     assert found == ["36.0 s: createDid 503", "61.0 s: read no answer"], "nobody may notice that the clock stepped"
 
 
+def test_a_read_that_is_refused_is_told() -> None:
+    told = Told()
+    for what, status in (("read", 200), ("read", 400), ("createDid", 400)):
+        told.note(what, status)
+    assert [what for _, what in told.failures] == ["read 400"]
+
+
 def test_memory_and_files_that_grow_are_told() -> None:
     assert grown(SAMPLES, FAULTS) == []
     # What a process that has just ended or begun has is no measure, and neither is what a fault costs.
