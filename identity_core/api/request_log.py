@@ -8,6 +8,7 @@ keeps its keys. ``cli/log_lines.py`` makes a line of it.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -48,12 +49,25 @@ class FreeRefusals:
         return True
 
 
+# What all records have in common: the constructor of one looks up the thread, the task and the path anew.
+COMMON: Final = dict(vars(logging.LogRecord(log.name, logging.INFO, __file__, 0, "request", None, None)))
+
+
+class RequestRecord(logging.LogRecord):
+    """A record of now, of this process, with ``fields``."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        vars(self).update(COMMON)
+        self.created = time.time()
+        self.msecs = self.created % 1 * 1000
+        self.process = os.getpid()
+        self.fields = fields
+
+
 def write(fields: dict[str, Any]) -> None:
     """A record with ``fields``."""
     # Without a search for who called: that costs as much as the rest.
-    record = logging.LogRecord(log.name, logging.INFO, __file__, 0, "request", None, None)
-    record.fields = fields
-    log.handle(record)
+    log.handle(RequestRecord(fields))
 
 
 def write_refused_connection(status: int, code: str, octets: int, request_id: str, free: FreeRefusals) -> None:

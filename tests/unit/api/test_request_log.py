@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -95,3 +97,14 @@ def test_below_its_level_nothing_is_made(caplog: pytest.LogCaptureFixture) -> No
     with caplog.at_level(logging.WARNING, "identity.request"):
         written([200, 500])
     assert records(caplog) == []
+
+
+def test_a_record_is_of_now_and_of_this_process(caplog: pytest.LogCaptureFixture) -> None:
+    before = time.time()
+    with caplog.at_level(logging.INFO, "identity.request"):
+        written([200, 200])
+    first, second = (record for record in caplog.records if record.name == "identity.request")
+    assert before <= first.created <= second.created <= time.time()
+    assert first.process == os.getpid()
+    assert (first.levelname, first.getMessage(), first.exc_info) == ("INFO", "request", None)
+    assert set(vars(logging.makeLogRecord({}))) <= set(vars(first))
