@@ -135,7 +135,7 @@ def refused(name: str, headers: dict[str, str]) -> Case:
         target = Target(name, "PATCH", path, 401, headers={**headers, **JSON}, body=update_body("x"))
         return repeated(target, server, options)
 
-    return Case(name, Wanted(cpu_us=100), prepare)
+    return Case(name, Wanted(cpu_us=50), prepare)
 
 
 def too_many(server: Server, key: str, options: argparse.Namespace) -> Callable[[], Round]:
@@ -154,7 +154,7 @@ CASES = (
     Case("bad-signature-16-live", Wanted(cpu_us=1000), bad_signature(16)),
     refused("401-nothing", {}),
     refused("401-malformed", {"Authorization": "DIDAuth bm90IGEgc2lnbmF0dXJl"}),
-    Case("429", Wanted(cpu_us=100), too_many, limited=True),
+    Case("429", Wanted(cpu_us=35), too_many, limited=True),
 )
 
 

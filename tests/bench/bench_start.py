@@ -125,7 +125,7 @@ def main() -> None:
             data_dir = Path(place, "data")
             start(data_dir, workers)
             again = [start(data_dir, workers) for _ in rounds]
-            line(f"start on no DIDs after an orderly stop, {many}", again, kept=f"start, {many}")
+            line(f"start on no DIDs after an orderly stop, {many}", again, 0.6, kept=f"start, {many}")
             if not options.count:
                 continue
             start(data_dir, workers, lambda server: [*make_dids(server, KEY, options.count)].clear())
@@ -136,7 +136,7 @@ def main() -> None:
             start(data_dir, workers, kill_in_mid_write)
             again = [start(data_dir, workers, kill_in_mid_write) for _ in rounds]
             line(
-                f"start on {options.count}+ DIDs after kill -9, {many}", again, 3.0, kept=f"start after kill -9, {many}"
+                f"start on {options.count}+ DIDs after kill -9, {many}", again, 1.5, kept=f"start after kill -9, {many}"
             )
             if options.lost_index:
                 drop_index(data_dir)
