@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Dialect, Inspector, Table, UniqueConstraint, create_engine, inspect
+from sqlalchemy import Dialect, Table, UniqueConstraint, create_engine, inspect
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
@@ -37,28 +37,41 @@ def compare(database: Look) -> list[Difference]:
     try:
         with engine.connect() as connection:
             inspector = inspect(connection)
-            present = set(inspector.get_table_names())
-            return [one for table in metadata_of_store.sorted_tables for one in _of_table(inspector, table, present)]
+            declared = metadata_of_store.sorted_tables
+            names = [table.name for table in declared]
+            asked = (
+                inspector.get_multi_columns,
+                inspector.get_multi_indexes,
+                inspector.get_multi_unique_constraints,
+                inspector.get_multi_pk_constraint,
+            )
+            # All tables at once: a server takes a journey for each question.
+            found: list[dict[str, Any]] = [
+                {name: one for (_, name), one in ask(filter_names=names).items()} for ask in asked
+            ]
+            return [
+                one
+                for table in declared
+                for one in _of_table(inspector.dialect, table, *(by_name.get(table.name) for by_name in found))
+            ]
     except SQLAlchemyError as error:
         raise DatabaseError(str(error)) from error
 
 
-def _of_table(inspector: Inspector, table: Table, present: set[str]) -> Iterator[Difference]:
-    if table.name not in present:
+def _of_table(
+    dialect: Dialect, table: Table, columns: Any, indexes: Any, constraints: Any, key: Any
+) -> Iterator[Difference]:
+    """``columns`` and what follows are as SQLAlchemy's inspector tells them; None where there is no such table."""
+    if columns is None:
         yield Difference(table.name, "is missing")
         return
-    columns = {
-        one["name"]: _column(one["type"], one["nullable"], inspector.dialect)
-        for one in inspector.get_columns(table.name)
-    }
-    declared = {one.name: _column(one.type, bool(one.nullable), inspector.dialect) for one in table.columns}
-    yield from _differences(f"{table.name}.{{}}", declared, columns)
-    yield from _differences(
-        f"the index {{}} of {table.name}", _declared_indexes(table), _indexes(inspector, table.name)
-    )
-    key = [column.name for column in table.primary_key]
-    if inspector.get_pk_constraint(table.name)["constrained_columns"] != key:
-        yield Difference(table.name, f"has another primary key than ({', '.join(key)})")
+    present = {one["name"]: _column(one["type"], one["nullable"], dialect) for one in columns}
+    declared = {one.name: _column(one.type, bool(one.nullable), dialect) for one in table.columns}
+    yield from _differences(f"{table.name}.{{}}", declared, present)
+    yield from _differences(f"the index {{}} of {table.name}", _declared_indexes(table), _indexes(indexes, constraints))
+    names = [column.name for column in table.primary_key]
+    if key["constrained_columns"] != names:
+        yield Difference(table.name, f"has another primary key than ({', '.join(names)})")
 
 
 def _differences(place: str, declared: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Difference]:
@@ -86,10 +99,7 @@ def _declared_indexes(table: Table) -> dict[str, str]:
     return indexes | {str(one.name): _index(True, [column.name for column in one.columns]) for one in constraints}
 
 
-def _indexes(inspector: Inspector, table: str) -> dict[str, str]:
+def _indexes(indexes: Any, constraints: Any) -> dict[str, str]:
     """With those of unique constraints, whose name they have."""
-    indexes = {
-        str(one["name"]): _index(bool(one["unique"]), one["column_names"]) for one in inspector.get_indexes(table)
-    }
-    constraints = inspector.get_unique_constraints(table)
-    return indexes | {str(one["name"]): _index(True, [*one["column_names"]]) for one in constraints}
+    found = {str(one["name"]): _index(bool(one["unique"]), one["column_names"]) for one in indexes}
+    return found | {str(one["name"]): _index(True, [*one["column_names"]]) for one in constraints}
