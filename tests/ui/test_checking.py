@@ -92,6 +92,49 @@ WRONG = {
     "with two proofs": (changed(0, lambda one: one["proof"].append(one["proof"][0])), "signature"),
 }
 
+
+def multihash(value: Any) -> str:
+    octets = value.encode() if isinstance(value, str) else jcs.canonicalize(value)
+    return multibase.base58_encode(bytes([0x12, 0x20]) + hashlib.sha256(octets).digest())
+
+
+def sealed(body: Entry, predecessor: str, number: int, key: SigningKey) -> Entry:
+    body = body | {"versionId": f"{number}-{multihash(body | {'versionId': predecessor})}"}
+    signer = multikey.encode_public(multikey.ED25519, bytes(key.verify_key))
+    config = {"type": "DataIntegrityProof", "cryptosuite": "eddsa-jcs-2022", "proofPurpose": "assertionMethod"}
+    config |= {"verificationMethod": f"did:key:{signer}#{signer}", "created": body["versionTime"]}
+    octets = b"".join(hashlib.sha256(jcs.canonicalize(part)).digest() for part in (config, body))
+    return body | {"proof": [config | {"proofValue": multibase.base58btc_encode(key.sign(octets).signature)}]}
+
+
+def committed(parameters: Entry, key: SigningKey) -> str:
+    """Two entries: the first commits to Mallory's key again, the second says ``parameters`` and is signed by ``key``."""
+    said = {"method": "did:ids:1.0", "scid": "{SCID}", "updateKeys": [HERS], "nextKeyHashes": [multihash(HERS)]}
+    body = {"versionId": "{SCID}", "versionTime": "2026-01-01T00:00:00.000000Z", "parameters": said}
+    body["state"] = {"id": "did:ids:{SCID}"}
+    scid = multihash(body)
+    named = json.loads(json.dumps(body).replace("{SCID}", scid))
+    first = sealed(named, scid, 1, MALLORY)
+    later = {"versionTime": "2026-01-02T00:00:00.000000Z", "parameters": parameters, "state": named["state"]}
+    return written([first, sealed(later, first["versionId"], 2, key)])
+
+
+THIEF = SigningKey(b"t" * 32)
+THEIRS = multikey.encode_public(multikey.ED25519, bytes(THIEF.verify_key))
+WRONG |= {
+    "handed to a key that nobody committed to": (
+        committed({"updateKeys": [THEIRS], "nextKeyHashes": [multihash(THEIRS)]}, THIEF),
+        "keys",
+    ),
+    "with a key more than was committed to": (
+        committed({"updateKeys": [HERS, THEIRS], "nextKeyHashes": [multihash(HERS)]}, MALLORY),
+        "keys",
+    ),
+    "that commits to nothing any more": (committed({"updateKeys": [HERS]}, MALLORY), "keys"),
+    "that says no keys any more": (committed({}, MALLORY), "keys"),
+}
+PRE_ROTATED = committed({"updateKeys": [HERS], "nextKeyHashes": [multihash(THEIRS)]}, MALLORY)
+
 LOG_KEY = SigningKey(b"k" * 32)
 VERIFIER = VerifierKey("ledger.example", bytes(LOG_KEY.verify_key))
 LEAVES = [
@@ -165,9 +208,10 @@ def test_the_browser_finds_of_a_log_what_the_command_line_finds(site: Site, open
         expect(page.locator("#log-result dl")).to_contain_text(said)
     watched.look(page)
     examine(page)
+    assert paste(page, PRE_ROTATED) == ["holds", *OF_LOGS]
     found = {name: paste(page, text) for name, (text, _) in WRONG.items()}
     assert found == {name: ["fails", requirement] for name, (_, requirement) in WRONG.items()}
-    expect(page.locator("#log-line")).to_have_text("Line 1:")
+    expect(page.locator("#log-line")).to_have_text("Line 2:")
     examine(page)
     # The icon of the page may come late.
     assert [url for url in sent if not url.endswith("/icon.svg")] == []
