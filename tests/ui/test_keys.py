@@ -132,6 +132,9 @@ def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, opened: Open, 
     page, watched = opened()
     page.goto(f"{site.url}/ui/sign-in")
     page.get_by_role("link", name="Recover a DID").click()
+    expect(page).to_have_url(f"{site.url}/ui/recover")
+    # Its script runs when the page is loaded; a button that is pressed before sends the form nowhere.
+    page.wait_for_load_state()
     alone = tmp_path / "alone.json"
     alone.write_text(json.dumps({"did": lost["did"], "keys": {"recovery": lost["keys"]["recovery"]}}))
     page.set_input_files("#wallet", alone)
