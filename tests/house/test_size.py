@@ -11,7 +11,7 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (430, 7),
-    "api": (3_755, 47),
+    "api": (3_760, 47),
     "backup": (265, 4),
     "bootstrap": (2_235, 22),
     "cli": (8_505, 94),
@@ -22,14 +22,14 @@ LIMITS = {
     "database": (1_080, 11),
     "domain": (7_735, 77),
     "plugin": (2_080, 22),
-    "ports": (870, 22),
+    "ports": (875, 22),
     "settings": (900, 8),
-    "store": (3_185, 34),
+    "store": (3_200, 34),
     "throttle": (635, 8),
     "ui": (1_065, 15),
     "use_cases": (6_350, 77),
 }
-ALL = (44_160, 520)
+ALL = (44_180, 520)
 
 
 def test_no_room_outgrows_its_limit() -> None:
