@@ -34,11 +34,13 @@ def proved(world: World, *credentials: str) -> Any:
     """The answer to a question about each."""
     proving = story(world)
     if len(credentials) == 1:
-        proving.question = {"credentialId": credentials[0], "predicates": [BOTH[0]]}
-    else:
-        same = [[{"credential": number, "attributeName": "country"} for number in range(2)]]
-        parts = [{"credentialId": one, "predicates": [BOTH[0]]} for one in credentials]
-        proving.question = {"credentials": parts, "same": same}
+        first, proving.credential_id, proving.question = proving.credential_id, credentials[0], None
+        answer = proving.ask()
+        proving.credential_id = first
+        return answer
+    same = [[{"credential": number, "attributeName": "country"} for number in range(2)]]
+    parts = [{"credentialId": one, "predicates": [BOTH[0]]} for one in credentials]
+    proving.question = {"credentials": parts, "same": same}
     return proving.ask()
 
 
