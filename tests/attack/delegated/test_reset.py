@@ -44,7 +44,8 @@ def newcomer(scene: Scene, agent: Holder | None = None) -> Searcher:
 
 def test_nobody_but_the_holder_signs_it(people: People) -> None:
     scene = used_up(people).scene
-    for who, expected in ((scene.agent, 403), (people.ivo, 403), (people.mallory, 404)):
+    nobody = people.target.stranger.holder()
+    for who, expected in ((scene.agent, 403), (people.ivo, 403), (nobody, 404)):
         assert reset(scene, signed(who, "disclosures", named(scene))).status == expected
     stolen = signed(scene.agent, "disclosures", named(scene))["Authorization"]
     assert reset(scene, {"Authorization": stolen}).status == 403

@@ -6,11 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import pytest
-
 from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, next_link
 from identity_core.ports.repositories import AuditRow
-from identity_core.use_cases import audit
 from identity_core.use_cases.audit import CheckAuditChain, CheckedChain
 
 
@@ -67,11 +64,10 @@ def looks(log: Log, times: int = 1, check: CheckAuditChain | None = None) -> lis
     return asyncio.run(run())
 
 
-def test_a_long_log_is_followed_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "MOST_LINES", 4)
+def test_a_long_log_is_followed_a_part_at_a_time() -> None:
     log = Log()
     log.add(10)
-    assert [one.verified for one in looks(log, 4)] == [4, 8, 10, 10]
+    assert [one.verified for one in looks(log, 4, CheckAuditChain(log, most=4))] == [4, 8, 10, 10]
     assert {(one.total, one.broken) for one in looks(log, 3)} == {(10, "")}
 
 
