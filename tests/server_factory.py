@@ -41,9 +41,18 @@ def _work(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
         if "ended" in order:
             answer = os.waitstatus_to_exitcode(os.waitpid(order["ended"], 0)[1])
         else:
+            ready, began = os.pipe()
             answer = os.fork()
             if answer == 0:
+                os.close(ready)
+                if order["session"]:
+                    os.setsid()
+                os.close(began)
                 return order, descriptors
+            # Who asked may signal the session at once, so it is there before the answer.
+            os.close(began)
+            os.read(ready, 1)
+            os.close(ready)
             for one in descriptors:
                 os.close(one)
         channel.send(str(answer).encode())
@@ -51,8 +60,6 @@ def _work(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 def _become(order: Mapping[str, Any], descriptors: Sequence[int], paths: Sequence[str]) -> None:
     """What ``python -m identity_core`` finds when it begins."""
-    if order["session"]:
-        os.setsid()
     for number, one in enumerate(descriptors):
         os.dup2(one, number)
         os.close(one)

@@ -5,14 +5,10 @@ import {createHash} from 'node:crypto';
 export const R = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n;
 export const SUITE = 'identity-bbs-predicates-2';
 const TAG = 'IDENTITY-SERVICE-ZKPRED-V2:';
-const NULL = 1n << 64n;
-const OFFSET = 1n << 63n;
-const FIRST_ATTRIBUTE = 6;
+const [NULL, OFFSET, FIRST_ATTRIBUTE] = [1n << 64n, 1n << 63n, 6];
 
 export class Refused extends Error {}
-export function check(condition, reason) {
-  if(!condition) throw new Refused(reason);
-}
+export const check = (condition, reason) => { if(!condition) throw new Refused(reason); };
 
 // Octets, frames and JSON, §1.1.
 export const utf8 = text => Buffer.from(text, 'utf8');
@@ -60,8 +56,8 @@ const isPrintable = text => typeof text === 'string' && /^(?:[^\p{C}\p{Z}]| ){1,
 
 // Headers, (2.1) and (4.2): read, written anew, compared. That of a credential is in the verifier's own question, by its digest.
 export function credentialHeader(octets) {
-  const value = canonicalJson(octets, 'IDENTITY-SERVICE-CREDENTIAL-V2:');
-  members(value, ['attributes', 'digest', 'holder', 'issuer', 'method', 'schema', 'status']);
+  const names = ['attributes', 'digest', 'holder', 'issuer', 'method', 'schema', 'status'];
+  const value = members(canonicalJson(octets, 'IDENTITY-SERVICE-CREDENTIAL-V2:'), names);
   check(octets.length <= 16_384 && value.method.split('#')[0] === value.issuer, 'the key is not the issuer\'s');
   const attributes = new Map();
   let numeric = FIRST_ATTRIBUTE + value.attributes.length;
@@ -83,9 +79,8 @@ export function statusHeader(octets, credential) {
 }
 
 // Values, §2.3. A message is octets in a hashed slot and a BigInt in a numeric one.
-function message(attribute, value) {
-  return attribute.isText ? concat(Buffer.of(1), utf8(String(value))) : OFFSET + integerOf(attribute, value);
-}
+const message = (attribute, value) =>
+  attribute.isText ? concat(Buffer.of(1), utf8(String(value))) : OFFSET + integerOf(attribute, value);
 function integerOf({type}, value) {
   if(type === 'integer') return BigInt(value);
   if(type === 'date') return BigInt(Date.parse(`${value}T00:00:00Z`) / 86_400_000);
@@ -96,8 +91,7 @@ function integerOf({type}, value) {
 
 // Normal form, §4.2. Goals are {slot, low, high}, {slot, equals} or {slot, among}.
 function goalOf(attribute, predicates) {
-  let {low, high} = attribute;
-  let among = null;
+  let {low, high} = attribute, among = null;
   for(const {type, value} of predicates) {
     if(type === 'eq' || type === 'set_member') {
       const messages = (type === 'eq' ? [value] : value).map(one => message(attribute, one));
@@ -157,8 +151,7 @@ export function normalForm(question, headers) {
     const about = all => all.filter(one => slots.some(({part, attribute}) => one.part === part && one.slot === attribute.slot));
     check(about(shown).length === 0, 'same names an attribute that is disclosed');
     const [{part, attribute}] = slots;
-    const isNamed = about([...form.goals, ...form.unequal]).length > 0;
-    if(!isNamed) form.unequal.push({part, slot: attribute.slot, value: nullOf(attribute)});
+    if(about([...form.goals, ...form.unequal]).length === 0) form.unequal.push({part, slot: attribute.slot, value: nullOf(attribute)});
     form.classes.push(slots.map(one => ({part: one.part, slot: one.attribute.slot})));
   }
   return form;
@@ -167,8 +160,8 @@ export function normalForm(question, headers) {
 // Envelope, §8.
 export function readEnvelope(text) {
   check(typeof text === 'string' && text.length <= 131_072, 'the envelope is too long');
-  const value = canonicalJson(unb64(text));
-  members(value, 'agent argument consent context day disclosed parts pseudonym question sets status suite version'.split(' '));
+  const names = 'agent argument consent context day disclosed parts pseudonym question sets status suite version';
+  const value = members(canonicalJson(unb64(text)), names.split(' '));
   check(value.suite === SUITE && value.version === 2, 'another suite or version');
   const {context, consent, agent} = value;
   members(context, ['audience', 'expiresAt', 'issuedAt', 'nonce', 'proofId'], ['agent', 'capability']);

@@ -100,8 +100,7 @@ function intervalsOf(question, day, form) {
   const found = [];
   const add = (terms, low, high, side = null) => found.push({terms, low: BigInt(low), high: BigInt(high), side});
   const term = (part, slot, sign = 1n) => ({part, slot, sign});
-  const parts = question.credentials.map((_, part) => part);
-  const gap = part => parts.length + part;
+  const parts = question.credentials.map((_, part) => part), gap = part => parts.length + part;
   for(const part of question.validity ? parts : []) add([term(part, 3)], 0, day), add([term(part, 4)], day, 65_535);
   for(const part of question.status ? parts : []) {
     add([term(part, 5), term(gap(part), 0, -1n)], 1, 1n << 32n), add([term(gap(part), 1), term(part, 5, -1n)], 1, 1n << 32n);
@@ -114,8 +113,7 @@ function intervalsOf(question, day, form) {
   return found;
 }
 function layoutOf(intervals, unequal) {
-  const digits = [];
-  const sent = [];
+  const [digits, sent] = [[], []];
   for(const one of intervals) {
     Object.assign(one, {digits: plan(one.high - one.low), start: digits.length});
     digits.push(...one.digits);
@@ -136,8 +134,7 @@ function gapOf(one, c, messages, f) {
   return one.digits.reduce((total, {weight}, n) => total - weight * (f[one.start + n] ?? 0n), form - one.low * c);
 }
 function vectorArgument(octets, {intervals, unequal, layout}, messages, c) {
-  const received = argued(octets, 4);
-  const f = [];
+  const [received, f] = [argued(octets, 4), []];
   layout.sent.forEach((index, n) => f[index] = received.values[n]);
   const derived = intervals.filter(one => one.side === null);
   derived.forEach(one => f[one.start + one.digits.length - 1] = mod(gapOf(one, c, messages, f)));
@@ -177,8 +174,7 @@ function argument({sent, decoded: [a, ...t], values}, f, c, valueAt) {
   };
 }
 function setArgument(octets, set, message, c) {
-  const bits = bitsOf(set);
-  const received = argued(octets, bits);
+  const bits = bitsOf(set), received = argued(octets, bits);
   const f = received.values.slice(0, bits);
   return argument(received, f, c, y => {
     let level = Array.from({length: 2 ** bits}, (_, n) => set[Math.min(n, set.length - 1)]);
