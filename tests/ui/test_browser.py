@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.visiting import MARKUP, PAGES, Open, Site, examine, give_delegation, operator_signs_in, sign_in
+from tests.ui.visiting import MARKUP, PAGES, Open, Site, examine, give_delegation, operator_signs_in, sign_in, sign_out
 
 
 def test_anybody_finds_a_did_its_transaction_and_what_this_is(site: Site, opened: Open) -> None:
@@ -185,8 +185,7 @@ def test_signing_out_forgets_the_session_and_the_key(site: Site, opened: Open) -
       found.onsuccess = () => { asked.result.close(); resolve(found.result ? found.result.key.extractable : null); }; }; })"""
     assert page.evaluate(stored) is False
     assert page.evaluate("document.cookie") == ""
-    page.get_by_role("button", name="Sign out").click()
-    expect(page).to_have_url(f"{site.url}/ui")
+    sign_out(page, site)
     assert page.evaluate(stored) is None
     assert page.context.cookies() == []
     page.go_back()

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from identity_core.client import Client
 from tests.servers import run
-from tests.ui.visiting import Open, Site, examine, give_delegation, issue, sign_in
+from tests.ui.visiting import Open, Site, examine, give_delegation, issue, sign_in, sign_out
 
 
 def keys_of(file: Path) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def test_a_key_is_rotated_and_the_file_that_was_saved_before_serves(site: Site, 
     page.goto(f"{site.url}/ui/delegations")
     give_delegation(page, site, "by the new key")
     expect(page.locator(".cards .state")).to_have_text("active")
-    page.get_by_role("button", name="Sign out").click()
+    sign_out(page, site)
     signs_in(page, site, file)
     # The command line understands the file too; a browser saves it for everybody to read.
     file.chmod(0o600)
@@ -150,7 +150,7 @@ def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, opened: Open, 
     page.click("#renewed a")
     expect(page.locator("article")).to_have_count(1)
     expect(page.locator("article")).to_contain_text(made["authentication"]["publicKey"])
-    page.get_by_role("button", name="Sign out").click()
+    sign_out(page, site)
     signs_in(page, site, file)
     with Client(site.url) as client:
         history = client.history(lost["did"])["items"]

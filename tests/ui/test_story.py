@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from identity_core.client import Client, ServiceError, Signer
-from tests.ui.visiting import MARKUP, Open, Site, Watched, examine, issue, press, sign_in, signer, tab_to
+from tests.ui.visiting import MARKUP, Open, Site, Watched, examine, issue, press, sign_in, sign_out, signer, tab_to
 
 SCHEMA = "https://schemas.example/person"
 VALUES: dict[str, Any] = {"age": 37, "income": 5_213_774, "country": "Wakanda"}
@@ -198,8 +198,7 @@ def test_declining_signs_nothing_and_a_second_tab_takes_nothing_along(world: Wor
     consider(page, watched, world)
     other = page.context.new_page()
     other.goto(f"{world.site.url}/ui/home")
-    other.get_by_role("button", name="Sign out").click()
-    expect(other).to_have_url(f"{world.site.url}/ui")
+    sign_out(other, world.site)
     # The other tab has forgotten the key for both: it takes the file to approve.
     page.get_by_role("button", name="Approve and sign").click()
     expect(page.locator("#signing")).to_be_visible()

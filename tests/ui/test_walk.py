@@ -26,6 +26,7 @@ from tests.ui.visiting import (
     issue,
     operator_signs_in,
     sign_in,
+    sign_out,
     signer,
 )
 
@@ -197,8 +198,7 @@ def test_two_tabs_and_the_back_button_show_what_is_and_not_what_was(site: Site, 
     page.goto(f"{site.url}/ui/keys")
     page.go_back()
     expect(page.locator(".cards .state")).to_have_text("stopped")
-    other.get_by_role("button", name="Sign out").click()
-    expect(other).to_have_url(f"{site.url}/ui")
+    sign_out(other, site)
     page.get_by_role("button", name="Let it go on").click()
     expect(page.locator("#signing")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()

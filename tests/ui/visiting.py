@@ -108,6 +108,12 @@ def sign_in(page: Page, site: Site, name: str = "hana", *, keep: bool = False, t
     expect(page).to_have_url(f"{site.url}/ui/{to}")
 
 
+def sign_out(page: Page, site: Site) -> None:
+    """The form forgets the key and is then sent: what is opened before its answer came is aborted by it."""
+    page.get_by_role("button", name="Sign out").click()
+    expect(page).to_have_url(f"{site.url}/ui")
+
+
 def operator_signs_in(page: Page, watched: Watched, site: Site) -> None:
     """The form sends the key, so from here on only that it is shown nowhere is looked at."""
     watched.sent_once = site.api_key
