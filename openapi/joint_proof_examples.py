@@ -37,6 +37,7 @@ from identity_core.domain.proofs.presentation import (
 from identity_core.domain.proofs.presented import presentation_signals
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof, capability_digest
 from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
+from openapi.gap_examples import gap_list
 from openapi.story import START, Json, dice
 from openapi.write_credential_examples import HANDLE, WALLETS_ID, CredentialTelling
 
@@ -88,7 +89,7 @@ class JointTelling:
         ends = START + timedelta(hours=1)
         context = Context(SHOP, nonce, START, ends, PROOF, capability_digest(nonce, octets), None)
         terms = ConsentTerms.around(START, timedelta(hours=1))
-        manifest, shards = self.told.gaps()
+        manifest, shards = gap_list(self.told.story.did, self.told.key, self.told.method)
         gaps = [self._gap(credential, manifest, shards) for credential in credentials]
         status = tuple(StatusPart(gap.epoch, credentials[0].issuer_public_key) for gap in gaps)
         keys = tuple(credential.issuer_public_key for credential in credentials)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any, Final
 
 import orjson
@@ -27,7 +26,7 @@ from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials import credential_schema as schema_json
-from identity_core.domain.credentials import gap_log, gap_shards, status_gaps, status_list
+from identity_core.domain.credentials import status_gaps, status_list
 from identity_core.domain.credentials.bound_credential import (
     BoundHeader,
     Particulars,
@@ -43,16 +42,10 @@ from identity_core.domain.credentials.credential import (
     check_signature,
 )
 from identity_core.domain.credentials.credential_schema import digest
-from identity_core.domain.credentials.gap_log import GapRecord
-from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.dids.log import entry
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_core.domain.ledger.proofs import TlogProof
-from identity_core.domain.ledger.tree import LogLeaf, leaf_hash
 from identity_core.domain.proofs.proof import Witness
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.issue import GAP_PERIOD
@@ -61,6 +54,7 @@ from identity_core.use_cases.credentials.signature_checks import signature_check
 from identity_core.use_cases.credentials.status import SignedStatusList
 from identity_core.wire import CredentialCheck, CredentialVerdict
 from openapi.did_examples import Telling
+from openapi.gap_examples import gap_examples
 from openapi.person_schema import ATTRIBUTES, VALUES
 from openapi.story import ORIGIN, START, Json, Story, dice
 from openapi.write_examples import write
@@ -150,9 +144,7 @@ class CredentialTelling:
             },
             "verifyCredential": {"request": {"shown": {"credential": whole["credential"]}}, "200": _verdicts()},
             "getStatusList": {"200": {"revocation": self.status_list(issued.credential)}},
-            "getStatusGaps": {"200": {"ofADay": orjson.loads(self.gaps()[0].octets)}},
-            "getStatusGapsProof": {"200": {"inALogOfOne": self.gaps_proof()}},
-            "getStatusGapShard": {"200": {"ofTwoGaps": self.gaps()[1][0].decode("latin-1")}},
+            **gap_examples(self.story.did, self.key, self.method),
         }
 
     def issued(self) -> ShownCredential:
@@ -236,27 +228,6 @@ class CredentialTelling:
         work, *arguments = signature_check(credential, witness)
         work(*arguments)
         return ShownCredential(credential, witness, True), secret, blind
-
-    def gaps(self) -> tuple[Manifest, list[bytes]]:
-        """The list of the story's first day, in which one handle is revoked."""
-        list_id = status_gaps.list_id(self.story.did, GAP_PERIOD)
-        number = status_gaps.epoch_at(START, GAP_PERIOD)
-        epoch = StatusEpoch(self.story.did, self.method, list_id, number, GAP_PERIOD)
-        suite, public = ciphersuite(select()), PublicKey.parse("Bls12381G2Key2020", self.key.public).raw
-        ends = status_gaps.chain((1_618_033_988,))
-        signatures = [interface.sign(suite, self.key.secret_raw, public, epoch.header, gap) for gap in pairwise(ends)]
-        return gap_shards.publish(epoch, 1, ends, signatures)
-
-    def gaps_proof(self) -> str:
-        """That the list is the first entry of a log, and so far the only one."""
-        manifest, _ = self.gaps()
-        record = GapRecord.of(manifest)
-        leaf = LogLeaf(1, "5f" * 32, 1, START, gap_log.subject(record.list_id), 1, record.octets).encode()
-        pair = ed25519.generate(dice("checkpoint")(32))
-        checkpoint = Checkpoint(f"{BASE_URL.partition('://')[2]}/ledger", 1, leaf_hash(leaf))
-        key = VerifierKey(checkpoint.origin, pair.public)
-        note = sign_checkpoint(checkpoint, key, pair.sign(checkpoint.text.encode()))
-        return TlogProof(0, (), note, leaf).encode().decode()
 
     def status_list(self, credential: Credential) -> Any:
         """The issuer's list of what is revoked, with two others in it."""

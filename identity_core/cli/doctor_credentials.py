@@ -5,21 +5,23 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from identity_core.cli.doctor_database import Diagnosis, listed, looked, ok, warn, wrong
 from identity_core.codec.times import micros
-from identity_core.database import DatabaseError
+from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.credential import Binding
 from identity_core.domain.credentials.holder_secret import FIRST
 from identity_core.errors import IdentityError
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.settings import Settings
 from identity_core.use_cases.credentials.holder_secrets import REMEDY
+
+T = TypeVar("T")
 
 _OF_SUITE_1: Final = """
 SELECT count(*), count(DISTINCT issuer) FROM credentials
@@ -57,15 +59,22 @@ AND (valid_until IS NULL OR valid_until > :now) GROUP BY issuer ORDER BY count(*
 """
 
 
+def _read(settings: Settings, job: Callable[[Transaction], T]) -> T | None:
+    """What ``job`` reads; None where the database cannot be read."""
+    try:
+        with looked(settings) as database:
+            return database.read_now(job)
+    except DatabaseError:
+        return None
+
+
 def credentials(settings: Settings) -> Iterator[Diagnosis]:
     """A warning while credentials in force are of suite 1. Nothing where the database cannot be read: other checks report that."""
     asked = {"erased": ERASED_HOLDER, "now": micros(datetime.now(UTC))}
-    try:
-        with looked(settings) as database:
-            found = database.read_now(lambda transaction: transaction.execute(_OF_SUITE_1, asked).fetchone())
-    except DatabaseError:
+    found = _read(settings, lambda transaction: transaction.execute(_OF_SUITE_1, asked).fetchall())
+    if found is None:
         return
-    count, issuers = found or (0, 0)
+    ((count, issuers),) = found
     if not count:
         yield ok("none in force is of suite 1")
         return
@@ -80,18 +89,18 @@ def status_lists(settings: Settings) -> Iterator[Diagnosis]:
     """A warning while a list of signed gaps is not published as it is now, and while the one of now is not in the transparency log. Nothing
     without a list, or where the database cannot be read."""
     asked = {"now": int(datetime.now(UTC).timestamp())}
-    try:
-        with looked(settings) as database:
-            (count,), missing, published, recorded = database.read_now(
-                lambda transaction: (
-                    transaction.execute("SELECT count(*) FROM gap_lists").fetchone() or (0,),
-                    transaction.execute(_UNPUBLISHED, asked).fetchall(),
-                    transaction.execute(_NOW, asked).fetchall(),
-                    {bytes(digest) for (digest,) in transaction.execute(_RECORDED, {}).fetchall()},
-                )
-            )
-    except DatabaseError:
+    found = _read(
+        settings,
+        lambda transaction: (
+            transaction.execute("SELECT count(*) FROM gap_lists").fetchall(),
+            transaction.execute(_UNPUBLISHED, asked).fetchall(),
+            transaction.execute(_NOW, asked).fetchall(),
+            {bytes(digest) for (digest,) in transaction.execute(_RECORDED, {}).fetchall()},
+        ),
+    )
+    if found is None:
         return
+    ((count,),), missing, published, recorded = found
     if missing:
         named = listed([f"{list_id} of {issuer}" for list_id, issuer in missing])
         yield warn(
@@ -116,11 +125,7 @@ def holders(settings: Settings) -> Iterator[Diagnosis]:
     from identity_core.bootstrap.look import look_at_secrets
 
     asked = {"erased": ERASED_HOLDER, "now": micros(datetime.now(UTC))}
-    try:
-        with looked(settings) as database:
-            rows = database.read_now(lambda transaction: transaction.execute(_BOUND, asked).fetchall())
-    except DatabaseError:
-        return
+    rows = _read(settings, lambda transaction: transaction.execute(_BOUND, asked).fetchall())
     if not rows:
         return
     keeper = settings.custodian.names[-1]
@@ -144,8 +149,7 @@ def holders(settings: Settings) -> Iterator[Diagnosis]:
 
 def _of_former_roots(settings: Settings, asked: Mapping[str, object]) -> Iterator[Diagnosis]:
     """A warning while credentials in force are bound to secrets that whoever had the custodian's key may have."""
-    with looked(settings) as database:
-        rows = database.read_now(lambda transaction: transaction.execute(_OF_FORMER_ROOTS, asked).fetchall())
+    rows = _read(settings, lambda transaction: transaction.execute(_OF_FORMER_ROOTS, asked).fetchall())
     if rows:
         count, issuers = sum(each for _, each in rows), listed([f"{each} of {issuer}" for issuer, each in rows])
         yield warn(

@@ -14,6 +14,7 @@ class ListEvents:
     """At most ``limit`` recorded versions after the sequence ``after``, without a gap.
 
     Rows come into the index a moment after their entries and not always in their order: who follows with the last sequence that
+    was told misses none, because what stands behind a gap is told once the gap is filled or the index has passed over it.
     """
 
     index: DocumentIndex
