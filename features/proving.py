@@ -75,18 +75,18 @@ class Proving:
         ivo = self.world.people.get("Ivo") or self.world.new_person("Ivo", ISSUER)
         schema = {"id": f"{SCHEMA}/{uuid.uuid4()}", "attributes": ATTRIBUTES}
         self.schema_ids.append(schema["id"])
-        self._operate("createCredentialSchema", "CreateCredentialSchemaRequest", schema)
+        self.operate("createCredentialSchema", "CreateCredentialSchemaRequest", schema)
         wish = {
             "issuerDid": ivo.did,
             "holderDid": holder.did,
             "schemaId": schema["id"],
             "attributes": VALUES | values,
         }
-        return str(self._operate("issueCredential", "IssueCredentialRequest", wish | self.issued).id)
+        return str(self.operate("issueCredential", "IssueCredentialRequest", wish | self.issued).id)
 
     def delegate(self) -> str:
         wish = terms(self.world, "Hana", "Aki", **({"actions": [ANY], "autonomyLevel": 4} | self.delegated))
-        return str(self._operate("createDelegation", "CreateDelegationRequest", wish).id)
+        return str(self.operate("createDelegation", "CreateDelegationRequest", wish).id)
 
     def change_status(self, purpose: str) -> None:
         body = self.world.model("SetCredentialStatusRequest", {"purpose": purpose, "value": True})
@@ -117,7 +117,7 @@ class Proving:
         headers = signature(self.world, self.world.person(by), OPERATION, made.to_dict())
         return self.world.call(OPERATION, headers=headers, body=made)
 
-    def _operate(self, operation_id: str, model: str, body: dict[str, Any]) -> Any:
+    def operate(self, operation_id: str, model: str, body: dict[str, Any]) -> Any:
         answer = self.world.call(operation_id, headers=self.world.key_header(), body=self.world.model(model, body))
         assert answer.status_code == 201, answer.content
         return answer.parsed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from identity_core.codec import multikey
@@ -15,7 +15,7 @@ from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, signature
 from identity_core.crypto.bbs.openings import HolderSecret
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys, select
-from identity_core.domain.credentials import status_gaps
+from identity_core.domain.credentials import credential_schema, status_gaps
 from identity_core.domain.credentials.bound_credential import (
     BoundHeader,
     Particulars,
@@ -26,7 +26,15 @@ from identity_core.domain.credentials.bound_credential import (
 from identity_core.domain.credentials.credential import canonical_values
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.proofs.presentation import HolderConsent
+from identity_core.domain.proofs.presentation import (
+    DELEGATION_COVER,
+    REQUEST_COVER,
+    ConsentTerms,
+    Cover,
+    HolderConsent,
+)
+from identity_core.domain.proofs.proof import Context
+from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
 
 DAY_SECONDS = 86_400
 
@@ -98,6 +106,29 @@ class HomeWallet:
         if about.valid_until is not None:
             body["validUntil"] = about.valid_until.isoformat()
         return HomeCredential(header, about, own_blind, body)
+
+    def obtained(self, key: Any, holder: str, schema: Any, values: Any) -> HomeCredential:
+        """As ``obtain``, from what createDid answered of the issuer's key and the body of createCredentialSchema."""
+        own = Key("Bls12381G2Key2020", key["publicKey"], secret=key["privateKey"])
+        return self.obtain(
+            own, key["keyId"], holder, credential_schema.read(schema["id"], schema["attributes"]), values
+        )
+
+    def agrees(
+        self, held: HomeCredential, predicate: Any, audience: str, challenge: str = "", *, agent_key: str | None = None
+    ) -> dict[str, Any]:
+        """The member ``holderConsent`` of a request of one predicate: for a challenge, or in advance for an agent's key (a multikey)."""
+        question = Question((AskedCredential(held.header, (parse_asked(held.header.schema, predicate),)),), status=True)
+        now, nonce = datetime.now(UTC).replace(microsecond=0), challenge.encode() or bytes(32)
+        context = Context(audience, nonce, now, now + timedelta(minutes=1), str(uuid.uuid4()), None, None)
+        cover = REQUEST_COVER if agent_key is None else DELEGATION_COVER | Cover.AUDIENCE
+        terms = ConsentTerms.around(now, timedelta(hours=1), cover)
+        raw = None if agent_key is None else multikey.decode_public(agent_key)[1]
+        given = self.agree([held], terms.message(question, context, raw))
+        times = {"cover": int(cover), "notBefore": terms.not_before, "notAfter": terms.not_after}
+        differences = [base64url_encode(rho.to_bytes(32, "big")) for rho in given.rhos]
+        named = {} if agent_key is None else {"agentKey": agent_key}
+        return times | named | {"value": base64url_encode(given.octets), "blindDifferences": differences}
 
     def agree(self, held: list[HomeCredential], message: bytes, pseudonym: str | None = None) -> HolderConsent:
         """The consent to ``message`` for these credentials."""

@@ -57,6 +57,12 @@ def as_made(text: str, presented: AnyPresented) -> str:
     return base64url_encode(_canonical(envelope))
 
 
+def awaits_agent(text: str, presented: AnyPresented) -> bool:
+    """Whether the proof that says ``presented`` names an agent's key and the agent has not signed it."""
+    named = not isinstance(presented, PresentedProof) and presented.bound.agent_key is not None
+    return named and as_made(text, presented) == text
+
+
 def _read(text: str) -> tuple[dict[str, Any], PresentationContext]:
     """The envelope without its signature, and what it is bound to."""
     if len(text) > MAX_ENVELOPE_CHARACTERS:

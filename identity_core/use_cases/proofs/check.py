@@ -21,6 +21,7 @@ from datetime import datetime
 
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.state import DidState
+from identity_core.domain.proofs.handover import awaits_agent
 from identity_core.domain.proofs.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.presented import PresentedPresentation, presentation_signals
@@ -253,6 +254,8 @@ class CheckProof:
                 await self.provers.verify(statement, proof, context=presented.context, now=taken.now)
             else:
                 signals = _compared(received, _own_presentation(received.proof, presented))
+                if awaits_agent(received.proof, presented):
+                    return signals, wrong("proof", CheckCode.AGENT_SIGNATURE_MISSING)
                 asked = presented.statement(keys)
                 await self.provers.verify_presentation(asked, received.proof, bound=presented.bound, acceptance=taken)
         except (ProofInvalid, PredicateUnsupported):

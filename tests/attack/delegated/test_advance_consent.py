@@ -120,7 +120,7 @@ def test_only_the_agent_whom_the_holder_named_hands_it_over(advance: InAdvance) 
     asked = advance.home.asked([ADULT])
     answer = advance.home.ask(asked, holderConsent=advance.given(asked))
     proof, take = answer.json["proof"]["proof"], {"consentCover": 12}
-    assert wrong(advance.verdict(proof, **take)) == {"proof": "PROOF_INVALID"}, "nobody signed it"
+    assert wrong(advance.verdict(proof, **take)) == {"proof": "AGENT_SIGNATURE_MISSING"}, "nobody signed it"
     assert wrong(advance.verdict(signed(proof, OTHER), **take)) == {"proof": "PROOF_INVALID"}
     envelope = opened({"proof": proof})
     envelope["agent"]["key"] = base64url_encode(OTHER.public)
