@@ -24,6 +24,7 @@ KINDS = {
     "prover": "prover",
     "key-store": "key store",
     "custodian": "custodian",
+    "securing": "securing format",
     "panel": "panel",
     "bearer": "bearer verifier",
 }

@@ -57,6 +57,7 @@ async def _check(settings: Settings, scratch: Path) -> PluginCheck:
         lambda: manager.key_stores(settings.key_stores),
         *(partial(manager.custodian, name) for name in settings.custodian.names),
         lambda: manager.prover(settings.prover.backend),
+        manager.securing_formats,
         manager.panels,
     )
     problems: list[StartError] = []

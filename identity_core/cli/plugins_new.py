@@ -25,6 +25,7 @@ KINDS: Final = {
     "prover": "prover",
     "key-store": "keys",
     "custodian": "custodian",
+    "securing": "securing",
     "panel": "panel",
 }
 """What a plugin can provide, and the word for it in the name of a distribution."""

@@ -21,6 +21,7 @@ the same, with faults  ``ledger_faults``, beside the former   ``reopen`` [``outa
 ``KeyStore``           ``key_store.KeyStoreConformance``      ``store``, ``known_key``
 ``WritableKeyStore``   ``WritableKeyStoreConformance``        ``store``
 ``Custodian``          ``custodian.CustodianConformance``     ``custodian`` [``reopen``]
+``SecuringFormat``     ``securing.SecuringConformance``       ``securing``, ``unsecured`` or ``secured``
 ``OperatorPanel``      ``panel.PanelConformance``             ``panel``
 ``verify_bearer``      ``bearer.BearerConformance``           ``verify``, ``tokens``
 =====================  =====================================  ==========================================

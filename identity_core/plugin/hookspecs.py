@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from identity_core.ports.ledger import LedgerBackend
     from identity_core.ports.panel import OperatorPanel
     from identity_core.ports.prover import Prover
+    from identity_core.ports.securing import SecuringFormat
 
 hookspec = pluggy.HookspecMarker("identity")
 
@@ -53,6 +54,12 @@ def identity_provide_panel() -> Provider[OperatorPanel]:  # type: ignore[empty-b
     """Hand over a panel of the operator's pages. Called once at start-up; all panels of all plugins are shown side by side at
     ``/ui/operator/panels``, and two with one name stop the start-up. One that cannot be built is listed as failed and stops
     nothing."""
+
+
+@hookspec
+def identity_provide_securing() -> Provider[SecuringFormat]:  # type: ignore[empty-body]
+    """Hand over a format that secures credentials. Called once at start-up; all formats of all plugins are installed side by side, and
+    two with one name stop the start-up."""
 
 
 @hookspec(firstresult=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -35,7 +35,7 @@ from identity_core.plugin.choose import (
 from identity_core.plugin.limits import Deadline, DeadlineExceeded, Limits, rest
 from identity_core.plugin.load import Collection, Offer, PluginSource, collect, installed_sources, module_source
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import CUSTODIAN, DID_METHOD, KEY_STORE, LEDGER, PANEL, PROVER, Socket
+from identity_core.plugin.sockets import CUSTODIAN, DID_METHOD, KEY_STORE, LEDGER, PANEL, PROVER, SECURING, Socket
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod
@@ -43,6 +43,7 @@ from identity_core.ports.key_store import KeyStore
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import ProofWorkers, Prover
+from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
 from identity_core.tracing import Tracing
 
@@ -139,15 +140,19 @@ class PluginManager:
 
     def panels(self) -> Mapping[str, OperatorPanel]:
         """Every installed panel by the name of its provider. One that cannot be built is listed as failed."""
-        panels: dict[str, OperatorPanel] = {}
-        for name, offer in offers_of(self.collection, PANEL).items():
-            try:
-                panels[name] = self._build(PANEL, offer)
-            except NotConfigured:
-                continue
-            except PluginError as error:
-                self.logger.error("%s", error)
-        return panels
+        return {offer.provider.name: panel for offer, panel in self._every(PANEL)}
+
+    def securing_formats(self) -> Mapping[str, SecuringFormat]:
+        """Every installed format of secured credentials by its own name. One that cannot be built is listed as failed."""
+        formats: dict[str, SecuringFormat] = {}
+        owners: dict[str, Offer] = {}
+        for offer, securing in self._every(SECURING):
+            name = securing.name
+            first = owners.setdefault(name, offer)
+            if first is not offer:
+                raise offer.source.error(f"is a second securing format {name}, beside that of {first.source}")
+            formats[name] = securing
+        return formats
 
     def prover(self, name: str | None) -> Prover | None:
         """The prover of this name, in this process; for None the only one that is installed, or None when there is none."""
@@ -228,6 +233,16 @@ class PluginManager:
             )
         port: ProofWorkers = self._built[key].port
         return port
+
+    def _every(self, socket: Socket[T]) -> Iterator[tuple[Offer, T]]:
+        """All that is offered and can be built; what waits for settings is no fault."""
+        for offer in offers_of(self.collection, socket).values():
+            try:
+                yield offer, self._build(socket, offer)
+            except NotConfigured:
+                continue
+            except PluginError as error:
+                self.logger.error("%s", error)
 
     def _chosen(self, socket: Socket[T], name: str) -> T:
         return self._build(socket, chosen(self.collection, socket, name, self.settings))

@@ -1,4 +1,4 @@
-"""The seven sockets: which hook fills which port, which setting chooses among its tenants, and what each port lets through.
+"""The eight sockets: which hook fills which port, which setting chooses among its tenants, and what each port lets through.
 
 A row here, a hookspec and a Protocol in ``ports`` make a socket; nothing else in the core knows their number.
 """
@@ -17,6 +17,7 @@ from identity_core.errors import (
     DidDeactivated,
     DidNotFound,
     Forbidden,
+    InvalidCredential,
     InvalidDid,
     InvalidDocument,
     LedgerUnavailable,
@@ -58,6 +59,7 @@ from identity_core.ports.ledger import (
 )
 from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import BatchVerifier, PresentingProver, Prover
+from identity_core.ports.securing import DerivingFormat, IssuingFormat, SecuringFormat
 
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 
@@ -138,7 +140,15 @@ PROVER: Socket[Prover] = Socket(
 PANEL: Socket[OperatorPanel] = Socket(
     "identity_provide_panel", "panel", "plugins.disabled", (OperatorPanel,), Contract(_AWAY, secretive=True)
 )
-SOCKETS: Final[tuple[Socket[Any], ...]] = (DID_METHOD, LEDGER, PROVER, KEY_STORE, CUSTODIAN, PANEL)
+SECURING: Socket[SecuringFormat] = Socket(
+    "identity_provide_securing",
+    "securing format",
+    "plugins.disabled",
+    (IssuingFormat, DerivingFormat, SecuringFormat),
+    # An exception of a parser repeats what it could not parse: the claims of a person.
+    Contract((InvalidCredential, ProofInvalid, *_AWAY), secretive=True),
+)
+SOCKETS: Final[tuple[Socket[Any], ...]] = (DID_METHOD, LEDGER, PROVER, KEY_STORE, CUSTODIAN, SECURING, PANEL)
 
 BEARER_HOOK = "identity_verify_bearer"
 BEARER_CONTRACT = Contract((AuthFailed, PluginUnavailable), secretive=True)

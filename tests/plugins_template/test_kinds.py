@@ -144,6 +144,11 @@ def test_a_custodian(make: Callable[[str, str], Made]) -> None:
         assert not (server.data_dir / "custodian.sqlite").exists()
 
 
+def test_a_securing_format(make: Callable[[str, str], Made]) -> None:
+    _, environment = make("securing", "identity-securing-tape")
+    assert states(environment, {}) == {"identity_provide_securing": "active"}
+
+
 def test_a_panel(make: Callable[[str, str], Made]) -> None:
     _, environment = make("panel", "identity-panel-tape")
     settings = {"IDENTITY_PLUGINS_TAPE_HEADING": "What is <b>there</b>"}

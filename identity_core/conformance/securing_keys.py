@@ -1,0 +1,37 @@
+"""Issuers' keys of the kit, which sign what a format drafts as a custodian would."""
+
+from __future__ import annotations
+
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519
+from identity_core.crypto.bbs import interface
+from identity_core.crypto.bbs.suite import ciphersuite
+from identity_core.crypto.bls12381 import keys
+from identity_core.crypto.bls12381.choice import select
+from identity_core.ports.securing import CredentialDraft
+
+
+class KitIssuer:
+    """An issuer whose key follows from 32 octets. ``key_type`` is one of ``Ed25519VerificationKey2020`` and ``Bls12381G2Key2020``."""
+
+    def __init__(self, key_type: str, seed: bytes) -> None:
+        self._type = key_type
+        self._secret = keys.generate_secret(seed) if key_type == multikey.BLS12381G2 else seed
+        if key_type == multikey.BLS12381G2:
+            self._public = keys.public_key(self._secret)
+        elif key_type == multikey.ED25519:
+            self._public = ed25519.generate(seed).public
+        else:
+            raise ValueError(f"the kit has no keys of the type {key_type}")
+
+    @property
+    def public_key(self) -> str:
+        """Its multikey."""
+        return multikey.encode_public(self._type, self._public)
+
+    async def sign(self, draft: CredentialDraft) -> bytes:
+        """The signature that the draft asks for."""
+        if self._type == multikey.BLS12381G2:
+            return interface.sign(ciphersuite(select()), self._secret, self._public, draft.header, draft.messages)
+        (message,) = draft.messages
+        return ed25519.sign(self._secret, message)
