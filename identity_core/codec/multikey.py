@@ -14,6 +14,7 @@ from identity_core.codec import multibase
 ED25519: Final = "Ed25519VerificationKey2020"
 X25519: Final = "X25519KeyAgreementKey2020"
 BLS12381G2: Final = "Bls12381G2Key2020"
+P256: Final = "EcdsaSecp256r1VerificationKey2019"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +29,20 @@ _PUBLIC: Final = {
     ED25519: Codec(b"\xed\x01", 32),
     X25519: Codec(b"\xec\x01", 32),
     BLS12381G2: Codec(b"\xeb\x01", 96),
+    P256: Codec(b"\x80\x24", 33),
 }
 _SECRET: Final = {
     ED25519: Codec(b"\x80\x26", 32),
     X25519: Codec(b"\x82\x26", 32),
     BLS12381G2: Codec(b"\x8a\x26", 32),
+    P256: Codec(b"\x86\x26", 32),
 }
 _PUBLIC_TYPES: Final = {codec.prefix: (key_type, codec.size) for key_type, codec in _PUBLIC.items()}
 _SECRET_TYPES: Final = {codec.prefix: (key_type, codec.size) for key_type, codec in _SECRET.items()}
 
 
 def encode_public(key_type: str, raw: bytes) -> str:
-    """The multikey of a raw public key: ``z6Mk…``, ``z6LS…``, ``zUC7…``."""
+    """The multikey of a raw public key: ``z6Mk…``, ``z6LS…``, ``zUC7…``, ``zDn…`` (a compressed point)."""
     return _encode(_PUBLIC, key_type, raw)
 
 
@@ -49,7 +52,7 @@ def decode_public(text: str) -> tuple[str, bytes]:
 
 
 def encode_secret(key_type: str, raw: bytes) -> str:
-    """The multikey of a raw 32-byte secret: ``z3u2…``, ``z3we…``, ``z488…``."""
+    """The multikey of a raw 32-byte secret: ``z3u2…``, ``z3we…``, ``z488…``, ``z42t…``."""
     return _encode(_SECRET, key_type, raw)
 
 

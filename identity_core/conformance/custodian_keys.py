@@ -8,13 +8,14 @@ import pytest
 
 from identity_core.codec import multikey
 from identity_core.conformance.loops import in_own_loop
-from identity_core.crypto import ed25519
+from identity_core.crypto import ed25519, p256
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
 
 DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
 PURPOSE = "assertionMethod"
-KEY_TYPES = (multikey.ED25519, multikey.X25519, multikey.BLS12381G2)
+KEY_TYPES = (multikey.ED25519, multikey.X25519, multikey.BLS12381G2, multikey.P256)
+SIGNING = (multikey.ED25519, multikey.P256)
 SECRET = bytes(range(1, 33))
 
 REFUSED_NAMES = ("", "n" * 201, "a\0b", "a\nb", "é", "e\u0301", "\U0001f980", "a\x7f")
@@ -22,8 +23,9 @@ REFUSED_NAMES = ("", "n" * 201, "a\0b", "a\nb", "é", "e\u0301", "\U0001f980", "
 
 async def verified(custodian: Custodian, name: str, message: bytes) -> None:
     """Signs and verifies with the public key that the custodian gives."""
-    _, raw = multikey.decode_public(await custodian.public_key(name))
-    ed25519.verify(raw, message, await custodian.sign(name, message))
+    kind, raw = multikey.decode_public(await custodian.public_key(name))
+    verify = p256.verify if kind == multikey.P256 else ed25519.verify
+    verify(raw, message, await custodian.sign(name, message))
 
 
 class ExaminedCustodian:
@@ -44,6 +46,7 @@ class ExaminedCustodian:
 
 
 NASTY_NAMES = ("a", "A", "a ", "a.", "'; DROP TABLE x; --", "%", "_", "../../x", f"{DID}#z6Mk", "n" * 200)
+SCALARS = (multikey.BLS12381G2, multikey.P256)
 BAD_SECRETS = (b"", b"\x01" * 31, b"\x01" * 33, b"\x01" * 64)
 
 
@@ -105,8 +108,8 @@ class KeyPromises(ExaminedCustodian):
 
     @in_own_loop
     async def test_a_secret_that_is_no_key_is_refused(self, custodian: Custodian, key_type: str) -> None:
-        """``KeyRefused`` for a secret of another length, and for BLS scalars outside 1 to r - 1; nothing is kept."""
-        bad = [*BAD_SECRETS, *((bytes(32), b"\xff" * 32) if key_type == multikey.BLS12381G2 else ())]
+        """``KeyRefused`` for a secret of another length, and for scalars of BLS and P-256 outside 1 to r - 1; nothing is kept."""
+        bad = [*BAD_SECRETS, *((bytes(32), b"\xff" * 32) if key_type in SCALARS else ())]
 
         for secret in bad:
             with pytest.raises(KeyRefused):

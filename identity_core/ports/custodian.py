@@ -27,8 +27,8 @@ class Custodian(Protocol):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do, of ``Ed25519VerificationKey2020``, ``X25519KeyAgreementKey2020``, ``Bls12381G2Key2020`` (key
-        types that it generates and imports) and ``sign_bbs``."""
+        """What it can do, of ``Ed25519VerificationKey2020``, ``X25519KeyAgreementKey2020``, ``Bls12381G2Key2020``,
+        ``EcdsaSecp256r1VerificationKey2019`` (key types that it generates and imports) and ``sign_bbs``."""
         ...
 
     async def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:
@@ -50,7 +50,8 @@ class Custodian(Protocol):
         ...
 
     async def sign(self, name: str, message: bytes) -> bytes:
-        """The 64-byte Ed25519 signature of ``message``. Raises ``KeyRefused`` for a key of another type."""
+        """The 64-byte signature of ``message``: Ed25519, or for a key on P-256 ECDSA with SHA-256 as ``r || s`` (RFC 7518 §3.4). Raises
+        ``KeyRefused`` for a key of another type."""
         ...
 
     async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:

@@ -1,4 +1,4 @@
-"""Key types, public keys and verification relationships (DID Core §5.2, §5.3; the three 2020 suites).
+"""Key types, public keys and verification relationships (DID Core §5.2, §5.3; the suites of 2020, and that of 2019 for P-256).
 
 A public key travels as its multikey (multibase base58btc of multicodec prefix and raw bytes); its type follows from the
 prefix. Which purposes a type may serve is decided here, and weak keys are refused here, for every way in: creation,
@@ -14,7 +14,7 @@ from typing import Final
 
 from identity_core.cache import BoundedCache
 from identity_core.codec import multikey
-from identity_core.crypto import ed25519, x25519
+from identity_core.crypto import ed25519, p256, x25519
 from identity_core.domain.echo import PUBLIC_KEY, TERM, echoed
 from identity_core.errors import InvalidDocument
 from identity_core.values import value_class
@@ -71,7 +71,14 @@ BLS12381G2: Final = KeyType(
     primary=(ASSERTION_METHOD,),
     secondary=(ASSERTION_METHOD,),
 )
-KEY_TYPES: Final = {kind.name: kind for kind in (ED25519, X25519, BLS12381G2)}
+P256: Final = KeyType(
+    multikey.P256,
+    "https://w3id.org/security/suites/ecdsa-2019/v1",
+    allowed=(ASSERTION_METHOD,),
+    primary=(ASSERTION_METHOD,),
+    secondary=(ASSERTION_METHOD,),
+)
+KEY_TYPES: Final = {kind.name: kind for kind in (ED25519, X25519, BLS12381G2, P256)}
 """By name, in the order in which a document lists their contexts."""
 
 _ALIASES: Final = {"Ed25519": ED25519.name}
@@ -165,6 +172,9 @@ def generate(type_name: str, random: Callable[[int], bytes], purposes: tuple[str
         secret, public = material, ed25519.generate(material).public
     elif name == X25519.name:
         secret, public = material, x25519.public_key(material)
+    elif name == P256.name:
+        secret = p256.generate_secret(material)
+        public = p256.public_key(secret)
     else:
         from identity_core.crypto.bls12381 import keys as bls
 
@@ -187,6 +197,8 @@ def _check(multibase: str) -> PublicKey:
             ed25519.check_public_key(raw)
         elif name == X25519.name:
             x25519.check_public_key(raw)
+        elif name == P256.name:
+            p256.check_compressed_key(raw)
         else:
             # Imported late: the curve backends are slow to load, and most processes of the command line never need them.
             from identity_core.crypto.bls12381 import keys as bls

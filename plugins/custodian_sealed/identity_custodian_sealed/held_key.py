@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from identity_core.codec import multikey
-from identity_core.crypto import ed25519, x25519
+from identity_core.crypto import ed25519, p256, x25519
 from identity_core.crypto.bbs import blind
 from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.domain.dids import evidence
 from identity_core.ports.custodian import KeyRefused
 
 SIGN_BBS = "sign_bbs"
-CAPABILITIES = frozenset({multikey.ED25519, multikey.X25519, multikey.BLS12381G2, SIGN_BBS})
+CAPABILITIES = frozenset({multikey.ED25519, multikey.X25519, multikey.BLS12381G2, multikey.P256, SIGN_BBS})
 
 SECRET_BYTES = 32
 
@@ -79,10 +79,14 @@ class HeldKey:
             from identity_core.crypto.bls12381 import keys as bls
 
             material = bls.generate_secret(material)
+        elif label.key_type == multikey.P256:
+            material = p256.generate_secret(material)
         return cls.of(label, material)
 
     def sign(self, message: bytes) -> bytes:
-        """The Ed25519 signature. Raises ``KeyRefused`` for another type."""
+        """The signature of Ed25519, or of ECDSA for a key on P-256. Raises ``KeyRefused`` for another type."""
+        if self.label.key_type == multikey.P256:
+            return p256.sign(self.secret, message)
         self._require(multikey.ED25519)
         return ed25519.Ed25519KeyPair(self.secret, self.public_raw).sign(message)
 
@@ -129,6 +133,8 @@ def _public_raw(key_type: str, secret: bytes) -> bytes:
         return ed25519.generate(secret).public
     if key_type == multikey.X25519:
         return x25519.public_key(secret)
+    if key_type == multikey.P256:
+        return p256.public_key(secret)
     # Imported late: the curve backends are slow to load, and many installations never need them.
     from identity_core.crypto.bls12381 import keys as bls
 

@@ -121,6 +121,8 @@ def _document(did: Did, *, derives: bool) -> DidDocument:
     """The document of a did:key: its key, with every purpose that the type may serve, and with ``derives`` the key that follows from it."""
     try:
         kind, raw = multikey.decode_public(did.identifier)
+        if kind == multikey.P256:
+            raise ValueError("a key on P-256 signs credentials here, and cannot sign for its DID")
         revision = Revision.of(DidDocument(str(did), (), ()))
         revision.add_key(keys.Key(kind, did.identifier, keys.key_type(kind).allowed))
         if derives and kind == multikey.ED25519:

@@ -4,19 +4,24 @@ import pytest
 
 from identity_core.codec import multibase, multikey
 
-TYPES = (multikey.ED25519, multikey.X25519, multikey.BLS12381G2)
-STARTS = {"z6Mk": (multikey.ED25519, 48), "z6LS": (multikey.X25519, 48), "zUC7": (multikey.BLS12381G2, 135)}
+TYPES = (multikey.ED25519, multikey.X25519, multikey.BLS12381G2, multikey.P256)
+STARTS = {
+    "z6Mk": (multikey.ED25519, 48, 32),
+    "z6LS": (multikey.X25519, 48, 32),
+    "zUC7": (multikey.BLS12381G2, 135, 96),
+    "zDn": (multikey.P256, 49, 33),
+}
 
 
-@pytest.mark.parametrize(("start", "kind", "length"), [(start, *rest) for start, rest in STARTS.items()])
-def test_public_keys_begin_as_the_table_says(start: str, kind: str, length: int) -> None:
-    text = multikey.encode_public(kind, b"\xa7" * (96 if kind == multikey.BLS12381G2 else 32))
+@pytest.mark.parametrize(("start", "kind", "length", "size"), [(start, *rest) for start, rest in STARTS.items()])
+def test_public_keys_begin_as_the_table_says(start: str, kind: str, length: int, size: int) -> None:
+    text = multikey.encode_public(kind, (b"\x02" if kind == multikey.P256 else b"\xa7") + b"\xa7" * (size - 1))
     assert text.startswith(start)
     assert len(text) == length
     assert multikey.decode_public(text)[0] == kind
 
 
-@pytest.mark.parametrize(("kind", "start"), [*zip(TYPES, ("z3u2", "z3we", "z488"), strict=True)])
+@pytest.mark.parametrize(("kind", "start"), [*zip(TYPES, ("z3u2", "z3we", "z488", "z42t"), strict=True)])
 def test_secrets_begin_as_the_table_says(kind: str, start: str) -> None:
     text = multikey.encode_secret(kind, bytes(range(32)))
     assert text.startswith(start)
