@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_core.crypto import ed25519, p256
 from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys
@@ -12,7 +12,8 @@ from identity_core.ports.securing import CredentialDraft
 
 
 class KitIssuer:
-    """An issuer whose key follows from 32 octets. ``key_type`` is one of ``Ed25519VerificationKey2020`` and ``Bls12381G2Key2020``."""
+    """An issuer whose key follows from 32 octets. ``key_type`` is one of ``Ed25519VerificationKey2020``,
+    ``Bls12381G2Key2020`` and ``EcdsaSecp256r1VerificationKey2019``."""
 
     def __init__(self, key_type: str, seed: bytes) -> None:
         self._type = key_type
@@ -21,6 +22,9 @@ class KitIssuer:
             self._public = keys.public_key(self._secret)
         elif key_type == multikey.ED25519:
             self._public = ed25519.generate(seed).public
+        elif key_type == multikey.P256:
+            self._secret = p256.generate_secret(seed)
+            self._public = p256.public_key(self._secret)
         else:
             raise ValueError(f"the kit has no keys of the type {key_type}")
 
@@ -34,4 +38,6 @@ class KitIssuer:
         if self._type == multikey.BLS12381G2:
             return interface.sign(ciphersuite(select()), self._secret, self._public, draft.header, draft.messages)
         (message,) = draft.messages
+        if self._type == multikey.P256:
+            return p256.sign(self._secret, message)
         return ed25519.sign(self._secret, message)

@@ -1,0 +1,111 @@
+"""An SD-JWT VC (draft-ietf-oauth-sd-jwt-vc, RFC 9901) as it comes from a wallet: its parts, the claims, and the holder's signature.
+
+The issuer's signature and the key binding are checked before a claim is believed; which key is the issuer's is the caller's to find out
+from the head. All errors are ``ValueError``, whose text quotes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from identity_core.domain.jose import CompactJws, JoseKey
+from identity_core.ports.securing import KeyBinding, SecuredHead
+from identity_securing_sd_jwt.disclosures import digest_of, disclosed
+
+TYPE: Final = "dc+sd-jwt"
+OLD_TYPE: Final = "vc+sd-jwt"
+KEY_BINDING_TYPE: Final = "kb+jwt"
+MAX_OCTETS: Final = 65_536
+MAX_PARTS: Final = 258
+LEEWAY: Final = timedelta(seconds=60)
+"""How far the clock of a wallet may be ahead of ours."""
+KEY_BINDING_LIFE: Final = timedelta(minutes=10)
+"""How old a wallet's signature may be; its nonce says more."""
+LAST_SECOND: Final = 253_402_300_799
+IN_THE_OPEN: Final = frozenset({"iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "status", "_sd_alg"})
+"""Claims that must not be disclosed selectively: with one kept back the credential would say something else (§3.2.2.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedSdJwt:
+    """One that was opened and not yet believed. ``bound`` are the characters that ``sd_hash`` covers."""
+
+    issued: CompactJws
+    disclosures: Sequence[str]
+    key_binding: CompactJws | None
+    bound: str
+
+    @classmethod
+    def open(cls, text: str) -> PresentedSdJwt:
+        """The parts of ``<JWT>~<disclosure>~…~<KB-JWT or nothing>``."""
+        if len(text) > MAX_OCTETS or not text.isascii():
+            raise ValueError(f"an SD-JWT is ASCII of at most {MAX_OCTETS} characters")
+        first, *disclosures = text.split("~", MAX_PARTS)
+        if not 1 <= len(disclosures) < MAX_PARTS:
+            raise ValueError("not an SD-JWT: there is no ~, or there are too many")
+        last = disclosures.pop()
+        issued = CompactJws.open(first, longest=MAX_OCTETS)
+        if issued.header.get("typ") == OLD_TYPE:
+            issued.check_type(OLD_TYPE)
+        else:
+            issued.check_type(TYPE)
+        binding = CompactJws.open(last, longest=MAX_OCTETS) if last else None
+        return cls(issued, disclosures, binding, text[: len(text) - len(last)])
+
+    @property
+    def head(self) -> SecuredHead:
+        """Who is said to have issued it, with which key and for how long; a ``kid`` that is a fragment is one of the issuer's DID."""
+        issuer, key_id = _text(self.issued.claims, "iss"), _text(self.issued.header, "kid")
+        if key_id.startswith("#"):
+            key_id = issuer + key_id
+        if not key_id.startswith(f"{issuer}#"):
+            raise ValueError("the kid names no key of the issuer")
+        _text(self.issued.claims, "vct")
+        begins, ends = _time(self.issued.claims, "nbf"), _time(self.issued.claims, "exp")
+        return SecuredHead(issuer, key_id, begins, ends)
+
+    def claims(self, key: JoseKey) -> dict[str, Any]:
+        """What the issuer of this key says, and the holder discloses."""
+        key.verify(self.issued)
+        found = disclosed(self.issued.claims, self.disclosures)
+        if hidden := IN_THE_OPEN & (found.keys() - self.issued.claims.keys()):
+            raise ValueError(f"a claim must not be disclosed selectively: {', '.join(sorted(hidden))}")
+        return found
+
+    def holder_key(self, claims: Mapping[str, Any], wanted: KeyBinding) -> Mapping[str, Any]:
+        """The JWK of ``cnf``, whose key signed what is presented for this audience and nonce (RFC 9901 §7.3)."""
+        confirmation, binding = claims.get("cnf"), self.key_binding
+        if not isinstance(confirmation, dict) or "jwk" not in confirmation:
+            raise ValueError("the credential is bound to no key")
+        if binding is None:
+            raise ValueError("the holder's signature is missing")
+        key = JoseKey.of_jwk(confirmation["jwk"])
+        binding.check_type(KEY_BINDING_TYPE)
+        key.verify(binding)
+        said = binding.claims
+        if said.get("aud") != wanted.audience or said.get("nonce") != wanted.nonce:
+            raise ValueError("the holder signed for another audience or another nonce")
+        if said.get("sd_hash") != digest_of(self.bound):
+            raise ValueError("the holder signed another presentation")
+        signed = _time(said, "iat")
+        if signed is None or not -LEEWAY <= wanted.now - signed <= KEY_BINDING_LIFE:
+            raise ValueError("the holder signed at another time")
+        return key.jwk
+
+
+def _text(members: Mapping[str, Any], name: str) -> str:
+    value = members.get(name)
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} is no text")
+    return value
+
+
+def _time(members: Mapping[str, Any], name: str) -> datetime | None:
+    value = members.get(name)
+    # bool is an int, and a fraction is what other readers cut.
+    if value is not None and (type(value) is not int or not 0 <= value <= LAST_SECOND):
+        raise ValueError(f"{name} is no whole second")
+    return None if value is None else datetime.fromtimestamp(value, UTC)
