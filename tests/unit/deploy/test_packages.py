@@ -1,5 +1,5 @@
-"""The packages as they would be published: a wheel made from the sdist of the core and of each plugin, whole, and a service that runs from
-nothing else of ours."""
+"""The packages as they would be published: a wheel made from the sdist of the core and of each plugin, whole, and a service that runs where
+nothing else of ours is installed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import email
 import json
 import os
 import re
+import site
 import subprocess
 import sys
 import tomllib
+import venv
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +47,55 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with our packages alone; what they depend on is that of the tests."""
+def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the tests' environment has of other authors, and nothing of ours."""
 
     def make(folder: Path) -> None:
-        for wheel in wheels.glob("*.whl"):
-            with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(folder)
+        for place in map(Path, site.getsitepackages()):
+            for path in place.iterdir():
+                if not path.name.startswith(("identity_", "__editable__")):
+                    (folder / path.name).symlink_to(path)
 
-    return once(tmp_path_factory, "installed-packages", make)
+    return once(tmp_path_factory, "packages-of-others", make)
+
+
+@dataclass(frozen=True)
+class Empty:
+    """An environment in which nothing of ours is installed but what a test installs."""
+
+    folder: Path
+    variables: dict[str, str]
+
+    def ran(self, program: str, *arguments: str | Path) -> str:
+        """What the program of the environment prints. It must succeed."""
+        command = [self.folder / "bin" / program, *arguments]
+        done = subprocess.run(
+            command, env=self.variables, cwd=self.folder, capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
+        return done.stdout
+
+    def install(self, *names: str | Path) -> None:
+        """By pip, which takes ours from the folder of packages and what they require from what is there; anything else fails."""
+        pip = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-index", "--no-build-isolation")
+        self.ran("python", *pip, "--no-compile", *names)
+
+    def distributions(self) -> set[str]:
+        """Ours, by name."""
+        asked = "import importlib.metadata as m; print(*(one.name for one in m.distributions(path=[{!r}])))"
+        (own,) = self.folder.glob("lib/python*/site-packages")
+        return set(self.ran("python", "-P", "-c", asked.format(str(own))).split())
+
+
+@pytest.fixture
+def empty(others: Path, tmp_path: Path) -> Empty:
+    folder = tmp_path / "environment"
+    venv.EnvBuilder(symlinks=True).create(folder)
+    (own,) = folder.glob("lib/python*/site-packages")
+    (own / "others.pth").write_text(f"{others}\n")
+    dropped = ("IDENTITY_", "API_KEY", "PYTHONPATH", "PIP_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return Empty(folder, kept | {"HOME": str(tmp_path), "PIP_CONFIG_FILE": os.devnull})
 
 
 def test_there_is_an_sdist_and_a_wheel_of_each(wheels: Path) -> None:
@@ -90,22 +133,24 @@ def test_all_names_every_plugin_that_needs_no_device() -> None:
     assert wanted == plugins() - left_out | {project(ROOT)["name"]}
 
 
-def test_a_service_runs_from_the_wheels(installed: Path, tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("IDENTITY_", "API_KEY"))}
-    environment |= {"PYTHONPATH": str(installed), "API_KEY": "k" * 40}
-
-    def ran(*arguments: str) -> Any:
-        command = [sys.executable, "-P", "-m", "identity_core", *arguments, "--json"]
-        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[-2000:]
-        return json.loads(done.stdout)
-
-    where = "import identity_core, identity_ledger_sql; print(identity_core.__file__, identity_ledger_sql.__file__)"
-    told = subprocess.run(
-        [sys.executable, "-P", "-c", where], env=environment, cwd=tmp_path, capture_output=True, text=True
-    )
-    assert told.stdout.count(str(installed)) == 2, "the tests' own packages are not looked at"
-    listed = {row["distribution"] for row in ran("plugins", "list")}
-    assert plugins() <= listed
+def test_one_name_installs_a_service_that_proves(wheels: Path, empty: Empty) -> None:
+    """What a user does after `pip install 'identity-service[all]'`; then the plugins that it leaves out, one from its sdist: the
+    wheels are made of sdists too."""
+    everything = {str(project(folder)["name"]) for folder in PROJECTS}
+    assert empty.distributions() == set()
+    empty.install("--find-links", wheels, "identity-service[all]")
+    by_name = empty.distributions()
+    assert by_name == everything - {"identity-custodian-pkcs11", "identity-ledger-memory", "identity-mcp"}
+    assert empty.ran("identity", "--version") == "identity, version 1.0.0\n"
+    looked = json.loads(empty.ran("identity", "doctor", "--json"))
+    assert looked["healthy"], looked
     # The whole story: a service, its prover in a process, every plugin of the embedded default.
-    assert ran("demo")
+    told = json.loads(empty.ran("identity", "demo", "--json"))
+    assert any("proof" in step["step"] for step in told["steps"])
+
+    sdist = next(wheels.glob("identity_ledger_memory-*.tar.gz"))
+    empty.install("--find-links", wheels, sdist, *sorted(everything - by_name - {"identity-ledger-memory"}))
+    assert empty.distributions() == everything
+    empty.ran("python", "-m", "pip", "check")
+    listed = {row["distribution"] for row in json.loads(empty.ran("identity", "plugins", "list", "--json"))}
+    assert plugins() <= listed
