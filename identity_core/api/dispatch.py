@@ -49,7 +49,8 @@ class Wiring:
     ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
     handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``aliases``:
     path at the root → operationIds. ``pages``: path → handler outside the document, GET only, without authentication. ``people``: the
-    same for pages that know who is signed in, ``forms`` what is POSTed to such. ``max_body`` caps bodies in octets (an operation's own
+    same for pages that know who is signed in, ``forms`` what is POSTed to such, ``endpoints`` what is POSTed by programs and stands
+    beside the document, each with a pass of its own. ``max_body`` caps bodies in octets (an operation's own
     ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
     public. ``apart``, if not None, is the port of a listener of its own for the operations that are apart: they are routed there and
     nowhere else. ``resource_metadata`` is the URL of that of the interface, for challenges; empty for none. ``operations`` is filled
@@ -63,6 +64,7 @@ class Wiring:
     pages: Mapping[str, Handler]
     people: Mapping[str, Handler] = field(default_factory=dict)
     forms: Mapping[str, PageForm] = field(default_factory=dict)
+    endpoints: Mapping[str, Run] = field(default_factory=dict)
     aliases: Mapping[str, Sequence[str]] = field(default_factory=lambda: ROOT_ALIASES)
     max_body: int = 256 * 1024
     body_seconds: float = 10.0
@@ -93,6 +95,8 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         for path, form in wiring.forms.items():
             for routes in self._routes_of_page(path):
                 routes.add(path, {"POST": form_run(form, wiring.gate, wiring.max_body, wiring.body_seconds)})
+        for path, endpoint in wiring.endpoints.items():
+            self._routes.add(path, {"POST": endpoint})
 
     def add_api(self, specification: Specification, *, resolver: Resolver, **_: Any) -> None:
         """Compiles the operations of one loaded document."""
@@ -214,7 +218,9 @@ def compile_operation(
             refuse_body(request)
         else:
             request.body_octets = await body.read(request, receive, seconds)
-        request.caller, request.answer_headers = await admit(operation, request)
+        if request.caller is None:
+            # Who is there already was admitted by an endpoint of ours, which asks in process; no request from outside has one.
+            request.caller, request.answer_headers = await admit(operation, request)
         for name, parse in path_parsers:
             parse(request.path[name])
         request.query = query.parse(scope["query_string"])

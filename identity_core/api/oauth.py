@@ -6,7 +6,7 @@ A form in, errors in OAuth's own shape out, which is not that of the document: s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl
@@ -19,7 +19,7 @@ from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import UNSET
 from identity_core.domain.callers import OF_DIDS
 from identity_core.domain.client_assertion import ASSERTION_TYPE, AUTH_METHOD
-from identity_core.domain.tokens import audiences, parse_scopes, scope_text
+from identity_core.domain.tokens import parse_scopes, scope_text
 from identity_core.errors import AuthFailed, AuthRequired, InvalidRequest, StorageMismatch
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.tokens import GRANT, IssueToken
@@ -47,11 +47,13 @@ class TokenWish:
 
 @dataclass(frozen=True, slots=True)
 class TokenEndpoint:
-    """``mismatch`` as the gate's: nothing is spent in databases that are not those that this service wrote."""
+    """``resources`` are what tokens are given for (RFC 8707). ``mismatch`` as the gate's: nothing is spent in databases that are not those
+    that this service wrote."""
 
     authenticate: AuthenticateClient
     issue: IssueToken
     refusals: AuditRefusals
+    resources: Sequence[str]
     mismatch: Callable[[], StorageMismatch | None]
 
     @property
@@ -65,7 +67,7 @@ class TokenEndpoint:
             raise StorageMismatch(str(found))
         if request.header("authorization") is not None or request.header("x-api-key") is not None:
             raise AuthRequired(f"A client shows who it is by {AUTH_METHOD}, and not by a header.")
-        wish = read_form(members(request.body_octets), self.issue.issuer)
+        wish = read_form(members(request.body_octets), self.issue.issuer, self.resources)
         request.caller = await self.authenticate(wish.assertion, wish.client_id)
 
         async def issued(request: Request) -> Answer:
@@ -93,7 +95,7 @@ def members(octets: bytes) -> Mapping[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def read_form(form: Mapping[str, str], issuer: str) -> TokenWish:
+def read_form(form: Mapping[str, str], issuer: str, resources: Sequence[str]) -> TokenWish:
     """The wish of a form; parameters that OAuth does not name here are ignored (RFC 6749 §3.2). Raises ``TokenRequestRefused``."""
     if "grant_type" not in form:
         raise InvalidRequest("grant_type is missing.", details={"supported": [GRANT]})
@@ -105,7 +107,7 @@ def read_form(form: Mapping[str, str], issuer: str) -> TokenWish:
         raise AuthFailed("The client_assertion_type is another.", details={"supported": [ASSERTION_TYPE]})
     return TokenWish(
         _scope(form.get("scope")),
-        _audience(form.get("resource"), issuer),
+        _audience(form.get("resource"), issuer, resources),
         form.get("client_id"),
         form["client_assertion"],
     )
@@ -123,10 +125,10 @@ def _scope(text: str | None) -> str | None:
     return scope_text(scopes)
 
 
-def _audience(resource: str | None, issuer: str) -> str | None:
+def _audience(resource: str | None, issuer: str, resources: Sequence[str]) -> str | None:
     """None for the issuer, with or without the slash of an empty path (RFC 3986 §6.2.3)."""
     if resource in (None, issuer, f"{issuer}/"):
         return None
-    if resource not in audiences(issuer):
-        raise TokenRequestRefused("invalid_target", "The resource is unknown.", {"supported": [*audiences(issuer)]})
+    if resource not in resources:
+        raise TokenRequestRefused("invalid_target", "The resource is unknown.", {"supported": [*resources]})
     return resource

@@ -69,7 +69,10 @@ USUAL_OCTETS: Final = 4_096
 
 OCTETS_A_TOKEN: Final = 512
 
-_BY_SIZE: Final = frozenset({"verifyProof", "generateDelegatedProof", "checkDelegatedProof"})
+MCP: Final = "callMcp"
+"""What a request of the Model Context Protocol is counted and logged as; it pays for the operation that it calls."""
+
+_BY_SIZE: Final = frozenset({"verifyProof", "generateDelegatedProof", "checkDelegatedProof", MCP})
 _CREDENTIAL: Final = 4
 """Checking an issuer's signature takes 2 ms for six attributes and 16 for 64, in the server's own process."""
 

@@ -24,10 +24,10 @@ from identity_core.api.contract import OpenApiDocument
 from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, authorize
 from identity_core.api.request import Answer, Handler, Headers, Parts, Request
 from identity_core.crypto import jws
-from identity_core.domain.callers import OF_DIDS
+from identity_core.domain.callers import OF_AGENTS, OF_DIDS
 from identity_core.domain.client_assertion import AUTH_METHOD
 from identity_core.domain.dids.did import Did
-from identity_core.domain.tokens import audiences
+from identity_core.domain.tokens import AGENTS, audiences
 from identity_core.errors import NotFound
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.use_cases.auth.tokens import GRANT
@@ -149,19 +149,24 @@ ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"
 RESOURCE_PATH: Final = "/.well-known/oauth-protected-resource"
 
 
-def metadata_pages(origin: str) -> dict[str, Handler]:
-    """The pages, for ``build_app``. ``origin`` is issuer and audience in one; the interface is a resource below it, whose metadata stands
-    where its path says (RFC 9728 §3.1)."""
+def resources_of(origin: str, *, agents: bool) -> tuple[str, ...]:
+    """What tokens are given for here: the issuer itself, the interface, and where there is one the place where ``agents`` call tools."""
+    return (*audiences(origin), origin + AGENTS) if agents else audiences(origin)
+
+
+def metadata_pages(origin: str, *, agents: bool = False) -> dict[str, Handler]:
+    """The pages, for ``build_app``. ``origin`` is issuer and audience in one; the metadata of each resource below it stands where its
+    path says (RFC 9728 §3.1)."""
     values = {ISSUER_PATH: issuer_metadata(origin)}
-    for resource in audiences(origin):
+    for resource in resources_of(origin, agents=agents):
         values[RESOURCE_PATH + resource.removeprefix(origin)] = resource_metadata(origin, resource)
     pages = {path: static_page(orjson.dumps(value), "application/json", ()) for path, value in values.items()}
     return {**pages, AUTHORIZE_PATH: authorize}
 
 
-def resource_metadata_url(origin: str) -> str:
-    """Where the metadata of the interface stands, for challenges."""
-    return f"{origin}{RESOURCE_PATH}{audiences('')[1]}"
+def resource_metadata_url(origin: str, resource: str = audiences("")[1]) -> str:
+    """Where the metadata of the resource with this path stands, by default the interface's, for challenges."""
+    return f"{origin}{RESOURCE_PATH}{resource}"
 
 
 def issuer_metadata(origin: str) -> Mapping[str, Any]:
@@ -185,7 +190,7 @@ def resource_metadata(origin: str, resource: str) -> Mapping[str, Any]:
     return {
         "resource": resource,
         "authorization_servers": [origin],
-        "scopes_supported": sorted(OF_DIDS),
+        "scopes_supported": sorted(OF_AGENTS if resource == origin + AGENTS else OF_DIDS),
         "bearer_methods_supported": ["header"],
         "resource_name": "Identity Service",
         "resource_documentation": f"{origin}/docs",

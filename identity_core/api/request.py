@@ -33,7 +33,7 @@ class Operation:
     ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public
     operation. ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401
     says in ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, empty where it takes none. ``error_schema`` is
-    that of its refusals.
+    that of its refusals. ``resource`` is the path of the resource that a bearer token must be for, empty for the interface.
     """
 
     operation_id: str
@@ -44,6 +44,7 @@ class Operation:
     optional: bool = False
     error_schema: str = "ErrorResponse"
     bearer: str = ""
+    resource: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,7 +219,7 @@ class Gate:
         if key is not None and API_KEY in operation.schemes:
             return Caller(api_key=key)
         if credential.scheme == BEARER and BEARER in operation.schemes:
-            return await self.bearers(credential.value)
+            return await self.bearers(credential.value, operation.resource)
         if credential.scheme == BEARER:
             raise AuthFailed
         if credential.scheme == DID_AUTH and DID_AUTH in operation.schemes:

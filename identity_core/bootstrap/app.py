@@ -21,12 +21,13 @@ from identity_core.api.guide import guide_pages
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.metrics import Metrics
 from identity_core.api.oauth import TOKEN_PATH, TokenEndpoint
-from identity_core.api.pages import metadata_pages, resource_metadata_url
+from identity_core.api.pages import metadata_pages, resource_metadata_url, resources_of
 from identity_core.api.promises import Run
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
+from identity_core.bootstrap.agents import agent_endpoints
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
@@ -95,8 +96,10 @@ def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusa
     authenticate = AuthenticateClient(
         opened.reader, opened.store.spent_challenges, opened.clock, origin, frozenset({origin + TOKEN_PATH})
     )
-    issue = issue_token(opened, token_keys)
-    return TokenEndpoint(authenticate, issue, refusals, lambda: opened.jobs.watch.mismatch)
+    resources = resources_of(origin, agents=opened.settings.mcp.enabled)
+    return TokenEndpoint(
+        authenticate, issue_token(opened, token_keys), refusals, resources, lambda: opened.jobs.watch.mismatch
+    )
 
 
 def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
@@ -205,19 +208,25 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     operator = _operator_handlers(opened, tags, measured)
     pages, forms = await pages_for_people(opened, tags, operator, challenges, lambda: measured.render({}), stack)
     refusals = AuditRefusals(Record(store.activity), clock, quotas_of(opened))
+    gate = gate_of(opened, token_keys, challenges)
+    operations: dict[str, Run] = {}
     wiring = Wiring(
-        gate=gate_of(opened, token_keys, challenges),
+        gate=gate,
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
         refusals=refusals,
         schemes=DOCUMENT_SCHEMES,
-        pages=metadata_pages(origin_of(settings)) | did_pages(opened, tags.dids) | guide_pages(guide_folder()),
+        pages=metadata_pages(origin_of(settings), agents=settings.mcp.enabled)
+        | did_pages(opened, tags.dids)
+        | guide_pages(guide_folder()),
         people=pages,
         forms=forms | {TOKEN_PATH: token_endpoint(opened, token_keys, refusals).form},
+        endpoints=await agent_endpoints(settings, gate, operations, stack),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,
         origins=Origins(settings.server.cors_origins),
         apart=settings.server.admin_port,
         resource_metadata=resource_metadata_url(origin_of(settings)),
+        operations=operations,
     )
     try:
         return build_app(

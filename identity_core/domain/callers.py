@@ -209,6 +209,9 @@ ACTING: Final = frozenset(
 OF_DIDS: Final = ACTING - {"dids:operate"}
 """Those to which the token of a DID can be narrowed and still open something."""
 
+OF_AGENTS: Final = frozenset({"delegations:read", "zkp:prove", "zkp:verify"})
+"""Those that the tools of agents take."""
+
 KNOWN: Final = ACTING | {"dids:create", "dids:list", "audit:read", "service:read"}
 """Every scope that some operation asks for."""
 

@@ -12,7 +12,7 @@ challenge; for an API key its digest, sealed, because from the digest a short ke
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -40,7 +40,7 @@ _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,64}", re.ASCII)
 class AccessToken:
     """What a token says. ``client`` obtained it (a DID, or ``key:`` and the id of an API key) by ``key``, a multikey or a
     sealed digest; ``subject`` is the client itself, or the DID that an API key acts for. ``scopes`` None narrows
-    nothing. ``audience`` is one of ``audiences``, None for the issuer. Times are whole seconds."""
+    nothing. ``audience`` is what it is for, None for the issuer. Times are whole seconds."""
 
     subject: str
     client: str
@@ -104,13 +104,13 @@ class Envelope:
             raise ValueError("the algorithm is another")
         return _text(self.header, "kid")
 
-    def read(self, issuer: str, now: datetime) -> AccessToken:
-        """What a token with a good signature says, if it is for us and of this time."""
+    def read(self, issuer: str, now: datetime, accepted: Collection[str]) -> AccessToken:
+        """What a token with a good signature says, if it is of this time and for one of the ``accepted`` audiences."""
         claims = self.claims
         if not _CLAIMS <= claims.keys() <= _CLAIMS | _OPTIONAL:
             raise ValueError("claims are missing or unknown")
         audience = _text(claims, "aud")
-        if claims["iss"] != issuer or audience not in audiences(issuer):
+        if claims["iss"] != issuer or audience not in accepted:
             raise ValueError("the token is of another issuer or for another audience")
         subject, client = _text(claims, "sub"), _text(claims, "client_id")
         if not client.startswith((DID, API_KEY)):
@@ -129,6 +129,10 @@ class Envelope:
 def audiences(issuer: str) -> tuple[str, str]:
     """What a token may be for: this service, as its issuer or as its interface is called (RFC 8707, RFC 9728)."""
     return issuer, f"{issuer}/api/v1"
+
+
+AGENTS: Final = "/mcp"
+"""Where agents call tools. A resource of its own: no token of theirs opens the interface, and none for the interface is good there."""
 
 
 def _times(claims: Mapping[str, Any], now: int) -> tuple[datetime, datetime]:

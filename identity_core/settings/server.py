@@ -1,4 +1,4 @@
-"""The tables about HTTP and its callers: ``[server]``, ``[challenge]``, ``[token]``, ``[retention]`` and ``[quota]``."""
+"""The tables about HTTP and its callers: ``[server]``, ``[challenge]``, ``[token]``, ``[mcp]``, ``[retention]`` and ``[quota]``."""
 
 from __future__ import annotations
 
@@ -124,6 +124,13 @@ class TokensSettings:
         least=1,
         most=1e6,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    """What agents call by the Model Context Protocol (extra `mcp`)."""
+
+    enabled: bool = setting(False, "Whether agents with an access token find tools at /mcp.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from identity_core.settings.fields import DEFAULT, Origin, setting
-from identity_core.settings.server import ChallengesSettings, Quota, Retention, Server, TokensSettings
+from identity_core.settings.server import ChallengesSettings, McpSettings, Quota, Retention, Server, TokensSettings
 from identity_core.settings.sources import PluginTables, may_be_handed_on
 
 PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
@@ -282,6 +282,7 @@ class Settings:
     tracing: TracingSettings = field(default_factory=TracingSettings)
     backup: BackupSettings = field(default_factory=BackupSettings)
     ui: Ui = field(default_factory=Ui)
+    mcp: McpSettings = field(default_factory=McpSettings)
     plugins: Plugins = field(default_factory=Plugins)
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, compare=False, metadata={"internal": True})
     file: Path | None = field(default=None, repr=False, compare=False, metadata={"internal": True})

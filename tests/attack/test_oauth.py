@@ -242,6 +242,7 @@ def test_a_key_that_was_replaced_and_a_did_that_has_ended(target: Target) -> Non
         ({"scope": "audit:read"}, (400, "invalid_scope")),
         ({"scope": "dids:operate"}, (400, "invalid_scope")),
         ({"resource": "https://other.example"}, (400, "invalid_target")),
+        ({"resource": "/mcp"}, (400, "invalid_target")),
         ({"resource": "x" * 9000}, (400, "invalid_target")),
     ],
 )
@@ -294,6 +295,12 @@ def test_no_other_way_to_show_who_one_is(target: Target, aki: Holder, header: st
     answer = post(target, form(assertion(aki)), Authorization=value)
     assert refusal(answer) == (401, "invalid_client")
     assert answer.headers["www-authenticate"] == 'Basic realm="identity"'
+
+
+def test_agents_find_no_tools_where_nobody_has_switched_them_on(target: Target, aki: Holder) -> None:
+    assert refusal(post(target, form(assertion(aki), resource=f"{target.wire.url}/mcp"))) == (400, "invalid_target")
+    assert target.wire.call("POST", "/mcp", {}).outcome == (404, "NOT_FOUND")
+    assert target.wire.call("GET", "/.well-known/oauth-protected-resource/mcp").outcome == (404, "NOT_FOUND")
 
 
 def test_a_token_for_one_audience_is_none_of_another_service(target: Target, aki: Holder) -> None:

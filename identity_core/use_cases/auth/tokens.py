@@ -75,7 +75,7 @@ class IssueToken:
     async def __call__(
         self, wish: IssueTokenRequest, context: RequestContext, audience: str | None = None
     ) -> IssuedToken:
-        """``audience`` is one of ``domain.tokens.audiences``, None for the issuer."""
+        """``audience`` is one of ``domain.tokens.audiences`` or what agents call, None for the issuer."""
         scopes, wanted = _scopes(wish), None if isinstance(wish.subject, UnsetType) else self.reader.parse(wish.subject)
         identifier = multibase.base64url_encode(self.random(16))
         subject, client, key, scopes = await self._parties(wanted, scopes, context.caller, identifier)
@@ -159,12 +159,16 @@ class AuthenticateBearer:
     issuer: str
     genuine: BoundedCache[bytes, Envelope] = field(default_factory=lambda: BoundedCache(GENUINE_KEPT), repr=False)
 
-    async def __call__(self, text: str) -> Caller:
-        """The caller, alive. Raises ``AuthFailed``, or ``PluginUnavailable`` when a plugin that may know the token broke."""
+    async def __call__(self, text: str, resource: str = "") -> Caller:
+        """The caller, alive. ``resource`` is the path of the one resource that the token must be for, empty for the interface; where it
+        is named, only tokens of ours are good. Raises ``AuthFailed``, or ``PluginUnavailable`` when a plugin that may know the token
+        broke."""
         now = self.clock.now()
         envelope = self._own(text)
         if envelope is not None:
-            return await self._caller(self._verified(text, envelope, now), now)
+            return await self._caller(self._verified(text, envelope, now, resource), now)
+        if resource:
+            raise AuthFailed
         caller = self.plugins(text, now)
         if caller is None:
             raise AuthFailed
@@ -187,13 +191,14 @@ class AuthenticateBearer:
             return None
         return envelope if envelope.claims.get("iss") == self.issuer else None
 
-    def _verified(self, text: str, envelope: Envelope, now: datetime) -> AccessToken:
+    def _verified(self, text: str, envelope: Envelope, now: datetime, resource: str) -> AccessToken:
+        accepted = (self.issuer + resource,) if resource else token.audiences(self.issuer)
         try:
             key = self.keys.known.get(envelope.key_id())
             if key is None:
                 raise ValueError("the kid is none of our keys")
             self._check_signature(key, text, envelope)
-            return envelope.read(self.issuer, now)
+            return envelope.read(self.issuer, now, accepted)
         except (ValueError, JwsSignatureInvalid) as error:
             raise AuthFailed from error
 

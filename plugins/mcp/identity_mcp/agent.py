@@ -19,11 +19,14 @@ from urllib.parse import quote
 import httpx
 import orjson
 
+from identity_core.client.operations import served_operations
 from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
+from identity_core.domain.callers import OF_AGENTS
+from identity_mcp.service import NOTHING, Refused
 
 PREFIX: Final = "/api/v1"
-SCOPES: Final = "delegations:read zkp:prove zkp:verify"
+SCOPES: Final = " ".join(sorted(OF_AGENTS))
 """No more than the tools need."""
 
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -35,15 +38,6 @@ OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 class NotSetUp(Exception):
     """What is missing or wrong in the environment; the message says what to do, and holds no secret."""
-
-
-class Refused(Exception):
-    """What the service answered instead: ``code`` is stable, ``message`` for people."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code = code
-        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +93,29 @@ class Agent:
         url = url.rstrip("/")
         return cls(AgentKey.read(did, Path(path)), url, environment.get("IDENTITY_ISSUER", url).rstrip("/"), http)
 
-    async def call(self, method: str, path: str, body: Any = None, query: Mapping[str, Any] | None = None) -> Any:
+    @property
+    def did(self) -> str:
+        """The agent's DID."""
+        return self.key.did
+
+    async def ask(
+        self, operation: str, body: Any = None, *, path: Mapping[str, str] = NOTHING, query: Mapping[str, Any] = NOTHING
+    ) -> Any:
         """The JSON of an operation's answer. A token that the service takes no more is renewed once. Raises ``Refused``."""
-        answer = await self._send(method, path, body, query)
+        served = served_operations()[operation]
+        place = served.path.format(**{name: segment(text) for name, text in path.items()})
+        answer = await self._send(served.method, place, body, query)
         if answer.status_code == 401:
             self._good_until = 0.0
-            answer = await self._send(method, path, body, query)
+            answer = await self._send(served.method, place, body, query)
         return _value(answer)
 
-    async def _send(self, method: str, path: str, body: Any, query: Mapping[str, Any] | None) -> httpx.Response:
+    async def _send(self, method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
         headers = {"Authorization": f"Bearer {await self._bearer()}"}
         content = None
         if body is not None:
             content, headers["Content-Type"] = orjson.dumps(body), "application/json"
-        params = {name: value for name, value in (query or {}).items() if value is not None}
+        params = {name: value for name, value in query.items() if value is not None}
         return await self._request(method, PREFIX + path, content=content, params=params, headers=headers)
 
     async def _bearer(self) -> str:

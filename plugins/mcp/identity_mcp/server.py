@@ -1,4 +1,4 @@
-"""The MCP server: tools and resources over one agent, on standard input and output.
+"""The MCP server: tools and resources, on standard input and output for one agent (``main``), or wherever else (``make_server``).
 
 A refusal of the service is a result with ``isError``, which a model can mend; an unknown tool is an error of the protocol.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, Final
 from urllib.parse import unquote
@@ -22,6 +23,7 @@ from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
     ContentBlock,
+    ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
@@ -33,9 +35,10 @@ from mcp.types import (
     TextResourceContents,
 )
 
-from identity_core.errors import CODES
-from identity_mcp.agent import Agent, NotSetUp, Refused
+from identity_core.errors import CODES, IdentityError
+from identity_mcp.agent import Agent, NotSetUp
 from identity_mcp.neutral import neutral
+from identity_mcp.service import Refused, Service
 from identity_mcp.tools import PROOF_URI, TOOLS
 
 INSTRUCTIONS: Final = (
@@ -57,8 +60,8 @@ Context = ServerRequestContext[Any]
 class AgentServer:
     """What the protocol's requests do."""
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
+    def __init__(self, service_of: Callable[[Context], Service]) -> None:
+        self._service_of = service_of
 
     async def list_tools(self, context: Context, page: PaginatedRequestParams | None) -> ListToolsResult:
         """All of them, on one page."""
@@ -69,14 +72,17 @@ class AgentServer:
         if called.name not in TOOLS:
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {neutral(called.name, 'name')}")
         try:
-            found = neutral(await TOOLS[called.name](self._agent, called.arguments or {}))
-        except Refused as refused:
-            told = f"{neutral(refused.code, 'name')}: {neutral(refused.message, 'message')}"
-            return CallToolResult(content=[TextContent(text=told)], is_error=True)
+            found = neutral(await TOOLS[called.name](self._service_of(context), called.arguments or {}))
+        except (Refused, IdentityError) as refused:
+            return CallToolResult(content=[TextContent(text=_told(refused))], is_error=True)
         content: list[ContentBlock] = [TextContent(text=orjson.dumps(found).decode())]
         if "proofUri" in found:
             content.append(ResourceLink(uri=found["proofUri"], name=found["proofId"], mime_type=JSON))
         return CallToolResult(content=content, structured_content=found)
+
+    async def list_resources(self, context: Context, page: PaginatedRequestParams | None) -> ListResourcesResult:
+        """None that everybody has: what there is, has a template."""
+        return ListResourcesResult(resources=[])
 
     async def list_templates(
         self, context: Context, page: PaginatedRequestParams | None
@@ -88,16 +94,16 @@ class AgentServer:
         """A proof comes as it is, for a verifier. Raises ``MCPError`` for what there is not."""
         uri = str(asked.uri)
         try:
-            value = await self._resource(uri)
-        except Refused as refused:
-            raise MCPError(code=INVALID_PARAMS, message=str(neutral(str(refused), "message"))) from None
+            value = await self._resource(self._service_of(context), uri)
+        except (Refused, IdentityError) as refused:
+            raise MCPError(code=INVALID_PARAMS, message=_told(refused)) from None
         text = orjson.dumps(value).decode()
         return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=JSON, text=text)])
 
-    async def _resource(self, uri: str) -> Any:
+    async def _resource(self, service: Service, uri: str) -> Any:
         for prefix, name, key in ((_DID_URI, "resolve_did", "did"), (PROOF_URI, "get_proof", "proofId")):
             if uri.startswith(prefix):
-                found = await TOOLS[name](self._agent, {key: unquote(uri.removeprefix(prefix))})
+                found = await TOOLS[name](service, {key: unquote(uri.removeprefix(prefix))})
                 return found["proof"] if name == "get_proof" else neutral(found)
         kind = CODES.get(uri.removeprefix(_ERROR_URI)) if uri.startswith(_ERROR_URI) else None
         if kind is None:
@@ -105,16 +111,24 @@ class AgentServer:
         return {"code": kind.code, "status": kind.status, "message": kind.message, "remedy": kind.remedy}
 
 
-def make_server(agent: Agent) -> Server[Any]:
-    """A server of the SDK over ``agent``, for any transport."""
-    served = AgentServer(agent)
+def _told(refused: Refused | IdentityError) -> str:
+    """Code and message, for a model."""
+    message = refused.message if isinstance(refused, Refused) else str(refused)
+    return f"{neutral(refused.code, 'name')}: {neutral(message, 'message')}"
+
+
+def make_server(service_of: Callable[[Context], Service]) -> Server[Any]:
+    """A server of the SDK for any transport; ``service_of`` finds the service of the agent that a request is from."""
+    served = AgentServer(service_of)
     return Server(
         "identity",
         version=version("identity-mcp"),
         title="Identity",
         instructions=INSTRUCTIONS,
+        get_tool_input_schema=lambda name: TOOLS[name].tool.input_schema if name in TOOLS else None,
         on_list_tools=served.list_tools,
         on_call_tool=served.call_tool,
+        on_list_resources=served.list_resources,
         on_list_resource_templates=served.list_templates,
         on_read_resource=served.read,
     )
@@ -123,7 +137,8 @@ def make_server(agent: Agent) -> Server[Any]:
 async def _serve() -> None:
     # Proxies of the environment are not asked: the key and the token are for this service alone.
     async with httpx.AsyncClient(trust_env=False) as http:
-        server = make_server(Agent.from_environment(os.environ, http))
+        agent = Agent.from_environment(os.environ, http)
+        server = make_server(lambda _: agent)
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 

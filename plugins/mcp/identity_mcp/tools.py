@@ -5,64 +5,65 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from jsonschema_rs import Draft202012Validator
 from mcp.types import Tool, ToolAnnotations
 
 from identity_mcp import schemas
-from identity_mcp.agent import Agent, Refused, segment
 from identity_mcp.schemas import Json
+from identity_mcp.service import Refused, Service
 
 PROOF_URI: Final = "identity://proofs/"
 
 
-async def resolve_did(agent: Agent, given: Json) -> Json:
+async def resolve_did(service: Service, given: Json) -> Json:
     """resolveDid."""
-    found: Json = await agent.call("GET", f"/dids/{segment(given.pop('did'))}", query=given)
+    found: Json = await service.ask("resolveDid", path={"did": given.pop("did")}, query=given)
     return found
 
 
-async def check_delegation(agent: Agent, given: Json) -> Json:
+async def check_delegation(service: Service, given: Json) -> Json:
     """checkDelegatedProof."""
-    found: Json = await agent.call("POST", "/zkp/delegated-proofs/check", {**given, "agentDid": agent.key.did})
+    found: Json = await service.ask("checkDelegatedProof", {**given, "agentDid": service.did})
     return found
 
 
-async def list_delegations(agent: Agent, given: Json) -> Json:
+async def list_delegations(service: Service, given: Json) -> Json:
     """listDelegations, of those to this agent."""
-    page: Json = await agent.call("GET", "/delegations", query={**given, "agentDid": agent.key.did})
+    page: Json = await service.ask("listDelegations", query={**given, "agentDid": service.did})
     return page
 
 
-async def request_proof(agent: Agent, given: Json) -> Json:
+async def request_proof(service: Service, given: Json) -> Json:
     """generateDelegatedProof. The proof travels as a link, because it is of no use to a model and kilobytes long."""
     include = given.pop("includeProof", False)
-    made = await agent.call("POST", "/zkp/delegated-proofs", {**given, "agentDid": agent.key.did})
+    made = await service.ask("generateDelegatedProof", {**given, "agentDid": service.did})
     answer = {"status": "proved", "proofId": made["proofId"], "delegationId": made["delegationId"]}
-    answer |= {"proofUri": PROOF_URI + segment(made["proofId"]), "anchor": made.get("anchor")}
+    answer |= {"proofUri": PROOF_URI + quote(made["proofId"], safe=""), "anchor": made.get("anchor")}
     return answer | ({"proof": made["proof"]} if include else {})
 
 
-async def verify_proof(agent: Agent, given: Json) -> Json:
+async def verify_proof(service: Service, given: Json) -> Json:
     """verifyProof or verifyStoredProof."""
     expected = given.get("expect", {})
+    verdict: Json
     if "proofId" in given:
-        path, body = f"/zkp/proofs/{segment(given['proofId'])}/verify", expected
+        verdict = await service.ask("verifyStoredProof", expected, path={"proofId": given["proofId"]})
     else:
-        path, body = "/zkp/proofs/verify", given["proof"] | expected
-    verdict: Json = await agent.call("POST", path, body)
+        verdict = await service.ask("verifyProof", given["proof"] | expected)
     return verdict
 
 
-async def get_proof(agent: Agent, given: Json) -> Json:
+async def get_proof(service: Service, given: Json) -> Json:
     """getProof."""
-    record: Json = await agent.call("GET", f"/zkp/proofs/{segment(given['proofId'])}")
+    record: Json = await service.ask("getProof", path={"proofId": given["proofId"]})
     return record
 
 
-async def create_challenge(agent: Agent, given: Json) -> Json:
+async def create_challenge(service: Service, given: Json) -> Json:
     """createVerifierChallenge."""
-    made: Json = await agent.call("POST", "/challenges", given)
+    made: Json = await service.ask("createVerifierChallenge", given)
     return made
 
 
@@ -72,19 +73,19 @@ class AgentTool:
 
     tool: Tool
     arguments: Draft202012Validator
-    run: Callable[[Agent, Json], Awaitable[Json]]
+    run: Callable[[Service, Json], Awaitable[Json]]
 
-    async def __call__(self, agent: Agent, given: Json) -> Json:
-        """Raises ``Refused``, also for arguments that the published schema refuses."""
+    async def __call__(self, service: Service, given: Json) -> Json:
+        """Raises ``Refused`` for arguments that the published schema refuses, and what the service raises."""
         wrong = next(iter(self.arguments.iter_errors(given)), None)
         if wrong is not None:
             place = "/".join(map(str, wrong.instance_path)) or "arguments"
             raise Refused("INVALID_REQUEST", f"{place}: {wrong.message[:300]}")
-        return await self.run(agent, dict(given))
+        return await self.run(service, dict(given))
 
 
 def _tool(
-    run: Callable[[Agent, Json], Awaitable[Json]],
+    run: Callable[[Service, Json], Awaitable[Json]],
     title: str,
     description: str,
     given: Json,

@@ -12,8 +12,9 @@ from typing import Any
 
 import httpx
 import pytest
-from identity_mcp.agent import Agent, AgentKey, NotSetUp, Refused, segment
+from identity_mcp.agent import Agent, AgentKey, NotSetUp, segment
 from identity_mcp.neutral import MAX_FREE_TEXT, neutral
+from identity_mcp.service import Refused
 from identity_mcp.tools import TOOLS
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
@@ -204,12 +205,12 @@ def test_a_token_is_renewed_when_the_service_takes_it_no_more(tmp_path: Path) ->
         async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
             key = AgentKey("did:ids:a", bytes(SigningKey.generate()))
             agent = Agent(key, "http://h", "http://h", http)
-            assert await agent.call("GET", "/delegations") == {"items": []}
-            assert await agent.call("GET", "/delegations") == {"items": []}
+            assert await agent.ask("listDelegations") == {"items": []}
+            assert await agent.ask("listDelegations") == {"items": []}
             assert tokens == ["t0", "t1"]
             agent._token = "old"
             with pytest.raises(Refused):
-                await agent.call("GET", "/delegations")
+                await agent.ask("listDelegations")
 
     asyncio.run(run())
 

@@ -72,7 +72,8 @@ class Tokens:
     def has_been_good(self, text: str) -> bool:
         return text in ("good", "ended")
 
-    async def __call__(self, text: str) -> Caller:
+    async def __call__(self, text: str, resource: str) -> Caller:
+        assert resource == ""
         self.told.append("signature")
         if text not in ("good", "new"):
             raise AuthFailed

@@ -10,8 +10,8 @@ from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH
 from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, metadata_pages, resource_metadata_url
 from identity_core.api.placement import ROOT_ALIASES
 from identity_core.api.request import Request
-from identity_core.domain.callers import KNOWN
-from identity_core.domain.tokens import audiences
+from identity_core.domain.callers import KNOWN, OF_AGENTS
+from identity_core.domain.tokens import AGENTS, audiences
 
 ORIGIN = "https://id.example"
 
@@ -41,6 +41,14 @@ def test_nobody_is_redirected_anywhere() -> None:
 def test_a_resource_has_its_metadata_where_its_path_says(resource: str) -> None:
     found = orjson.loads(page(RESOURCE_PATH + resource.removeprefix(ORIGIN)).body)
     assert (found["resource"], found["authorization_servers"]) == (resource, [ORIGIN])
+
+
+def test_where_agents_call_tools_is_a_resource_only_where_they_do() -> None:
+    path = RESOURCE_PATH + AGENTS
+    assert path not in metadata_pages(ORIGIN)
+    found = orjson.loads(asyncio.run(metadata_pages(ORIGIN, agents=True)[path](Request())).body)
+    assert (found["resource"], found["authorization_servers"]) == (ORIGIN + AGENTS, [ORIGIN])
+    assert set(found["scopes_supported"]) == OF_AGENTS
 
 
 def test_a_challenge_names_the_metadata_of_the_interface() -> None:

@@ -40,7 +40,7 @@ def text(header: Any = HEADER, claims: Any = CLAIMS) -> str:
 
 
 def read(claims: Any, now: datetime = NOW) -> AccessToken:
-    return Envelope.open(text(claims=claims)).read(ISSUER, now)
+    return Envelope.open(text(claims=claims)).read(ISSUER, now, token.audiences(ISSUER))
 
 
 def test_what_is_written_is_what_is_read() -> None:
@@ -52,7 +52,7 @@ def test_what_is_written_is_what_is_read() -> None:
         said = AccessToken(subject, client, "k", scopes, "j", NOW, NOW + timedelta(minutes=10))
         envelope = Envelope.open(said.signing_input(ISSUER, "kid") + ".AA")
         assert envelope.key_id() == "kid"
-        assert envelope.read(ISSUER, NOW) == said
+        assert envelope.read(ISSUER, NOW, token.audiences(ISSUER)) == said
 
 
 def test_a_token_is_for_this_service_or_its_interface() -> None:

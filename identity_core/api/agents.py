@@ -1,0 +1,196 @@
+"""``/mcp``: where agents call tools by the Model Context Protocol with an access token, as its revision 2026-07-28 has it ("Transports",
+"Authorization"). The protocol is that of an ASGI application (``plugins/mcp``); here is who asks, what it costs, and what a tool may do.
+
+A tool asks operations of the document in process, in the name of who was admitted here. The token itself goes no further, and it
+is good for this resource alone (RFC 8707).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import orjson
+
+from identity_core.api.operations import MCP
+from identity_core.api.pages import resource_metadata_url
+from identity_core.api.promises import Run
+from identity_core.api.request import NOTHING, Admission, Answer, Operation, Request
+from identity_core.api.security import BEARER
+from identity_core.api.transport import Message, Receive, Scope, Send, read_body
+from identity_core.codec import strict_json
+from identity_core.codec.structs import encode
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids.did import Did
+from identity_core.domain.tokens import AGENTS
+from identity_core.errors import AuthFailed, Forbidden, IdentityError, InternalError
+
+SERVICE: Final = "identity.service"
+"""Where the scope of the application has the ``AskedService`` of a request."""
+
+ASKED: Final = frozenset(
+    {
+        "resolveDid",
+        "checkDelegatedProof",
+        "listDelegations",
+        "generateDelegatedProof",
+        "verifyProof",
+        "verifyStoredProof",
+        "getProof",
+        "createVerifierChallenge",
+    }
+)
+"""What tools may ask. Each admits the bearer of a token, and none changes a DID, issues or revokes."""
+
+# What an answer of HTTP says better than the result of a tool: sign in again, wait, or that the fault is ours.
+_BEYOND_TOOLS: Final = frozenset({401, 429})
+
+# Credentials stay here, and a cookie says nothing to a program.
+_KEPT_BACK: Final = frozenset({b"authorization", b"x-api-key", b"cookie", b"proxy-authorization"})
+
+# JSON-RPC 2.0 §5.1: what is no JSON has no id that could be told.
+_NO_JSON: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
+
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class AskedService:
+    """The operations, asked for the agent ``did``. ``beyond`` is the refusal of one that no result of a tool tells."""
+
+    did: str
+    caller: Caller
+    outer: Request
+    operations: Mapping[str, Run]
+    beyond: Exception | None = field(default=None, init=False)
+
+    async def ask(
+        self, operation: str, body: Any = None, *, path: Mapping[str, str] = NOTHING, query: Mapping[str, Any] = NOTHING
+    ) -> Any:
+        """The JSON of what the operation answers. Raises its refusals as ``IdentityError``."""
+        try:
+            if operation not in ASKED:
+                raise InternalError
+            return await self._asked(operation, body, path, query)
+        except IdentityError as error:
+            if error.status in _BEYOND_TOOLS or error.status >= 500 or _lacks_a_scope(error):
+                self.beyond = error
+            raise
+        except Exception as error:
+            self.beyond = error
+            raise
+
+    async def _asked(self, operation: str, body: Any, path: Mapping[str, str], query: Mapping[str, Any]) -> Any:
+        octets = b"" if body is None else orjson.dumps(body)
+        headers = {"accept": "application/json"}
+        if body is not None:
+            headers |= {"content-type": "application/json", "content-length": str(len(octets))}
+        request = Request(
+            request_id=self.outer.request_id,
+            method="GET" if body is None else "POST",
+            client_address=self.outer.client_address,
+            headers=headers,
+            arrived=self.outer.arrived,
+            path=dict(path),
+            caller=self.caller,
+        )
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": octets, "more_body": False}
+
+        text = urlencode({name: value for name, value in query.items() if value is not None})
+        answer = await self.operations[operation](request, {"query_string": text.encode("ascii")}, receive)
+        return orjson.loads(answer.body if isinstance(answer.body, bytes) else encode(answer.body))
+
+
+def _lacks_a_scope(error: IdentityError) -> bool:
+    return isinstance(error, Forbidden) and "scope" in error.details
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgentEndpoint:
+    """The pass of ``POST /mcp``. ``origin`` is the service's own; ``max_body`` and ``body_seconds`` are those of every body."""
+
+    gate: Admission
+    operations: Mapping[str, Run]
+    application: Application
+    origin: str
+    max_body: int
+    body_seconds: float
+    operation: Operation = field(init=False)
+
+    def __post_init__(self) -> None:
+        challenge = f'{BEARER} realm="identity", resource_metadata="{resource_metadata_url(self.origin, AGENTS)}"'
+        operation = Operation(MCP, "POST", AGENTS, frozenset({BEARER}), challenge, bearer=challenge, resource=AGENTS)
+        object.__setattr__(self, "operation", operation)
+
+    async def __call__(self, request: Request, scope: Scope, receive: Receive) -> Answer:
+        """Raises the refusals of the gate, ``Forbidden`` for a page of another origin, and of an operation what no tool tells."""
+        request.operation, request.operation_id = self.operation, MCP
+        request.body_octets = await read_body(request, receive, cap=self.max_body, seconds=self.body_seconds)
+        caller, request.answer_headers = await self.gate.admit(self.operation, request)
+        did = None if caller is None else caller.person
+        if caller is None or did is None:
+            raise AuthFailed
+        # A page that a browser shows must not speak for the agent (Transports, "Security Warning").
+        if request.header("origin") not in (None, self.origin):
+            raise Forbidden("The request comes from a page of another origin.", details={"origin": self.origin})
+        try:
+            request.json()
+        except strict_json.JsonRefused:
+            return Answer(400, orjson.dumps(_NO_JSON))
+        return await self._answered(request, scope, caller, did)
+
+    async def _answered(self, request: Request, scope: Scope, caller: Caller, did: Did) -> Answer:
+        service = AskedService(str(did), caller, request, self.operations)
+        inner = {
+            "type": "http",
+            "http_version": scope["http_version"],
+            "method": "POST",
+            "scheme": "http",
+            "path": AGENTS,
+            "raw_path": AGENTS.encode(),
+            "query_string": b"",
+            "root_path": "",
+            "headers": [field for field in scope["headers"] if field[0] not in _KEPT_BACK],
+            SERVICE: service,
+        }
+        told = _Collected(request.body_octets)
+        await self.application(inner, told.receive, told.send)
+        if service.beyond is not None:
+            raise service.beyond
+        return told.answer()
+
+
+class _Collected:
+    """The application's side of one exchange: a body that is there, and an answer that is gathered."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body: bytes | None = body
+        self._head: Message = {}
+        self._parts: list[bytes] = []
+
+    async def receive(self) -> Message:
+        if self._body is None:
+            # The client is there until it is answered: the server tells us otherwise by ending this task.
+            await asyncio.Event().wait()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._head = message
+        else:
+            self._parts.append(message.get("body", b""))
+
+    def answer(self) -> Answer:
+        if "status" not in self._head:
+            raise InternalError
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self._head["headers"]}
+        media_type = headers.pop("content-type", "application/json")
+        headers.pop("content-length", None)
+        headers.setdefault("cache-control", "no-store")
+        return Answer(self._head["status"], b"".join(self._parts), media_type, [*headers.items()])

@@ -1,0 +1,33 @@
+"""The identity service as tools ask it: over HTTP by an agent that holds its key, or in process for an agent that brings a token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+NOTHING: Final[Mapping[str, Any]] = {}
+
+
+class Refused(Exception):
+    """What was answered instead: ``code`` is stable, ``message`` for people."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+
+class Service(Protocol):
+    """Operations of the document, asked for one agent."""
+
+    @property
+    def did(self) -> str:
+        """The agent's DID."""
+        ...
+
+    async def ask(
+        self, operation: str, body: Any = None, *, path: Mapping[str, str] = NOTHING, query: Mapping[str, Any] = NOTHING
+    ) -> Any:
+        """The JSON of what ``operation`` (an operationId) answers; None in ``query`` is left out. Raises ``Refused`` or
+        ``IdentityError``."""
+        ...

@@ -1,0 +1,316 @@
+"""A stock MCP client over HTTP: it finds the token endpoint by the challenge, signs in as an agent, and gets a proof that a verifier
+accepts. And what a stranger tries at the same place, by raw octets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from identity_mcp.tools import TOOLS
+from mcp import Client
+from mcp.client.auth.extensions.client_credentials import PrivateKeyJWTOAuthProvider, SignedJWTParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from nacl.signing import SigningKey
+
+from tests.attack.conftest import Target
+from tests.attack.delegated.scene import People, Scene
+from tests.attack.stranger import GENEROUS, PREFIX, Answer, Holder, Stranger, Wire, multikey, rotation
+from tests.servers import local_server
+
+VERIFIER = "https://shop.example"
+REVISION = "2026-07-28"
+SCOPES = "delegations:read zkp:prove zkp:verify"
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[People]:
+    with local_server(environment=GENEROUS | {"IDENTITY_MCP_ENABLED": "true"}) as server:
+        wire = Wire(server.url)
+        yield People.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
+        wire.close()
+
+
+@pytest.fixture
+def scene(people: People) -> Scene:
+    return Scene.of(people)
+
+
+class Kept:
+    """Where the SDK keeps its token."""
+
+    token: OAuthToken | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.token
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.token = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        raise AssertionError("a DID is a client already")
+
+
+def provider(agent: Holder, kept: Kept, scope: str = SCOPES) -> PrivateKeyJWTOAuthProvider:
+    key = Ed25519PrivateKey.from_private_bytes(bytes(agent.key))
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    signing = SignedJWTParameters(issuer=agent.did, subject=agent.did, signing_key=pem, signing_algorithm="EdDSA")
+    url = agent.wire.url
+    return PrivateKeyJWTOAuthProvider(
+        f"{url}/mcp", kept, agent.did, signing.create_assertion_provider(), scope=scope, issuer=url
+    )
+
+
+def with_client(agent: Holder, talk: Callable[[Client], Awaitable[Any]], **how: Any) -> OAuthToken:
+    """``talk`` with a client of the SDK that knows no more than a URL and the agent's key. The token that it got."""
+    kept = Kept()
+
+    async def run() -> None:
+        async with httpx2.AsyncClient(auth=provider(agent, kept), timeout=60) as http:
+            transport = streamable_http_client(f"{agent.wire.url}/mcp", http_client=http)
+            async with Client(transport, **how) as client:
+                await talk(client)
+
+    asyncio.run(run())
+    assert kept.token is not None
+    return kept.token
+
+
+async def said(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result.content
+    assert json.loads(result.content[0].text) == result.structured_content
+    found: dict[str, Any] = result.structured_content
+    return found
+
+
+def asked(scene: Scene, **change: Any) -> dict[str, Any]:
+    body = scene.body(**change)
+    del body["agentDid"]
+    return body
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_stock_client_signs_in_and_gets_a_proof_that_a_verifier_accepts(scene: Scene, mode: str) -> None:
+    vera = scene.people.mallory
+    challenge = scene.act(vera, "POST", "/challenges", "read", {"domain": VERIFIER}).json["challenge"]
+    request = asked(scene, challenge=challenge, domain=VERIFIER)
+    proofs: list[Any] = []
+
+    async def talk(client: Client) -> None:
+        assert [one.name for one in (await client.list_tools()).tools] == [*TOOLS]
+        checked = await said(client, "check_delegation", **request)
+        assert (checked["usable"], checked["delegation"]["id"]) == (True, scene.delegation_id)
+        listed = (await said(client, "list_delegations", status="active"))["items"]
+        assert scene.delegation_id in [one["id"] for one in listed]
+        made = await client.call_tool("request_proof", request)
+        assert not made.is_error, made.content
+        assert "proof" not in made.structured_content
+        link = made.content[1]
+        assert (link.type, str(link.uri)) == ("resource_link", made.structured_content["proofUri"])
+        proofs.append(json.loads((await client.read_resource(str(link.uri))).contents[0].text))
+        checked = await said(client, "verify_proof", proofId=made.structured_content["proofId"], expect={})
+        assert checked["verified"] is True
+        assert (await said(client, "get_proof", proofId=made.structured_content["proofId"]))["proof"] == proofs[0]
+        document = await said(client, "resolve_did", did=scene.holder.did)
+        assert document["didDocument"]["id"] == scene.holder.did
+        assert (await said(client, "create_challenge", domain=VERIFIER))["challenge"]
+
+    token = with_client(scene.agent, talk, mode=mode)
+    claims = jwt.decode(token.access_token, options={"verify_signature": False})
+    assert (claims["sub"], claims["aud"]) == (scene.agent.did, f"{scene.agent.wire.url}/mcp")
+    # The verifier is a stranger to all of this, and asks the service by plain HTTP.
+    expected = {"challenge": challenge, "domain": VERIFIER, "predicate": request["predicate"]}
+    headers = {"Authorization": f"Bearer {scene.people.bearer(vera)}"}
+    verdict = scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", proofs[0] | expected, headers)
+    assert (verdict.status, verdict.json["verified"]) == (200, True), verdict.body
+
+
+def test_a_refusal_is_a_result_that_a_model_can_mend_and_says_nothing_of_the_value(scene: Scene) -> None:
+    async def refused(client: Client, name: str, **arguments: Any) -> str:
+        result = await client.call_tool(name, arguments)
+        assert result.is_error
+        return str(result.content[0].text)
+
+    async def talk(client: Client) -> None:
+        told = await refused(client, "request_proof", **asked(scene, value=90))
+        assert told.startswith("PREDICATE_NOT_SATISFIED")
+        assert "37" not in told
+        told = await refused(client, "request_proof", **asked(scene), agentDid=scene.holder.did)
+        assert told.startswith("INVALID_REQUEST")
+        for bad in ("..", "../../admin/api-keys", "a/b", "a?b=c"):
+            assert (await refused(client, "get_proof", proofId=bad)).startswith("PROOF_NOT_FOUND")
+        assert (await refused(client, "resolve_did", did="hana")).startswith("INVALID_REQUEST")
+        assert json.loads((await client.read_resource("identity://errors/IBCT_EXPIRED")).contents[0].text)["status"]
+
+    with_client(scene.agent, talk)
+
+
+Headers = dict[str, str]
+
+
+def token_of(agent: Holder, scope: str = SCOPES, resource: str = "/mcp") -> str:
+    """An access token, obtained by a form of our own making."""
+    key = Ed25519PrivateKey.from_private_bytes(bytes(agent.key))
+    now, url = int(time.time()), agent.wire.url
+    claims = {"iss": agent.did, "sub": agent.did, "aud": url, "exp": now + 60, "jti": str(uuid.uuid4())}
+    form = {
+        "grant_type": "client_credentials",
+        "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+        "client_assertion": jwt.encode(claims, key, algorithm="EdDSA"),
+        "scope": scope,
+        "resource": url + resource,
+    }
+    sent = {"Content-Type": "application/x-www-form-urlencoded"}
+    token: str = agent.wire.call("POST", "/oauth/token", urlencode(form).encode(), sent).json["access_token"]
+    return token
+
+
+def message(method: str = "tools/list", **params: Any) -> dict[str, Any]:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": REVISION,
+        "io.modelcontextprotocol/clientInfo": {"name": "stranger", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+
+
+def call(wire: Wire, body: Any, headers: Headers, *, name: str | None = None) -> Answer:
+    method = body.get("method", "tools/list") if isinstance(body, dict) else "tools/list"
+    sent = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": REVISION, "Mcp-Method": method}
+    return wire.call("POST", "/mcp", body, sent | ({} if name is None else {"Mcp-Name": name}) | headers)
+
+
+def bearer(token: str) -> Headers:
+    return {"Authorization": f"Bearer {token}"}
+
+
+NOBODY: dict[str, Callable[[Scene], Headers]] = {
+    "no token": lambda scene: {},
+    "an API key": lambda scene: {"X-API-Key": scene.target.stranger.api_key},
+    "an API key as a bearer token": lambda scene: bearer(scene.target.stranger.api_key),
+    "a token for the issuer": lambda scene: bearer(token_of(scene.agent, resource="")),
+    "a token for the interface": lambda scene: bearer(token_of(scene.agent, resource=PREFIX)),
+    "a token of the JSON operation": lambda scene: bearer(scene.people.bearer(scene.agent)),
+    "a signature": lambda scene: {"Authorization": scene.agent.signed("read", None)},
+    "a token that was changed": lambda scene: bearer(token_of(scene.agent)[:-4] + "AAAA"),
+    "a cookie": lambda scene: {"Cookie": f"identity-session={token_of(scene.agent)}"},
+}
+
+
+@pytest.mark.parametrize("name", NOBODY)
+def test_nobody_gets_in_but_by_a_token_for_this_place(scene: Scene, name: str) -> None:
+    headers = NOBODY[name](scene)
+    answer = call(scene.target.wire, message(), headers)
+    assert answer.outcome[0] == 401, answer.body
+    metadata = f'resource_metadata="{scene.target.wire.url}/.well-known/oauth-protected-resource/mcp"'
+    assert metadata in answer.headers["www-authenticate"]
+    # RFC 6750 §3: a bearer token that is no good is told apart from none.
+    is_bearer = headers.get("Authorization", "").startswith("Bearer")
+    assert ('error="invalid_token"' in answer.headers["www-authenticate"]) == is_bearer
+
+
+def test_a_token_for_this_place_is_good_nowhere_else(scene: Scene) -> None:
+    wire, headers = scene.target.wire, bearer(token_of(scene.agent))
+    assert call(wire, message(), headers).status == 200
+    assert wire.call("GET", f"{PREFIX}/delegations", None, headers).outcome == (401, "AUTH_FAILED")
+
+
+def test_a_scope_that_is_missing_is_said_as_oauth_has_it(scene: Scene) -> None:
+    headers = bearer(token_of(scene.agent, "zkp:verify"))
+    listed = message("tools/call", name="list_delegations", arguments={})
+    answer = call(scene.target.wire, listed, headers, name="list_delegations")
+    assert answer.outcome == (403, "FORBIDDEN")
+    assert 'error="insufficient_scope", scope="delegations:read"' in answer.headers["www-authenticate"]
+    assert "oauth-protected-resource/mcp" in answer.headers["www-authenticate"]
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
+def test_a_page_of_another_origin_speaks_for_nobody(scene: Scene, origin: str) -> None:
+    headers = bearer(token_of(scene.agent))
+    assert call(scene.target.wire, message(), headers | {"Origin": origin}).outcome == (403, "FORBIDDEN")
+    assert call(scene.target.wire, message(), headers | {"Origin": scene.target.wire.url}).status == 200
+
+
+def twice() -> bytes:
+    return json.dumps(message()).encode()[:-1] + b',"method":"tools/call"}'
+
+
+BROKEN: dict[str, tuple[Any, int, int]] = {
+    "no JSON": (b"{", 400, -32700),
+    "nothing": (b"", 400, -32700),
+    "a name twice": (twice(), 400, -32700),
+    "NaN": (b'{"jsonrpc":"2.0","id":NaN,"method":"tools/list"}', 400, -32700),
+    "deeper than anything": (b"[" * 100_000, 400, -32700),
+    "a batch": (json.dumps([message()] * 2).encode(), 400, -32600),
+    "another method": (message("admin/keys"), 404, -32601),
+    "no such tool": (message("tools/call", name="deactivate_did", arguments={}), 400, -32602),
+    "a stream of notices": (message("subscriptions/listen", notifications={}), 404, -32601),
+    "a file": (message("resources/read", uri="file:///etc/passwd"), 400, -32602),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_messages_that_are_none_of_ours(scene: Scene, name: str) -> None:
+    body, status, code = BROKEN[name]
+    tool = body["params"].get("name") or body["params"].get("uri") if isinstance(body, dict) else None
+    answer = call(scene.target.wire, body, bearer(token_of(scene.agent)), name=tool)
+    assert (answer.status, answer.json["error"]["code"]) == (status, code), answer.body
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_headers_that_say_something_else_than_the_body(scene: Scene) -> None:
+    headers = bearer(token_of(scene.agent))
+    for other in ({"Mcp-Method": "tools/call"}, {"MCP-Protocol-Version": "2030-01-01"}):
+        answer = call(scene.target.wire, message(), headers | other)
+        assert (answer.status, answer.json["error"]["code"] <= -32020) == (400, True), answer.body
+    listed = message("tools/call", name="list_delegations", arguments={})
+    assert call(scene.target.wire, listed, headers, name="resolve_did").json["error"]["code"] == -32020
+
+
+def test_sizes_and_methods(scene: Scene) -> None:
+    headers = bearer(token_of(scene.agent))
+    assert call(scene.target.wire, b"x" * 300_000, headers).status == 413
+    for method in ("GET", "DELETE", "PUT"):
+        assert scene.target.wire.call(method, "/mcp", None, headers).outcome == (405, "METHOD_NOT_ALLOWED")
+    assert call(scene.target.wire, message(), headers | {"Accept": "text/html"}).status == 406
+
+
+def test_another_agent_sees_none_of_it(scene: Scene) -> None:
+    mallory = scene.people.mallory
+    request = asked(scene)
+    for tool, given in (("check_delegation", request), ("request_proof", request)):
+        told = message("tools/call", name=tool, arguments=given)
+        answer = call(scene.target.wire, told, bearer(token_of(mallory)), name=tool).json["result"]
+        # The token is for the agent that the holder has named, so another one learns neither that it is good nor what it opens.
+        assert answer.get("isError") or answer["structuredContent"]["usable"] is False, answer
+    made = call(
+        scene.target.wire,
+        message("tools/call", name="request_proof", arguments=request),
+        bearer(token_of(scene.agent)),
+        name="request_proof",
+    ).json["result"]["structuredContent"]
+    read = message("tools/call", name="get_proof", arguments={"proofId": made["proofId"]})
+    answer = call(scene.target.wire, read, bearer(token_of(mallory)), name="get_proof").json["result"]
+    assert (answer["isError"], answer["content"][0]["text"].partition(":")[0]) == (True, "PROOF_NOT_FOUND")
+
+
+def test_a_token_ends_with_the_key_that_signed_for_it(people: People) -> None:
+    holder, new = people.target.stranger.holder(), SigningKey.generate()
+    headers = bearer(token_of(holder))
+    assert call(holder.wire, message(), headers).status == 200
+    assert holder.act("rotate", rotation(holder.key_id, multikey(bytes(new.verify_key)))).status == 200
+    assert call(holder.wire, message(), headers).outcome == (401, "AUTH_FAILED")
