@@ -10,12 +10,11 @@ import pytest
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collecting makes millions of objects that stay until the end: to look through them for garbage, then and in each test, would be a
-    third of its time."""
+    """Collecting makes millions of objects that stay until the end: to look through them for garbage, at any time, would be a third of
+    its time."""
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()

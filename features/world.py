@@ -6,6 +6,7 @@ import importlib
 import itertools
 import ssl
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -146,15 +147,22 @@ class World:
 
     def send_meanwhile(self, one: Draft, other: Draft) -> None:
         """Sends two at once while the fault holds up the answer to one. Whichever of them comes second is answered first."""
+        held = self.server.fault.with_name("held")
+        held.unlink(missing_ok=True)
         self.server.fault.write_text(self.notes["fault"])
         with ThreadPoolExecutor(2) as senders:
             try:
                 sent = [senders.submit(self._request, draft) for draft in (one, other)]
-                done, _ = wait(sent, timeout=PATIENCE_SECONDS / 2, return_when=FIRST_COMPLETED)
+                wait(sent, timeout=PATIENCE_SECONDS / 2, return_when=FIRST_COMPLETED)
+                # The second may be answered before the first is where it is held up.
+                while not held.exists() and not all(one.done() for one in sent):
+                    time.sleep(0.01)
+                done = [one for one in sent if one.done()]
             finally:
                 self.server.fault.unlink()
+        assert held.exists(), "nothing held up the answer to the first"
         assert len(done) == 1, f"{len(done)} of two were answered"
-        self.answer = done.pop().result()
+        self.answer = done[0].result()
         self.answers.append(self.answer)
 
     def _request(self, draft: Draft) -> httpx.Response:

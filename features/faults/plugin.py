@@ -16,7 +16,7 @@ import identity_did_ids
 import identity_keys_sql
 import identity_ledger_sql
 
-from features.faults.words import Broken, faults
+from features.faults.words import Broken, faults, is_hung
 from identity_core.api.security import Gate
 from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.domain.callers import ApiKey
@@ -24,17 +24,16 @@ from identity_core.plugin import NoSettings, Provider, hookimpl
 from identity_core.ports.ledger import LedgerHead
 from identity_core.store.activity import StoredActivity
 from identity_core.store.documents import Documents
+from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.use_cases.ledger.storage import WatchStorage
 
 
 async def strike(kind: str) -> None:
     """Raises or hangs if the file says so."""
-    now = faults()
-    if f"{kind}:raise" in now:
+    if f"{kind}:raise" in faults():
         raise Broken(kind)
-    while f"{kind}:hang" in now:
+    while is_hung(kind):  # noqa: ASYNC110  (the story is in another process)
         await asyncio.sleep(0.02)
-        now = faults()
 
 
 class Ledger:
@@ -221,6 +220,17 @@ def _writing(self: StoredActivity, rows: Any, *, durable: bool = False) -> Await
 
 
 StoredActivity.write = _writing  # type: ignore[method-assign]
+
+_rotate = StoredHolderSecrets.rotate
+
+
+async def _rotating(self: StoredHolderSecrets, *arguments: Any, **named: Any) -> Any:
+    """It stores its rows with what they tell of, and so can take a while itself."""
+    await strike("secrets")
+    return await _rotate(self, *arguments, **named)
+
+
+StoredHolderSecrets.rotate = _rotating  # type: ignore[method-assign]
 
 _known = Documents._known
 _is_ours = Documents._is_ours

@@ -7,7 +7,7 @@ from typing import Any
 
 import identity_prover_bbs
 
-from features.faults.words import Broken, faults
+from features.faults.words import Broken, faults, is_hung
 from identity_core.plugin import NoSettings, Provider, hookimpl
 
 
@@ -55,7 +55,7 @@ class Prover:
     def _strike() -> None:
         if "prover:raise" in faults():
             raise Broken("prover")
-        while "prover:hang" in faults():
+        while is_hung("prover"):
             time.sleep(0.02)
 
 
