@@ -30,11 +30,18 @@ from identity_core.store.proofs import anchors_of
 from identity_core.store.records import Table, bounds, row_id
 
 _EVENTS = Table("timeline", TimelineEntry, extra=("id",))
-_EVENT_PAGE = f"""
-SELECT id, {_EVENTS.columns} FROM timeline WHERE id >= :since AND id < :before AND (:kind = '' OR kind = :kind OR kind LIKE :noun)
-"""  # noqa: S608  (its own text)
+_EVENT_PAGE = f"SELECT id, {_EVENTS.columns} FROM timeline WHERE id >= :since AND id < :before"  # noqa: S608  (its own text)
 _LAST = " ORDER BY id DESC LIMIT :limit"
-_ROLES = {"holder": "", "agent": "", "issuer": " AND kind LIKE :credential"}
+# Each kind is found by one look into the index on kinds, so that no row is read but the first of each.
+_KINDS_OF_NOUN = """
+WITH RECURSIVE kinds(kind) AS (
+    SELECT min(kind) FROM timeline WHERE kind >= :first AND kind < :after
+    UNION ALL
+    SELECT (SELECT min(kind) FROM timeline WHERE kind > kinds.kind AND kind < :after) FROM kinds WHERE kinds.kind IS NOT NULL
+)
+SELECT kind FROM kinds WHERE kind IS NOT NULL
+"""
+_OF_CREDENTIALS = "credential"
 
 
 class StoredTimeline:
@@ -44,40 +51,50 @@ class StoredTimeline:
         self._database = database
 
     async def list(self, wish: TimelineQuery) -> Sequence[TimelineRow]:
-        if wish.dids is not None and not wish.dids:
-            return []
-        since, before = bounds(wish.since, wish.until, wish.before)
-        kind = wish.kind or ""
-        parameters: dict[str, object] = {
-            "since": since,
-            "before": before,
-            "kind": kind,
-            "noun": f"{kind}.%",
-            "credential": "credential.%",
-            "limit": wish.limit,
-        }
-        sql = _EVENT_PAGE + _LAST
-        if wish.dids is not None:
-            names = {f"did{number}": did for number, did in enumerate(sorted(wish.dids))}
-            sql, parameters = _concerning(list(names)), parameters | names
-        return await self._database.read(lambda transaction: _read_events(transaction, sql, parameters))
+        return await self._database.read(lambda transaction: _read_events(transaction, wish))
 
 
-def _concerning(names: list[str]) -> str:
-    """Each role has an index of its own; a page of each is enough for the page of all."""
-    wanted = ", ".join(f":{name}" for name in names)
+def _read_events(transaction: Transaction, wish: TimelineQuery) -> list[TimelineRow]:
+    since, before = bounds(wish.since, wish.until, wish.before)
+    parameters: dict[str, object] = {"since": since, "before": before, "limit": wish.limit}
+    # Each page runs along one index; a page of each is enough for the page of all.
     pages = [
-        f"SELECT * FROM ({_EVENT_PAGE} AND {role} IN ({wanted}){more}{_LAST}) AS of_{role}"  # noqa: S608
-        for role, more in _ROLES.items()
+        f"SELECT * FROM ({_EVENT_PAGE}{part}{_LAST}) AS page"  # noqa: S608
+        for part in _timeline_parts(transaction, wish, parameters)
     ]
-    return " UNION ".join(pages) + _LAST
-
-
-def _read_events(transaction: Transaction, sql: str, parameters: dict[str, object]) -> list[TimelineRow]:
-    rows = transaction.execute(sql, parameters).fetchall()
+    if not pages:
+        return []
+    rows = transaction.execute(" UNION ".join(pages) + _LAST, parameters).fetchall()
     found = [(row[0], _EVENTS.read(row[1:])) for row in rows]
     anchors = anchors_of(transaction, [entry.proof_id for _, entry in found])
     return [TimelineRow(id, entry, anchors.get(entry.proof_id or "")) for id, entry in found]
+
+
+def _timeline_parts(transaction: Transaction, wish: TimelineQuery, parameters: dict[str, object]) -> list[str]:
+    """A condition for each role and kind, whose values are added to ``parameters``."""
+    kinds = [""] if wish.kind is None else _kinds_of(transaction, wish.kind)
+    roles = {"": kinds}
+    if wish.dids is not None:
+        names = {f"did{number}": did for number, did in enumerate(sorted(wish.dids))}
+        parameters |= names
+        wanted = ", ".join(f":{name}" for name in names)
+        credential = _kinds_of(transaction, _OF_CREDENTIALS) if wish.kind is None else kinds
+        shown = [kind for kind in credential if kind.startswith(f"{_OF_CREDENTIALS}.")]
+        of_role = {"holder": kinds, "agent": kinds, "issuer": shown}
+        roles = {f" AND {role} IN ({wanted})": of for role, of in of_role.items() if names}
+    number_of = {
+        kind: number for number, kind in enumerate(dict.fromkeys(kind for of in roles.values() for kind in of))
+    }
+    parameters |= {f"kind{number}": kind for kind, number in number_of.items()}
+    return [f"{role} AND kind = :kind{number_of[kind]}" if kind else role for role, of in roles.items() for kind in of]
+
+
+def _kinds_of(transaction: Transaction, wanted: str) -> list[str]:
+    """Those of a noun that there are rows of; a whole kind is the only one."""
+    if "." in wanted:
+        return [wanted]
+    noun = {"first": f"{wanted}.", "after": f"{wanted}/"}  # the character after the full stop
+    return [row[0] for row in transaction.execute(_KINDS_OF_NOUN, noun).fetchall()]
 
 
 _VERIFICATIONS = Table("verifications", Verification, extra=("id",))

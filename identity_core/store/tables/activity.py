@@ -44,7 +44,10 @@ class TimelineEvent(StoreModel, table=True):
     __table_args__ = (
         Index(None, "holder", "id"),
         Index(None, "agent", "id"),
-        Index(None, "issuer", "id"),
+        Index(None, "kind", "id"),
+        Index(None, "holder", "kind", "id"),
+        Index(None, "agent", "kind", "id"),
+        Index(None, "issuer", "kind", "id"),
     )
 
     id: str = Field(sa_type=Name, primary_key=True)

@@ -94,6 +94,23 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
     }
 
 
+def test_the_timeline_is_read_by_kind(folder: Path) -> None:
+    async def read() -> None:
+        store = Store.open(folder)
+        whole = await store.timeline.list(TimelineQuery(None, limit=ALL))
+        holders = [None, *{frozenset({row.entry.holder}) for row in whole if row.entry.holder is not None}]
+        assert len({row.entry.kind for row in whole}) > 5
+        for dids in holders:
+            seen = await store.timeline.list(TimelineQuery(dids, limit=ALL))
+            for kind in {row.entry.kind for row in whole}:
+                for wanted in (kind, kind.partition(".")[0]):
+                    found = await store.timeline.list(TimelineQuery(dids, wanted, limit=ALL))
+                    assert found == [row for row in seen if f"{row.entry.kind}.".startswith(f"{wanted}.")]
+        await store.close()
+
+    asyncio.run(read())
+
+
 def test_it_is_served_and_the_doctor_is_content(folder: Path) -> None:
     asyncio.run(Store.open(folder).close())
     custodian = open_sqlite(folder / "custodian.sqlite")

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+import psycopg
+
+from identity_core.database import Cursor, Transaction
+from identity_core.database.postgresql_session import translated_sql
 from identity_core.ports.activity import TimelineEntry, TimelineQuery
 from identity_core.store import Store
+from identity_core.store.activity import StoredTimeline
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HANA, AKI, IVO, MALLORY = "did:ids:hana", "did:ids:aki", "did:ids:ivo", "did:ids:mallory"
@@ -94,3 +104,86 @@ def test_pages_join_without_gap_or_repetition(store: Store) -> None:
         assert seen == sorted(seen, reverse=True)
 
     asyncio.run(scenario())
+
+
+# A page costs the same however many rows of other kinds there are
+
+MANY = 4000
+MOST_INSTRUCTIONS = 3_000  # of SQLite's machine; to read each row of the holder takes more than 30,000
+OTHERS = 100  # rows that a server may read and throw away
+KINDS = ("delegation.revoked", "delegation", "credential.issued", "credential", "anchor", "anchor.failed")
+PAGES = [
+    *(TimelineQuery(dids, kind) for dids in (None, *(frozenset({did}) for did in (HANA, AKI, IVO))) for kind in KINDS),
+    TimelineQuery(frozenset({IVO})),
+]
+
+
+def test_a_page_of_one_kind_reads_no_row_of_another(store: Store, tmp_path: Path, url: str | None) -> None:
+    """Thousands of proofs, and one older row of each other kind."""
+    many = [replace(PROVEN, at=START + timedelta(days=1, seconds=number)) for number in range(MANY)]
+
+    async def fill() -> None:
+        await store.activity.write((ISSUED, REVOKED, *many))
+
+    asyncio.run(fill())
+    if url is None:
+        spent = {wish: instructions(tmp_path / "identity.sqlite", wish) for wish in PAGES}
+    else:
+        spent = {wish: removed(url, wish) for wish in PAGES}
+    most = MOST_INSTRUCTIONS if url is None else OTHERS
+    assert {wish: count for wish, count in spent.items() if count > most} == {}
+
+
+class Direct:
+    """A database whose reads are on a connection of the test's."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def read(self, job: Any) -> Any:
+        return job(self._transaction)
+
+
+def instructions(path: Path, wish: TimelineQuery) -> int:
+    """Of SQLite's machine, for one page."""
+    counted = 0
+
+    def count() -> int:
+        nonlocal counted
+        counted += 1
+        return 0
+
+    with closing(sqlite3.connect(path)) as connection:
+        connection.set_progress_handler(count, 1)
+        asyncio.run(StoredTimeline(Direct(connection)).list(wish))  # type: ignore[arg-type]
+    return counted
+
+
+def removed(url: str, wish: TimelineQuery) -> int:
+    """Rows that a server reads for one page and throws away."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ANALYZE timeline")
+        explained = Explained(connection)
+        asyncio.run(StoredTimeline(Direct(explained)).list(wish))  # type: ignore[arg-type]
+    return explained.removed
+
+
+class Explained:
+    """A transaction of PostgreSQL that adds up the rows that its statements read in vain."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+        self.removed = 0
+
+    def execute(self, sql: str, parameters: Mapping[str, object], /) -> Cursor:
+        translated = translated_sql(sql)
+        ((plan,),) = self._connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {translated}", parameters).fetchall()
+        self.removed += sum(map(vain, plan))
+        return self._connection.execute(translated, parameters)
+
+
+def vain(plan: Any) -> int:
+    if isinstance(plan, dict):
+        own = plan.get("Rows Removed by Filter", 0) * plan.get("Actual Loops", 1)
+        return own + sum(map(vain, plan.values()))
+    return sum(map(vain, plan)) if isinstance(plan, list) else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import re
 
 import pytest
 
@@ -12,7 +13,7 @@ from identity_core.api import errors
 from identity_core.api.request import Answer, Request
 from identity_core.errors import DidNotFound
 from identity_core.ui.pages import explained
-from identity_core.ui.render import static_pages
+from identity_core.ui.render import page, static_pages
 
 
 async def refused(request: Request) -> Answer:
@@ -52,3 +53,33 @@ def test_a_file_is_packed_for_who_takes_that(accepted: str | None, packed: bool)
     plain = gzip.decompress(answer.body) if packed else answer.body
     assert hashlib.sha256(plain).hexdigest().startswith(path.split("/")[3])
     assert ("vary", "Accept-Encoding") in answer.headers
+
+
+HANA = "did:ids:hana"
+AKI = "did:ids:aki"
+
+
+@pytest.mark.parametrize(
+    ("actor", "said"),
+    [
+        (f"did:{AKI}", f"Asked by {AKI}"),
+        (f"sub:{AKI}", f"Asked by {AKI}"),
+        ("key:k-1", "Asked by API key k-1"),
+        (f"key:k-1 for {HANA}", f"Asked by API key k-1 for {HANA}"),
+        ("the service", "Asked by the service"),
+        (f"did:{HANA}", None),
+        (f"sub:{HANA}", None),
+        (None, None),
+    ],
+)
+def test_a_row_of_the_timeline_says_who_asked(actor: str | None, said: str | None) -> None:
+    names = ("agentDid", "issuerDid", "proofId", "code", "anchor")
+    item = {"kind": "proof.generated", "at": "2026-01-01T00:00:00Z", "outcome": "done", "actor": actor}
+    found = {"items": [dict.fromkeys(names) | item], "nextCursor": None}
+    request = Request(request_id="1", headers={}, operation_id="")
+    text = page("timeline.html", request, signed_in=HANA, found=found).body.decode()
+    words = " ".join(re.sub(r"<[^>]*>", " ", text).split())
+    assert (said in words) if said else ("Asked by" not in words)
+    assert "did:did:" not in words
+    assert "sub:" not in words
+    assert "key:" not in words
