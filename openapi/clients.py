@@ -1,4 +1,4 @@
-"""Builds what others build from the document: the clients of Python and TypeScript, and the tools that read it with Node.
+"""Builds what others build from the document: the clients of Python, TypeScript and Go, and the tools that read it with Node.
 
 Clients are built, used and thrown away; none is committed. The features speak through the Python one.
 """
@@ -10,11 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from identity_core.client.operations import operations_of
+from openapi import go_types
 
 HERE: Final = Path(__file__).resolve().parent
 DOCUMENT: Final = HERE.parent / "identity_core" / "api" / "identity.json"
@@ -24,6 +26,8 @@ PYTHON_CLIENT: Final = "identity-service-client"
 TYPESCRIPT_CLIENT: Final = "identity-service-client-typescript"
 NODE_TOOLS: Final = Path("node_modules", ".bin")
 TYPESCRIPT: Final = HERE / "typescript"
+GO_CLIENT: Final = "identity-service-client-go"
+GO: Final = HERE / "go"
 
 
 def build_python_client(folder: Path, document: Path = DOCUMENT) -> Path:
@@ -42,7 +46,7 @@ def install_node_tools(folder: Path) -> Path:
     """Installs spectral, openapi-typescript and TypeScript below ``folder`` as the lock file says; returns their ``bin``."""
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(HERE / name, folder)
-    _run([_npm(), "ci"], folder)
+    _run([_program("npm"), "ci"], folder)
     return folder / NODE_TOOLS
 
 
@@ -58,14 +62,38 @@ def build_typescript_client(folder: Path, tools: Path, document: Path = DOCUMENT
     shutil.copytree(TYPESCRIPT, target)
     shutil.copy(HERE.parent / "LICENSE", target)
     run_node_tool(tools, "openapi-typescript", document, "--output", target / "src" / "document.ts")
-    known = {name: asdict(one) for name, one in operations_of(json.loads(document.read_bytes())).items()}
-    table = json.dumps(
-        {name: {member: value for member, value in one.items() if value is not None} for name, one in known.items()},
-        indent=2,
-    )
+    table = _operations_table(json.loads(document.read_bytes()))
     (target / "src" / "operations.ts").write_text(_OPERATIONS.format(table=table), encoding="utf-8")
     run_node_tool(tools, "tsc", "--project", target)
     return target
+
+
+def build_go_client(folder: Path, document: Path = DOCUMENT) -> Path:
+    """Makes the Go module ``identity-service-client`` below ``folder`` and returns its directory; Go must be installed. Raises
+    ``subprocess.CalledProcessError``."""
+    target = folder.resolve() / GO_CLIENT
+    shutil.copytree(GO, target)
+    shutil.copy(HERE.parent / "LICENSE", target)
+    value = json.loads(document.read_bytes())
+    (target / "operations.json").write_text(_operations_table(value), encoding="utf-8")
+    (target / "types.go").write_text(go_types.types(value), encoding="utf-8")
+    (target / "operations.go").write_text(go_types.methods(value), encoding="utf-8")
+    _run([_program("gofmt"), "-w", "types.go", "operations.go"], target)
+    return target
+
+
+def run_go(folder: Path, *arguments: str) -> str:
+    """What the ``go`` command prints in ``folder``; it fetches nothing. Raises ``subprocess.CalledProcessError``."""
+    return _run([_program("go"), *arguments], folder, GOPROXY="off", GOFLAGS="-mod=mod", HOME=str(Path.home()))
+
+
+def _operations_table(document: Mapping[str, Any]) -> str:
+    """What a client has to know of each operation when it runs, as JSON; what there is not is left out."""
+    known = {name: asdict(one) for name, one in operations_of(document).items()}
+    return json.dumps(
+        {name: {member: value for member, value in one.items() if value is not None} for name, one in known.items()},
+        indent=2,
+    )
 
 
 _OPERATIONS: Final = """export interface Operation {{
@@ -86,18 +114,20 @@ export const OPERATIONS: {{ readonly [N in keyof typeof table]: Operation }} = t
 """
 
 
-def _npm() -> str:
-    found = shutil.which("npm")
+def _program(name: str) -> str:
+    found = shutil.which(name)
     if found is None:
-        raise FileNotFoundError("npm is not installed")
+        raise FileNotFoundError(f"{name} is not installed")
     return found
 
 
-def _run(command: list[str], folder: Path) -> str:
-    environment = os.environ | {"NO_COLOR": "1"}
+def _run(command: list[str], folder: Path, **variables: str) -> str:
+    environment = os.environ | {"NO_COLOR": "1"} | variables
     done = subprocess.run(
         command, cwd=folder, env=environment, check=False, capture_output=True, text=True, timeout=600
     )
     if done.returncode:
-        raise subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
+        error = subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
+        error.add_note(done.stdout + done.stderr)
+        raise error
     return done.stdout

@@ -60,7 +60,7 @@ DOWN = refusal("503 Service Unavailable", "OVERLOADED", "Retry-After: 0")
 CREATE: dict[str, Any] = {"body": {"method": "ids"}}
 VERIFY: dict[str, Any] = {"body": {"proof": "e30"}}
 UPDATE: dict[str, Any] = {"did": DID, "body": {"operation": "removeService", "serviceId": "files"}}
-PAGE = answer("200 OK", b'{"items":[1],"nextCursor":"next"}')
+PAGE = answer("200 OK", b'{"items":[{}],"nextCursor":"next"}')
 ENDLESS = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" + b'"' + b"a" * 200_000
 
 CASES = {
@@ -94,7 +94,7 @@ CASES = {
     "pages without end": Case("listCredentialSchemas", (PAGE.replace(b"next\"", b"NNNN\""),), "UNREADABLE", 5, paged=True),
     "a page of no items": Case("listCredentialSchemas", (ALIVE,), "UNREADABLE", 1, paged=True),
     "a cursor of another type": Case(
-        "listCredentialSchemas", (answer("200 OK", b'{"items":[1],"nextCursor":{}}'),), "UNREADABLE", 1, paged=True
+        "listCredentialSchemas", (answer("200 OK", b'{"items":[{}],"nextCursor":{}}'),), "UNREADABLE", 1, paged=True
     ),
     "a challenge of another service": Case(
         "updateDid", (challenge(origin="https://bank.example"),), "REFUSED", 1, UPDATE, signed=True

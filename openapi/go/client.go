@@ -1,0 +1,460 @@
+// Package identity is a client of identity-service: every operation of its document, signed challenges, capability tokens, retries, pages,
+// and logs that are checked offline. It needs the standard library alone.
+package identity
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Options of a client. What is zero has its default.
+type Options struct {
+	// URL is the service, without the prefix of its operations.
+	URL    string
+	APIKey string
+	// Token gives an access token for each request, where there is no APIKey.
+	Token func(context.Context) (string, error)
+	// Origin is the public_url of the service where that is not URL: challenges of any other are not signed.
+	Origin string
+	// Timeout is for one attempt (30 s).
+	Timeout time.Duration
+	// Retries is how often more than once (2; below 0 never).
+	Retries int
+	// MaxWait is the longest wait before an attempt (60 s): who is told to wait longer is told so by an error.
+	MaxWait time.Duration
+	// MaxAnswerOctets (16 MiB) and MaxPages (10,000) end what does not end.
+	MaxAnswerOctets int64
+	MaxPages        int
+	// OnRequest sees each attempt before it is sent, that for a challenge too, and may add headers. It holds the Authorization.
+	OnRequest func(*http.Request)
+	// OnResponse sees what came back, without its body.
+	OnResponse func(*http.Response)
+	// HTTP sends the requests. Redirects are not followed, whatever it says.
+	HTTP *http.Client
+}
+
+// Client has a method for each operation, which may be called from several goroutines at once.
+type Client struct {
+	options Options
+	signer  *Signer
+}
+
+// ServiceError says that the service refused (Code is one of the document's), gave no answer (UNREACHABLE, with the Cause), or none that can
+// be read (UNREADABLE).
+type ServiceError struct {
+	Status  int
+	Code    string
+	Message string
+	Details map[string]any
+	// RetryAfter is what the service asked for, nil where it did not.
+	RetryAfter *time.Duration
+	Cause      error
+}
+
+func (e *ServiceError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
+
+func (e *ServiceError) Unwrap() error { return e.Cause }
+
+// RequestID is how the service's own log names the request; empty where it did not say.
+func (e *ServiceError) RequestID() string {
+	id, _ := e.Details["requestId"].(string)
+	return id
+}
+
+// Nullable is a member of a request that may be left out (a nil pointer), null (Null) or a value (Value).
+type Nullable[T any] struct{ value *T }
+
+// Null says that a member is null.
+func Null[T any]() *Nullable[T] { return &Nullable[T]{} }
+
+// Value says that a member is not null.
+func Value[T any](value T) *Nullable[T] { return &Nullable[T]{&value} }
+
+// MarshalJSON writes the value or null.
+func (n Nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.value) }
+
+// Must gives the value, and panics where there is an error: for programs of a few lines.
+func Must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// Ptr is for members that may be left out.
+func Ptr[T any](value T) *T { return &value }
+
+type operation struct {
+	Method, Path, Scheme, Purpose string
+	Query, Headers, Forms         []string
+	Idempotent, Keyed             bool
+}
+
+//go:embed operations.json
+var operationsJSON []byte
+
+var (
+	operations = func() (read map[string]operation) {
+		if err := json.Unmarshal(operationsJSON, &read); err != nil {
+			panic(err)
+		}
+		return read
+	}()
+	placeholder = regexp.MustCompile(`\{(\w+)\}`)
+	seconds     = regexp.MustCompile(`^[0-9]{1,9}$`)
+)
+
+// New makes a client.
+func New(options Options) *Client {
+	options.URL = strings.TrimRight(options.URL, "/")
+	if options.Origin == "" {
+		options.Origin = options.URL
+	}
+	if options.Timeout == 0 {
+		options.Timeout = 30 * time.Second
+	}
+	if options.Retries == 0 {
+		options.Retries = 2
+	}
+	if options.MaxWait == 0 {
+		options.MaxWait = time.Minute
+	}
+	if options.MaxAnswerOctets == 0 {
+		options.MaxAnswerOctets = 16 << 20
+	}
+	if options.MaxPages == 0 {
+		options.MaxPages = 10_000
+	}
+	sender := http.Client{}
+	if options.HTTP != nil {
+		sender = *options.HTTP
+	}
+	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	options.HTTP = &sender
+	return &Client{options: options}
+}
+
+// As is the same service, with the operations that a DID may ask for signed by signer.
+func (c *Client) As(signer Signer) *Client { return &Client{c.options, &signer} }
+
+// call sends an operation until it is answered for good. needed has parameters by their names in the document.
+func call[T, P any](ctx context.Context, c *Client, name string, needed object, content any, params []P) (T, error) {
+	var answer T
+	var body []byte
+	asked := operations[name]
+	values, err := rawValues(one(params), needed)
+	if err == nil && content != nil {
+		// One form, which is signed and sent.
+		body, err = Canonicalize(content)
+	}
+	if err != nil {
+		return answer, err
+	}
+	header := http.Header{}
+	for _, name := range asked.Headers {
+		if value := plain(values[name]); value != "" {
+			header.Set(name, value)
+		}
+	}
+	if asked.Idempotent && header.Get("Idempotency-Key") == "" {
+		random := make([]byte, 16)
+		if _, err := rand.Read(random); err != nil {
+			return answer, err
+		}
+		header.Set("Idempotency-Key", uuid(random))
+	}
+	// What is no change, or the same change under one Idempotency-Key, may be asked for again.
+	repeatable := asked.Method == http.MethodGet || asked.Idempotent
+	for attempt := 0; ; attempt++ {
+		// A challenge is good for one attempt, so each has its own.
+		err := c.authorize(ctx, asked, header, body)
+		if err == nil {
+			var octets []byte
+			if octets, err = c.attempt(ctx, asked, values, header, body); err == nil {
+				return answer, decode(octets, &answer)
+			}
+		}
+		wait, again := pause(err, repeatable, attempt)
+		if !again || attempt >= c.options.Retries || wait > c.options.MaxWait {
+			return answer, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return answer, ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+func one[P any](params []P) P {
+	var first P
+	for _, given := range params[:min(len(params), 1)] {
+		first = given
+	}
+	return first
+}
+
+// rawValues are the members of all, as JSON.
+func rawValues(all ...any) (map[string]json.RawMessage, error) {
+	values := map[string]json.RawMessage{}
+	for _, some := range all {
+		octets, err := json.Marshal(some)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(octets, &values); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// each visits the items of all pages. page asks for the one of a cursor.
+func each[T any](c *Client, cursor string, page func(cursor string) ([]T, *string, error), visit func(T) error) error {
+	for count := 0; count < c.options.MaxPages; count++ {
+		items, next, err := page(cursor)
+		if err != nil {
+			return err
+		}
+		if items == nil {
+			return unreadable(http.StatusOK, "the page has no items")
+		}
+		for _, item := range items {
+			if err := visit(item); err != nil {
+				return err
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		if *next == "" || *next == cursor {
+			return unreadable(http.StatusOK, "the page does not lead to another")
+		}
+		cursor = *next
+	}
+	return unreadable(http.StatusOK, fmt.Sprintf("the pages do not end after %d", c.options.MaxPages))
+}
+
+func (c *Client) authorize(ctx context.Context, asked operation, header http.Header, body []byte) error {
+	if c.signer != nil && asked.Scheme != "" && asked.Purpose != "" {
+		wanted := object{"did": c.signer.DID, "purpose": asked.Purpose, "named": true}
+		digest := ""
+		if body != nil {
+			digest = HashBody(body)
+			wanted["bodyHash"] = digest
+		}
+		values, err := rawValues(wanted)
+		if err != nil {
+			return err
+		}
+		octets, err := c.attempt(ctx, operations["getDidAuthChallenge"], values, http.Header{}, nil)
+		if err != nil {
+			return err
+		}
+		var answer struct{ Challenge any }
+		if err := decode(octets, &answer); err != nil {
+			return err
+		}
+		challenge, _ := answer.Challenge.(string)
+		signed, err := SignChallenge(*c.signer, challenge, c.options.Origin, asked.Purpose, digest)
+		header.Set("Authorization", asked.Scheme+" "+signed)
+		return err
+	}
+	if asked.Keyed && c.options.APIKey != "" {
+		header.Set("Authorization", "ApiKey "+c.options.APIKey)
+	} else if asked.Keyed && c.options.Token != nil {
+		token, err := c.options.Token(ctx)
+		header.Set("Authorization", "Bearer "+token)
+		return err
+	}
+	return nil
+}
+
+// attempt gives the octets of the answer of one request.
+func (c *Client) attempt(
+	ctx context.Context, asked operation, values map[string]json.RawMessage, header http.Header, body []byte,
+) ([]byte, error) {
+	var missing string
+	path := placeholder.ReplaceAllStringFunc(asked.Path, func(name string) string {
+		value := plain(values[strings.Trim(name, "{}")])
+		if value == "" {
+			missing = name
+		}
+		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+	})
+	if missing != "" {
+		return nil, fmt.Errorf("%s needs %s", asked.Path, missing)
+	}
+	query := url.Values{}
+	for _, name := range asked.Query {
+		if value, given := values[name]; given {
+			query.Set(name, plain(value))
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	target := c.options.URL + "/api/v1" + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	request, err := http.NewRequestWithContext(limited, asked.Method, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = header.Clone()
+	// Nothing is unpacked: what is small when it arrives is small.
+	request.Header.Set("Accept-Encoding", "identity")
+	request.Header.Set("Accept", asked.accepted())
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.options.OnRequest != nil {
+		c.options.OnRequest(request)
+	}
+	response, octets, err := c.send(request)
+	var known *ServiceError
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	} else if err != nil && !errors.As(err, &known) {
+		message := fmt.Sprintf("%s does not answer: %v", c.options.URL, err)
+		return nil, &ServiceError{Code: "UNREACHABLE", Message: message, Cause: err}
+	} else if err != nil {
+		return nil, err
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return nil, refusal(response, octets)
+	}
+	media := strings.ToLower(strings.TrimSpace(strings.SplitN(response.Header.Get("Content-Type"), ";", 2)[0]))
+	for _, form := range asked.Forms {
+		if form == media {
+			return octets, nil
+		}
+	}
+	return nil, unreadable(response.StatusCode, fmt.Sprintf("the answer is %q, not %s", media, asked.accepted()))
+}
+
+func (o operation) accepted() string { return append(o.Forms, "application/json")[0] }
+
+func (c *Client) send(request *http.Request) (*http.Response, []byte, error) {
+	response, err := c.options.HTTP.Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	if c.options.OnResponse != nil {
+		shown := *response
+		shown.Body = http.NoBody
+		c.options.OnResponse(&shown)
+	}
+	if packed := response.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
+		return nil, nil, unreadable(response.StatusCode, "the answer is packed")
+	}
+	octets, err := io.ReadAll(io.LimitReader(response.Body, c.options.MaxAnswerOctets+1))
+	if int64(len(octets)) > c.options.MaxAnswerOctets {
+		message := fmt.Sprintf("the answer has more than %d octets", c.options.MaxAnswerOctets)
+		return nil, nil, unreadable(response.StatusCode, message)
+	}
+	return response, octets, err
+}
+
+// decode reads an answer as what the operation answers. Members that the document did not have when this was generated are skipped.
+func decode[T any](octets []byte, answer *T) error {
+	switch answer := any(answer).(type) {
+	case *[]byte:
+		*answer = octets
+		return nil
+	case *string:
+		if !utf8.Valid(octets) {
+			return unreadable(http.StatusOK, "the answer is not UTF-8")
+		}
+		*answer = string(octets)
+		return nil
+	}
+	if _, err := parseJSON(octets); err != nil {
+		return unreadable(http.StatusOK, "the answer is no JSON: "+err.Error())
+	}
+	decoder := json.NewDecoder(bytes.NewReader(octets))
+	decoder.UseNumber()
+	if err := decoder.Decode(answer); err != nil {
+		return unreadable(http.StatusOK, "the answer is of another shape: "+err.Error())
+	}
+	return nil
+}
+
+// plain is a parameter as it stands in a path, a query or a header.
+func plain(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+// pause is how long to wait before the next attempt, where one is to be made.
+func pause(err error, repeatable bool, attempt int) (time.Duration, bool) {
+	var refused *ServiceError
+	if !errors.As(err, &refused) {
+		return 0, false
+	}
+	passing := refused.Status == 502 || refused.Status == 503 || refused.Status == 504 || refused.Code == "UNREACHABLE" ||
+		(refused.Status == 409 && refused.Code == "REQUEST_IN_PROGRESS")
+	if refused.Status != 429 && !(repeatable && passing) {
+		return 0, false
+	}
+	if refused.RetryAfter != nil {
+		return *refused.RetryAfter, true
+	}
+	first := 250 * time.Millisecond << attempt
+	jitter, err := rand.Int(rand.Reader, big.NewInt(int64(first)))
+	if err != nil {
+		return first, true
+	}
+	return first + time.Duration(jitter.Int64()), true
+}
+
+func unreadable(status int, message string) *ServiceError {
+	return &ServiceError{Status: status, Code: "UNREADABLE", Message: message}
+}
+
+func refusal(response *http.Response, octets []byte) error {
+	var said struct {
+		Error *struct {
+			Code, Message string
+			Details       map[string]any
+		}
+	}
+	refused := unreadable(response.StatusCode, string(octets[:min(len(octets), 200)]))
+	// A proxy before the service has other words, for example, and they are all that there is.
+	if json.Unmarshal(octets, &said) == nil && said.Error != nil && said.Error.Code != "" {
+		refused = &ServiceError{response.StatusCode, said.Error.Code, said.Error.Message, said.Error.Details, nil, nil}
+	}
+	if wait := response.Header.Get("Retry-After"); seconds.MatchString(wait) {
+		count, _ := strconv.Atoi(wait)
+		after := time.Duration(count) * time.Second
+		refused.RetryAfter = &after
+	}
+	return refused
+}
+
+func min(one, other int) int {
+	if one < other {
+		return one
+	}
+	return other
+}

@@ -1,0 +1,3 @@
+module identity-service-client
+
+go 1.19

@@ -1,0 +1,231 @@
+package identity
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/url"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Signer is a DID and what signs for it. Sign gives the 64 octets of an Ed25519 signature, so that a key of a KMS fits.
+type Signer struct {
+	DID  string
+	Sign func(message []byte) ([]byte, error)
+}
+
+// NewSigner signs with a secret multikey (z3u2…), such as IssuedKey.PrivateKey.
+func NewSigner(did, secretMultikey string) (Signer, error) {
+	seed, err := multikey(secretMultikey, secretPrefix)
+	if err != nil {
+		return Signer{}, err
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	return Signer{did, func(message []byte) ([]byte, error) { return ed25519.Sign(key, message), nil }}, nil
+}
+
+// SignerOf signs with the authentication key that CreateDid issued.
+func SignerOf(created CreatedDid) (Signer, error) {
+	if created.Keys.Authentication == nil {
+		return Signer{}, errors.New("no key for authentication was issued")
+	}
+	return NewSigner(created.Did, created.Keys.Authentication.PrivateKey)
+}
+
+// HashBody is what a challenge binds a body by: base64url of the SHA-256 of its canonical form.
+func HashBody(canonical []byte) string { return base64url(sha256Of(canonical)) }
+
+// SignChallenge gives the credentials of an Authorization header. It refuses the challenge of another service, and one for another DID,
+// purpose or body: who signs whatever is put before him signs in for others. bodyHash is empty where there is no body.
+func SignChallenge(signer Signer, challenge, origin, purpose, bodyHash string) (string, error) {
+	fields := strings.Split(challenge, " ")
+	if len(fields) != 7 || fields[0] != "didauth:v1" {
+		return "", errors.New("not a DIDAuth challenge")
+	}
+	if !sameOrigin(fields[1], origin) {
+		return "", fmt.Errorf("the challenge is one of %s", fields[1])
+	}
+	if bodyHash == "" {
+		bodyHash = "-"
+	}
+	if fields[2] != signer.DID || fields[3] != purpose || fields[4] != bodyHash {
+		return "", errors.New("the challenge authorises something else than what was asked for")
+	}
+	signature, err := signer.Sign([]byte(challenge))
+	return base64.StdEncoding.EncodeToString([]byte(challenge + "." + base64url(signature))), err
+}
+
+// The names of this machine are one: no one else listens there.
+func sameOrigin(one, other string) bool {
+	place := func(text string) (string, bool) {
+		parts, err := url.Parse(text)
+		if err != nil {
+			return "", false
+		}
+		host, port := strings.ToLower(parts.Hostname()), parts.Port()
+		if host == "127.0.0.1" || host == "::1" {
+			host = "localhost"
+		}
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443"}[parts.Scheme]
+		}
+		return parts.Scheme + "://" + net.JoinHostPort(host, port), host != ""
+	}
+	first, valid := place(one)
+	second, also := place(other)
+	return valid && also && first == second
+}
+
+// Normalize brings a text into Unicode's form NFC, which the values that ActionOf pins are in. The standard library has no such function:
+// programs that pin texts with combining characters set it, to norm.NFC.String of golang.org/x/text/unicode/norm.
+var Normalize func(string) string
+
+// ActionOf is the action of a token: that a predicate of this type about the attribute is proved, of value where that is not nil
+// and of any value otherwise. A value is a string, an integer, a bool, or a slice of these.
+func ActionOf(attribute string, predicate AskedPredicateType, value any) (string, error) {
+	var written strings.Builder
+	for _, octet := range []byte(attribute) {
+		if octet < 0x80 && (unicode.IsLetter(rune(octet)) || unicode.IsDigit(rune(octet)) || strings.ContainsRune("_-/", rune(octet))) {
+			written.WriteByte(octet)
+		} else {
+			fmt.Fprintf(&written, "%%%02X", octet)
+		}
+	}
+	action := "zkp.prove." + written.String() + "." + string(predicate)
+	if value == nil {
+		return action, nil
+	}
+	pin, err := pinOf(value)
+	return action + "." + pin, err
+}
+
+// An integer is its own pin; everything else is pinned by the hash of its canonical form, texts in NFC and sets sorted.
+func pinOf(value any) (string, error) {
+	octets, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	read, err := parseJSON(octets)
+	if err != nil {
+		return "", err
+	}
+	items, isSet := read.([]any)
+	if !isSet {
+		items = []any{read}
+	}
+	written := map[string]bool{}
+	for _, item := range items {
+		plain, err := plainOf(item)
+		if err != nil {
+			return "", err
+		}
+		written[plain] = true
+	}
+	sorted := make([]string, 0, len(written))
+	for text := range written {
+		sorted = append(sorted, text)
+	}
+	sort.Strings(sorted)
+	canonical := strings.Join(sorted, ",")
+	if isSet {
+		canonical = "[" + canonical + "]"
+	} else if text, is := read.(string); is && isLarge(text) {
+		return text, nil
+	} else if number, is := read.(json.Number); is && number.String()[0] != '-' {
+		return canonical, nil
+	}
+	return "h" + base64url(sha256Of([]byte(canonical))[:16]), nil
+}
+
+// Integers that are no numbers in JSON are written as texts.
+func isLarge(text string) bool {
+	number, err := strconv.ParseUint(text, 10, 64)
+	return err == nil && number > 1<<53-1 && number < 1e19 && text[0] != '0' && text[0] != '+'
+}
+
+func plainOf(value any) (string, error) {
+	switch value := value.(type) {
+	case bool:
+		return strconv.FormatBool(value), nil
+	case json.Number:
+		number, err := value.Float64()
+		if err == nil && number == math.Trunc(number) && math.Abs(number) <= 1<<53-1 {
+			octets, err := Canonicalize(value)
+			return string(octets), err
+		}
+	case string:
+		if Normalize != nil {
+			value = Normalize(value)
+		} else if !isComposed(value) {
+			return "", errors.New("the text may not be in NFC: set identity.Normalize")
+		}
+		octets, err := Canonicalize(value)
+		return string(octets), err
+	}
+	return "", errors.New("a value is a text, an integer, a boolean, or a slice of these")
+}
+
+// isComposed says that a text is in NFC, where that is plain: no mark may join what is before it, and no character stands for another
+// (Unicode Standard Annex 15, "Detecting Normalization Forms"). Of characters that are newer than Go's tables nothing is known.
+func isComposed(text string) bool {
+	for _, character := range text {
+		isKnown := unicode.In(character, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.C)
+		if !isKnown || unicode.Is(replaced, character) || (character >= 0x1160 && character < 0x1200) {
+			return false
+		}
+	}
+	return true
+}
+
+// IBCTWish is what a token shall allow: that Target may have Action proved under the delegation, once, for ExpiresIn (15 minutes where 0).
+type IBCTWish struct {
+	Target, Action, DelegationRef string
+	ExpiresIn                     time.Duration
+}
+
+// SignIBCT makes a token for one request of an agent.
+func SignIBCT(holder Signer, wish IBCTWish) (IBCT, error) {
+	random := make([]byte, 32)
+	if _, err := rand.Read(random); err != nil {
+		return IBCT{}, err
+	}
+	if wish.ExpiresIn == 0 {
+		wish.ExpiresIn = 15 * time.Minute
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	token := IBCT{
+		Id:            "urn:uuid:" + uuid(random[:16]),
+		Type:          "InvocationBoundCapabilityToken",
+		Invoker:       holder.DID,
+		Target:        wish.Target,
+		Action:        wish.Action,
+		DelegationRef: wish.DelegationRef,
+		Nonce:         base64url(random[16:]),
+		IssuedAt:      now.Format(time.RFC3339),
+		ExpiresAt:     now.Add(wish.ExpiresIn).Format(time.RFC3339),
+	}
+	octets, err := Canonicalize(token)
+	if err != nil {
+		return IBCT{}, err
+	}
+	signature, err := holder.Sign(bytes.Replace(octets, []byte(`"proofValue":"",`), nil, 1))
+	token.ProofValue = base58(signature)
+	return token, err
+}
+
+// uuid writes 16 random octets as a UUID of version 4 (RFC 9562 §5.4).
+func uuid(random []byte) string {
+	octets := append([]byte(nil), random...)
+	octets[6], octets[8] = octets[6]&0x0f|0x40, octets[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", octets[:4], octets[4:6], octets[6:8], octets[8:10], octets[10:])
+}

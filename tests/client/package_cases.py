@@ -1,0 +1,226 @@
+"""What a client package of any language is asked to do: values, actions, tokens, challenges and logs, and what must come of each.
+
+A package's tests hand all of it to one process of that language, as jobs by name, and read the outcomes: ``{"value": …}`` or
+``{"error": …}``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from identity_core.client import ibct
+from identity_core.codec import jcs, multikey
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.challenge import parse_header
+from identity_core.domain.dids.log import verify
+from openapi import clients
+from tests.client import hostile_service
+from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
+
+Json = dict[str, Any]
+
+
+PAIR = keys.generate("Ed25519", os.urandom)
+ISSUED = {"did": DID, "keys": {"authentication": {"privateKey": PAIR.secret}}}
+PUBLIC = multikey.decode_public(PAIR.public)[1]
+
+
+def shown_log() -> str:
+    """The log that the document shows: creation, changes, and a key that takes the place of another."""
+    document = json.loads(clients.DOCUMENT.read_bytes())
+    forms = document["paths"]["/dids/{did}/log"]["get"]["responses"]["200"]["content"]
+    log: str = next(iter(forms["text/jsonl"]["examples"].values()))["value"]
+    return log
+
+
+def changed(line: int, change: Callable[[Json], object]) -> str:
+    lines = [json.loads(each) for each in LOG.splitlines()]
+    change(lines[line])
+    return "".join(jcs.canonicalize(each).decode() + "\n" for each in lines)
+
+
+LOG = shown_log()
+FIRST, *LATER = LOG.splitlines(keepends=True)
+WRONG = {
+    "without its first entry": "".join(LATER),
+    "with an entry left out": FIRST + "".join(LATER[1:]) if len(LATER) > 1 else "".join(LATER),
+    "with an entry twice": FIRST + FIRST,
+    "in another order": "".join((*LATER, FIRST)),
+    "of nothing": "",
+    "of no objects": "[]\n",
+    "of no JSON": "{\n",
+    "with a blank": LOG.replace('{"parameters"', '{ "parameters"', 1),
+    "with two members of one name": LOG.replace('"parameters":', '"parameters":{},"parameters":', 1),
+    "with another document": changed(0, lambda entry: entry["state"].update(alsoKnownAs=["https://eve.example"])),
+    "with another later document": changed(-1, lambda entry: entry["state"].update(alsoKnownAs=["https://eve.example"])),
+    "with another time": changed(0, lambda entry: entry.update(versionTime="2020-01-01T00:00:00.000000Z")),
+    "with another number": changed(-1, lambda entry: entry.update(versionId="9" + entry["versionId"])),
+    "with another hash": changed(-1, lambda entry: entry.update(versionId=entry["versionId"][:-3] + "abc")),
+    "with another key": changed(0, lambda entry: entry["parameters"].update(updateKeys=[PAIR.public])),
+    "with no proof": changed(0, lambda entry: entry.update(proof=[])),
+    "with two proofs": changed(0, lambda entry: entry["proof"].append(entry["proof"][0])),
+    "with another signature": changed(-1, lambda entry: entry["proof"][0].update(proofValue="z" + "2" * 87)),
+    "with a signature of no length": changed(-1, lambda entry: entry["proof"][0].update(proofValue="z")),
+    "with a proof of another purpose": changed(-1, lambda entry: entry["proof"][0].update(proofPurpose="authentication")),
+    "with a proof by another": changed(
+        -1, lambda entry: entry["proof"][0].update(verificationMethod=f"did:key:{PAIR.public}#{PAIR.public}")
+    ),
+    "of another method": changed(0, lambda entry: entry["parameters"].update(method="did:webvh:1.0")),
+    "of many brackets": "[" * 10_000 + "\n",
+    "of a line without end": '{"a":"' + "a" * 100_000 + '"}\n',
+}  # fmt: skip
+LOGS = {"good": LOG, **WRONG}
+
+
+VALUES: list[Any] = [
+    {"b": 1, "a": [True, None, 1e21, 1e-7, 333333333.3333333, -0.0, "\u2028\x7f\x1f"]},
+    {"\ufb33": 1, "\U0001f600": 2, "\u20ac": 3, "1": 4, "10": 5, "2": 6, "": 7, "__proto__": 8},
+    "é and é",
+]
+PREDICATES = [
+    *[("age", "gte", value) for value in (0, 18, (1 << 53) - 1, -5)],
+    *[
+        ("país/x y.z%", "eq", value)
+        for value in ("18", "é", "9007199254740993", "09007199254740993", True, "9007199254740991")
+    ],
+    ("c", "set_member", ["JP", "FR", "JP", "\ufb33", "\U0001f600", 18, False]),
+    ("c", "set_member", []),
+]
+
+
+def offline_jobs() -> dict[str, Json]:
+    """Everything that needs no server."""
+    jobs: dict[str, Json] = {f"value {n}": {"kind": "canonicalize", "value": value} for n, value in enumerate(VALUES)}
+    jobs["half"] = {"kind": "canonicalize", "value": "\ud800"}
+    for number, (attribute, type_, value) in enumerate(PREDICATES[:-1]):
+        jobs[f"action {number}"] = {"kind": "action", "attribute": attribute, "type": type_, "value": value}
+    for name, value in (("fraction", 1.5), ("null", None), ("object", {})):
+        jobs[name] = {"kind": "action", "attribute": "a", "type": "eq", "value": value}
+    wish = {"target": DID[:-1] + "Q", "action": "zkp.prove.age.gte.18", "delegationRef": "urn:uuid:1", "expiresIn": 60}
+    jobs["token"] = {"kind": "ibct", "issued": ISSUED, "wish": wish}
+    no_key = {"did": DID, "keys": {"authentication": {"privateKey": PAIR.public}}}
+    jobs["no key"] = {"kind": "ibct", "issued": no_key, "wish": wish}
+    said = f"https://id.example {DID} read - {'A' * 43} 2099-01-01T00:00:00Z"
+    wanted = {"origin": "https://id.example/below", "purpose": "read"}
+    for name, text in (
+        ("good", f"didauth:v1 {said}"),
+        ("label", f"didauth:v2 {said}"),
+        ("longer", f"didauth:v1 {said} x"),
+    ):
+        jobs[f"challenge {name}"] = {"kind": "sign", "issued": ISSUED, "challenge": text, "wanted": wanted}
+    for name, log in LOGS.items():
+        jobs[f"log {name}"] = {"kind": "log", "log": log}
+    jobs["another's log"] = {"kind": "log", "log": LOG, "did": DID[:-1] + "Q"}
+    return jobs
+
+
+def job(case: Case, url: str) -> Json:
+    options = {"url": url, "apiKey": "secret", "maxAnswerOctets": MOST_OCTETS, "maxPages": MOST_PAGES}
+    asked = {"operation": case.operation, "given": case.given, "options": options}
+    return {"kind": "each" if case.paged else "call", **asked} | ({"issued": ISSUED} if case.signed else {})
+
+
+def check_flow(told: Json) -> None:
+    changes = ["addService", "keyRotated", "addService", "recovered"]
+    assert len(told["history"]) == told["versions"] == len(changes) + 2
+    assert told["deactivated"] is True
+    assert told["rotation"] == "3"
+    assert told["refused"] == [401, "AUTH_FAILED", "string"], "the key was rotated away"
+    assert told["unsigned"] == [401, "AUTH_REQUIRED", "string"]
+    assert verify(told["log"].encode()).did == told["did"]
+
+
+Run = Callable[[dict[str, Json]], dict[str, Json]]
+"""Does jobs in a process of the language, and gives what came of each."""
+
+
+class PackageCases:
+    """What every package must do. A subclass stands in a module with a fixture ``do`` (a ``Run``)."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def hostile(cls) -> Iterator[Hostile]:
+        with hostile_service.hostile_service() as server:
+            yield server
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def signed(cls, do: Run) -> dict[str, Json]:
+        """What came of everything that needs no server, in one process."""
+        return do(offline_jobs())
+
+    @pytest.mark.parametrize("number", range(len(VALUES)))
+    def test_the_canonical_form_is_the_services(self, signed: dict[str, Json], number: int) -> None:
+        assert signed[f"value {number}"]["value"].encode() == jcs.canonicalize(VALUES[number])
+
+    @pytest.mark.parametrize("number", range(len(PREDICATES) - 1))
+    def test_an_action_is_the_services(self, signed: dict[str, Json], number: int) -> None:
+        attribute, type_, value = PREDICATES[number]
+        assert signed[f"action {number}"] == {"value": ibct.action_text(attribute, type_, pin=value)}
+
+    @pytest.mark.parametrize(
+        "name", ["half", "fraction", "null", "object", "no key", "challenge label", "challenge longer"]
+    )
+    def test_nothing_else_is_signed(self, signed: dict[str, Json], name: str) -> None:
+        assert signed[name]["error"]["name"] == "TypeError"
+
+    def test_a_token_is_one_of_the_services(self, signed: dict[str, Json]) -> None:
+        token = signed["token"]["value"]
+        capability = ibct.verify(token, [PUBLIC], datetime.now(UTC))
+        assert (capability.invoker, capability.action) == (DID, "zkp.prove.age.gte.18")
+        assert (capability.expires_at - capability.issued_at).total_seconds() == 60
+
+    def test_a_signed_challenge_is_named(self, signed: dict[str, Json]) -> None:
+        header = parse_header(signed["challenge good"]["value"])
+        assert (str(header.did), header.named is not None) == (DID, True)
+
+    def test_a_log_proves_what_it_proves_to_the_service(self, signed: dict[str, Json]) -> None:
+        told, ours = signed["log good"]["value"], verify(LOG.encode())
+        assert (told["did"], told["versions"], told["versionId"]) == (ours.did, ours.versions, ours.head)
+        assert (told["didDocument"], told["deactivated"]) == (ours.document, ours.deactivated)
+
+    @pytest.mark.parametrize("name", WRONG)
+    def test_a_wrong_log_is_refused(self, signed: dict[str, Json], name: str) -> None:
+        assert signed[f"log {name}"]["error"]["name"] == "LogInvalid", signed[f"log {name}"]
+
+    def test_the_log_of_another_is_refused(self, signed: dict[str, Json]) -> None:
+        assert "the log is one of" in signed["another's log"]["error"]["message"]
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def outcomes(cls, do: Run, hostile: Hostile) -> dict[str, Json]:
+        jobs = {name: job(case, hostile.of(name)) for name, case in CASES.items()}
+        health = Case("getHealth", (), None, 0)
+        jobs[ELSEWHERE] = job(health, hostile.of(ELSEWHERE))
+        jobs["aborted"] = job(health, hostile.of(PATIENT)) | {"kind": "aborted"}
+        return do(jobs)
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_a_hostile_answer(self, outcomes: dict[str, Json], hostile: Hostile, name: str) -> None:
+        case, outcome = CASES[name], outcomes[name]
+        code = outcome["error"].get("code", "REFUSED") if "error" in outcome else None
+        assert code == case.code, outcome
+        requests = hostile.requests[hostile_service.place(name)]
+        assert len(requests) == case.requests
+        tags = [
+            line for each in requests for line in each.lower().split(b"\r\n") if line.startswith(b"idempotency-key")
+        ]
+        assert len(set(tags)) == (1 if case.operation == "createDid" else 0), "one change has one key"
+        assert len(tags) == (case.requests if case.operation == "createDid" else 0)
+
+    def test_no_one_is_led_elsewhere(self, outcomes: dict[str, Json], hostile: Hostile) -> None:
+        assert "error" in outcomes[ELSEWHERE]
+        assert hostile.requests["caught"] == []
+
+    def test_how_long_to_wait_is_told(self, outcomes: dict[str, Json]) -> None:
+        assert outcomes["told to wait for days"]["error"]["retryAfterMs"] == 999_999_000
+
+    def test_who_waits_may_stop_waiting(self, outcomes: dict[str, Json]) -> None:
+        """The server asks for half a minute."""
+        assert outcomes["aborted"]["error"]["name"] == "AbortError"

@@ -1,0 +1,132 @@
+"""The Go client as a program has it, compiled without a network: its README, a whole life of a DID, what it signs, the logs that it checks,
+and the answers of a server that means harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from identity_core.cli.local_server import LocalServer
+from openapi import clients
+from tests.client.package_cases import Json, PackageCases, Run, check_flow, offline_jobs
+from tests.once import once
+from tests.servers import local_server
+
+HERE = Path(__file__).parent / "go"
+USED = f"""module application
+
+go 1.19
+
+require identity-service-client v1.0.0
+
+replace identity-service-client => ../{clients.GO_CLIENT}
+"""
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that uses the client, and that of the README, compiled. Without Go the tests skip, in CI they fail."""
+    if shutil.which("go") is None and not os.environ.get("CI"):
+        pytest.skip("Go is not installed")
+
+    def make(folder: Path) -> None:
+        package = clients.build_go_client(folder)
+        app = folder / "app"
+        shutil.copytree(HERE, app / "jobs")
+        (app / "first").mkdir()
+        program = re.findall(r"```go\n(.*?)```", (package / "README.md").read_text("utf-8"), re.DOTALL)[0]
+        for literal, argument in (('"http://127.0.0.1:8080"', "os.Args[1]"), ('"idk_…"', "os.Args[2]")):
+            assert program.count(literal) == 1
+            program = program.replace(literal, argument)
+        (app / "first" / "main.go").write_text(program.replace('"fmt"\n', '"fmt"\n\t"os"\n'), encoding="utf-8")
+        (app / "go.mod").write_text(USED)
+        clients.run_go(app, "build", "-o", "bin/", "./...")
+
+    return once(tmp_path_factory, "go", make) / "app"
+
+
+def run(program: Path, *arguments: str, said: str = "") -> str:
+    done = subprocess.run([program, *arguments], input=said, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def do(application: Path) -> Run:
+    """With as much of NFC as the cases need."""
+    return lambda jobs: json.loads(run(application / "bin" / "jobs", "\ufb33", "\u05d3\u05bc", said=json.dumps(jobs)))
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[LocalServer]:
+    with local_server() as server:
+        yield server
+
+
+def test_it_is_the_same_octets_each_time(application: Path, tmp_path: Path) -> None:
+    def sources(folder: Path) -> dict[str, bytes]:
+        return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+    assert sources(clients.build_go_client(tmp_path)) == sources(application.parent / clients.GO_CLIENT)
+
+
+def test_it_is_formatted_and_the_compiler_has_no_doubt(application: Path) -> None:
+    package = application.parent / clients.GO_CLIENT
+    formatted = subprocess.run(["gofmt", "-l", package, HERE], check=True, capture_output=True, text=True, timeout=300)
+    assert formatted.stdout == ""
+    assert clients.run_go(package, "vet", "./...") == ""
+    needed = clients.run_go(package, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./...")
+    assert needed.split() == ["identity-service-client"]
+
+
+def test_the_readme_proves_something(application: Path, served: LocalServer) -> None:
+    """As it stands there, but for the address and the key."""
+    assert run(application / "bin" / "first", served.url, served.api_key) == "true\n"
+
+
+def test_a_did_lives(do: Run, served: LocalServer) -> None:
+    told = do({"it": {"kind": "flow", "url": served.url, "apiKey": served.api_key}})["it"]["value"]
+    check_flow(told)
+    sent, answered = told["hooks"]
+    assert sent == answered >= 12, "each request, those for challenges too"
+
+
+def test_a_text_is_pinned_where_it_is_in_nfc_for_certain(application: Path) -> None:
+    """Of each character: nothing is joined with what stands before it, nor written as another."""
+    told = json.loads(run(application / "bin" / "jobs", said='{"it":{"kind":"pinned"}}'))
+    pinned = [chr(code) for code in told["it"]["value"]]
+    assert {"a", "é", "ü", "Ω", "й", "日", "한", "ﬁ"} <= {*pinned}
+    second = {
+        parts[1]
+        for code in range(0x12000)
+        if len(parts := unicodedata.decomposition(chr(code)).split()) == 2 and not parts[0].startswith("<")
+    }
+    wrong = [
+        one
+        for one in pinned
+        if not unicodedata.is_normalized("NFC", one) or unicodedata.combining(one) or f"{ord(one):04X}" in second
+    ]
+    assert wrong == []
+    assert not {chr(code) for code in range(0x1160, 0x1200)} & {*pinned}, "Hangul joins"
+
+
+class TestPackage(PackageCases):
+    """In Go."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def signed(cls, do: Run) -> dict[str, Json]:
+        jobs = offline_jobs()
+        # Octets that are no text can be given to Go alone.
+        return do({**jobs, "no text": {"kind": "no text"}})
+
+    def test_what_is_no_text_is_not_signed(self, signed: dict[str, Json]) -> None:
+        assert "UTF-8" in signed["no text"]["error"]["message"]
