@@ -37,6 +37,7 @@ class Pending:
     job: Job[Any]
     durable: bool
     future: asyncio.Future[Any]
+    heavy: bool = False
     result: Any = None
     error: Exception | None = None
 
@@ -99,7 +100,9 @@ class GroupCommit:
     _due: float = math.inf
     _timer: asyncio.TimerHandle | None = None
 
-    def submit(self, job: Job[T], *, durable: bool, patience_seconds: float = 0.0) -> asyncio.Future[T]:
+    def submit(
+        self, job: Job[T], *, durable: bool, patience_seconds: float = 0.0, heavy: bool = False
+    ) -> asyncio.Future[T]:
         """Queues ``job``. ``DatabaseOverloaded`` and ``DatabaseClosed`` come out of the future, as every other failure does: who
         looks in one place misses none."""
         loop = asyncio.get_running_loop()
@@ -112,7 +115,7 @@ class GroupCommit:
         if len(self._waiting) >= self.queue_limit:
             future.set_exception(DatabaseOverloaded(f"{len(self._waiting)} writes are waiting"))
             return future
-        self._waiting.append(Pending(job, durable, future))
+        self._waiting.append(Pending(job, durable, future, heavy))
         due = loop.time() + patience_seconds if patience_seconds else 0.0
         if not self.busy:
             self.busy = True

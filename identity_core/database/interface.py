@@ -93,12 +93,16 @@ class Database(Protocol):
         """The same without an event loop; on PostgreSQL it blocks the caller, so it is for start-up and commands."""
         ...
 
-    def write(self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0) -> Awaitable[T]:
+    def write(
+        self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False
+    ) -> Awaitable[T]:
         """Queues a job for the writer at once; the awaitable resolves after COMMIT.
 
         Jobs that wait at the same time share one transaction; one that raises is undone alone. ``durable=False`` lets the commit
         return before it is on the disk: it survives the death of the process, and may be lost, last commits first, when the machine
         loses power. With ``patience_seconds`` a job may wait so long for others to share its commit with; one without starts them all.
+        ``heavy`` is for a job that changes many pages and that nobody waits for: its awaitable resolves when the writer is free for the
+        next group, so that the time it took is the time for which the writer was held; SQLite brings the pages out of its log soon.
         One whose awaitable is cancelled before its turn is not run. The awaitable raises ``DatabaseOverloaded`` when too many jobs
         wait, ``DatabaseClosed`` after ``close``; the call itself raises neither.
         """

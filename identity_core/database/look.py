@@ -66,7 +66,9 @@ class Look:
         """Refused."""
         self._refuse()
 
-    async def write(self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0) -> T:
+    async def write(
+        self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False
+    ) -> T:
         """Refused."""
         self._refuse()
 

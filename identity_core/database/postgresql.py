@@ -110,7 +110,9 @@ class PostgresqlDatabase:
     def writer_load(self) -> WriterLoad:
         return self._queue.load
 
-    def write(self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0) -> asyncio.Future[T]:
+    def write(
+        self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False
+    ) -> asyncio.Future[T]:
         return self._queue.submit(job, durable=durable, patience_seconds=patience_seconds)
 
     def write_now(self, job: Job[T]) -> T:

@@ -42,6 +42,8 @@ from identity_core.database.sqlite_connection import (
 PATIENCE_SECONDS = 5.0
 # About 1,000 pages of 4 KiB in the write-ahead log, which is SQLite's own default between two checkpoints.
 ROWS_BETWEEN_CHECKPOINTS = 400
+# A row that is deleted by age lies on pages of its own in each index: as many pages as a checkpoint has in a few milliseconds.
+ROWS_OF_HEAVY_JOBS = 50
 # How long a process may have the write lock before its event loop begins to use it.
 TURN_SECONDS = 0.5
 
@@ -113,8 +115,10 @@ class SqliteDatabase:
     def writer_load(self) -> WriterLoad:
         return self._queue.load
 
-    def write(self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0) -> asyncio.Future[T]:
-        return self._queue.submit(job, durable=durable, patience_seconds=patience_seconds)
+    def write(
+        self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False
+    ) -> asyncio.Future[T]:
+        return self._queue.submit(job, durable=durable, patience_seconds=patience_seconds, heavy=heavy)
 
     def write_now(self, job: Job[T]) -> T:
         if self._queue.busy:
@@ -204,7 +208,7 @@ class SqliteDatabase:
             self._synchronous = durable
 
     def _run(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the loop: runs the jobs; the commit goes to the thread if it has to reach the disk."""
+        """On the loop: runs the jobs; the commit goes to the thread if it has to reach the disk, or is large."""
         wanted = [pending for pending in group if not pending.future.done()]
         try:
             self._in_place.require()
@@ -212,7 +216,7 @@ class SqliteDatabase:
         except (sqlite3.Error, DatabaseUnavailable, DatabaseMismatch) as failure:
             self._finish(loop, group, translated(failure) if isinstance(failure, sqlite3.Error) else failure)
             return
-        if any(pending.durable and pending.error is None for pending in wanted):
+        if any((pending.durable or pending.heavy) and pending.error is None for pending in wanted):
             self._committing = True
             self._worker.submit(lambda: self._commit_on_thread(loop, group))
             return
@@ -232,9 +236,11 @@ class SqliteDatabase:
             self._commit()
         except sqlite3.Error as failure:
             error = translated(failure)
-        if error is None and self._checkpoint_is_due():
-            # The answers need not wait for the checkpoint; the next group does.
-            hop(loop, self._queue.deliver, group, None)
+        is_heavy = any(pending.heavy for pending in group)
+        if error is None and self._checkpoint_is_due(ROWS_OF_HEAVY_JOBS if is_heavy else ROWS_BETWEEN_CHECKPOINTS):
+            if not is_heavy:
+                # The answers need not wait for the checkpoint; the next group does.
+                hop(loop, self._queue.deliver, group, None)
             self._checkpoint()
         self._release()
         hop(loop, self._finish, loop, group, error)
@@ -255,8 +261,8 @@ class SqliteDatabase:
         self._release()
         hop(loop, self._finish, loop, (), None)
 
-    def _checkpoint_is_due(self) -> bool:
-        return self._writer.total_changes - self._rows_at_checkpoint > ROWS_BETWEEN_CHECKPOINTS
+    def _checkpoint_is_due(self, rows: int = ROWS_BETWEEN_CHECKPOINTS) -> bool:
+        return self._writer.total_changes - self._rows_at_checkpoint > rows
 
     def _checkpoint(self) -> None:
         self._rows_at_checkpoint = self._writer.total_changes

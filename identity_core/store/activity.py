@@ -212,7 +212,7 @@ class StoredVerifierChallenges:
     async def forget(self, until: datetime, *, limit: int) -> int:
         parameters = {"until": micros(until), "limit": limit}
         return await self._database.write(
-            lambda transaction: transaction.execute(_FORGET, parameters).rowcount, durable=False
+            lambda transaction: transaction.execute(_FORGET, parameters).rowcount, durable=False, heavy=True
         )
 
 

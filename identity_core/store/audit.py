@@ -139,7 +139,7 @@ class AuditLines:
         first = await self._database.read(lambda transaction: transaction.execute(_FIRST).fetchone()[0])
         if first is None or first > (await self.cut()).sequence:
             return 0
-        return await self._database.write(drop, durable=False)
+        return await self._database.write(drop, durable=False, heavy=True)
 
     async def key_from_here(self) -> int:
         return await self._database.write(self._key_from_here)

@@ -31,8 +31,8 @@ from identity_core.store.records import Repository, Table
 from identity_core.store.spending import count, in_force, limited, revoked, sealed_values, standing
 
 LEASE: Final = timedelta(seconds=60)
-# Rows that are no longer needed go in one statement for that many requests, not in one for each.
-REQUESTS_BETWEEN_PRUNES: Final = 64
+# Rows that are no longer needed go in one statement for that many requests, not in one for each; more rows would hold the writer too long.
+REQUESTS_BETWEEN_PRUNES: Final = 16
 PRUNED_AT_ONCE: Final = 8 * REQUESTS_BETWEEN_PRUNES
 _LEASE_OCTETS: Final = 16
 PROVED: Final = "proved"

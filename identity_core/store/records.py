@@ -206,10 +206,13 @@ class Repository:
         """What the statement selects of what is committed."""
         return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
 
-    async def _change(self, sql: str, parameters: Mapping[str, object], *, durable: bool = True) -> int:
+    async def _change(
+        self, sql: str, parameters: Mapping[str, object], *, durable: bool = True, heavy: bool = False
+    ) -> int:
         """How many rows the statement touched."""
-        job = self._database.write(lambda writing: writing.execute(sql, parameters).rowcount, durable=durable)
-        return await job
+        return await self._database.write(
+            lambda writing: writing.execute(sql, parameters).rowcount, durable=durable, heavy=heavy
+        )
 
     def _take_turn(self, transaction: Transaction) -> None:
         """Of all processes one at a time goes on from here: what is counted must not be counted by two. On SQLite the writer is alone.

@@ -74,7 +74,7 @@ class StoredIdempotencyKeys(Repository):
 
     async def forget(self, now: datetime, *, limit: int) -> int:
         parameters = {"kept_from": micros(now - self._retention), "limit": limit}
-        return await self._change(_FORGET_KEYS, parameters, durable=False)
+        return await self._change(_FORGET_KEYS, parameters, durable=False, heavy=True)
 
 
 _NUMBERS = """
@@ -102,7 +102,9 @@ class StoredSpentChallenges(Repository):
         return await self._change(_SPEND_CHALLENGE, _CHALLENGES.write(spent)) > 0
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        return await self._change(_FORGET_CHALLENGES, {"until": micros(until), "limit": limit}, durable=False)
+        return await self._change(
+            _FORGET_CHALLENGES, {"until": micros(until), "limit": limit}, durable=False, heavy=True
+        )
 
 
 _UNLIMITED: Final = 1 << 62
@@ -155,4 +157,4 @@ class StoredUsage(Repository):
 
     async def forget(self, before_day: int, *, limit: int) -> int:
         parameters = {"kept": KEPT, "before": before_day, "limit": limit}
-        return await self._change(_FORGET_USAGE, parameters, durable=False)
+        return await self._change(_FORGET_USAGE, parameters, durable=False, heavy=True)

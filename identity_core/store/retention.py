@@ -74,13 +74,13 @@ class StoredRecordRetention(Repository):
     async def forget(self, kind: RecordKind, until: datetime, *, limit: int) -> int:
         wanted = {"until": micros(until), "before": first_at(until), "limit": limit}
         return await self._database.write(
-            lambda writing: _erase(writing, kind, _OLD, _DELETE[kind], wanted), durable=False
+            lambda writing: _erase(writing, kind, _OLD, _DELETE[kind], wanted), durable=False, heavy=True
         )
 
     async def erase(self, kind: RecordKind, holder: str, *, limit: int) -> int:
         wanted: dict[str, object] = {"holder": holder, "limit": limit}
         change = _UNLINK if kind == "verifications" else _DELETE[kind]
-        return await self._database.write(lambda writing: _erase(writing, kind, _OF_HOLDER, change, wanted))
+        return await self._database.write(lambda writing: _erase(writing, kind, _OF_HOLDER, change, wanted), heavy=True)
 
     async def waiting(self, holder: str) -> int:
         return int((await self._rows(_WAITING, {"holder": holder}))[0][0])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from identity_core.domain.activity import Event, RequestContext
@@ -14,23 +15,30 @@ from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.record import Record
 
 HELD_SECONDS: Final = 0.02
-"""The writer is everybody's: a step that took longer is followed by a smaller one."""
+"""The writer is everybody's: no step holds it longer."""
 
-FEWEST, MOST, FIRST = 10, 500, 100
+FEWEST, MOST, FIRST = 10, 500, 25
 SOON_SECONDS: Final = 0.2
 
 
 @dataclass(slots=True)
 class StepSize:
-    """How many ``rows`` a step takes: fewer after one that held the writer too long, more while there are more."""
+    """How many ``rows`` a step takes, of one kind: fewer after one that took more than half of what it may, more while there are more and
+    twice as long a step is still far from that. ``monotonic`` is in seconds."""
 
+    monotonic: Callable[[], float]
     rows: int = FIRST
 
-    def took(self, seconds: float, gone: int) -> None:
-        if seconds > HELD_SECONDS:
-            self.rows = max(FEWEST, self.rows // 2)
-        elif gone == self.rows:
-            self.rows = min(MOST, self.rows * 2)
+    async def step(self, forget: Callable[[int], Awaitable[int]]) -> bool:
+        """Calls ``forget`` with how many rows may go, which answers how many went. Whether there may be more."""
+        began, limit = self.monotonic(), self.rows
+        gone = await forget(limit)
+        seconds = self.monotonic() - began
+        if seconds > HELD_SECONDS / 2:
+            self.rows = max(FEWEST, limit // 2)
+        elif gone == limit and seconds < HELD_SECONDS / 5:
+            self.rows = min(MOST, limit * 2)
+        return gone == limit
 
 
 @dataclass(slots=True)
@@ -44,17 +52,20 @@ class SweepRecords(Repeating):
     kept: Mapping[RecordKind, timedelta]
     clock: Clock
     monotonic: Callable[[], float]
-    size: StepSize = field(default_factory=StepSize, init=False)
+    sizes: Mapping[RecordKind, StepSize] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sizes = {kind: StepSize(self.monotonic) for kind in self.kept}
 
     async def step(self) -> float:
         """One step of each kind. Comes back soon while there is more."""
         now, more = self.clock.now(), False
         for kind, kept in self.kept.items():
-            began, limit = self.monotonic(), self.size.rows
-            gone = await self.records.forget(kind, now - kept, limit=limit)
-            self.size.took(self.monotonic() - began, gone)
-            more = more or gone == limit
+            more |= await self.sizes[kind].step(partial(self._forget, kind, now - kept))
         return SOON_SECONDS if more else self.interval_seconds
+
+    async def _forget(self, kind: RecordKind, until: datetime, limit: int) -> int:
+        return await self.records.forget(kind, until, limit=limit)
 
 
 @dataclass(frozen=True, slots=True)

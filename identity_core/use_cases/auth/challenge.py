@@ -18,7 +18,7 @@ is kept for the life of a proof that was made at its end. Left out: what has ret
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
@@ -39,6 +39,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, IdempotencyKeys, SpentChallenges
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.records import SOON_SECONDS, StepSize
 from identity_core.wire import GetDidAuthChallengeQuery
 
 OFFERED_KEPT: Final = 4_096
@@ -208,17 +209,13 @@ def _signer(raw_keys: Sequence[tuple[str, bytes]], text: str, signature: bytes) 
     return None
 
 
-AT_ONCE: Final = 500
-"""Rows of a step, so that no writer waits long."""
-
-SOON_SECONDS: Final = 0.2
 CLOCK_SET_BACK: Final = timedelta(hours=1)
 DAY: Final = timedelta(days=1)
 
 
 @dataclass(slots=True)
 class ForgetExpired(Repeating):
-    """One step deletes a bounded number of rows of each kind."""
+    """One step deletes some rows of each kind. ``monotonic`` is in seconds."""
 
     complaint = "what has expired cannot be deleted"
     interval_seconds = 30.0
@@ -229,15 +226,22 @@ class ForgetExpired(Repeating):
     answers: IdempotencyKeys
     usage: Usage
     clock: Clock
+    monotonic: Callable[[], float]
+    sizes: Sequence[StepSize] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sizes = [StepSize(self.monotonic) for _ in range(4)]
 
     async def step(self) -> float:
         """Comes back soon while there is more."""
         now = self.clock.now()
         today = timedelta(seconds=now.timestamp()) // DAY
-        gone = (
-            await self.challenges.forget(now - CLOCK_SET_BACK, limit=AT_ONCE),
-            await self.asked.forget(now - max(self.proof_lifetime, CLOCK_SET_BACK), limit=AT_ONCE),
-            await self.answers.forget(now, limit=AT_ONCE),
-            await self.usage.forget(today, limit=AT_ONCE),
+        asked_until = now - max(self.proof_lifetime, CLOCK_SET_BACK)
+        forget: Sequence[Callable[[int], Awaitable[int]]] = (
+            lambda limit: self.challenges.forget(now - CLOCK_SET_BACK, limit=limit),
+            lambda limit: self.asked.forget(asked_until, limit=limit),
+            lambda limit: self.answers.forget(now, limit=limit),
+            lambda limit: self.usage.forget(today, limit=limit),
         )
-        return SOON_SECONDS if max(gone) == AT_ONCE else self.interval_seconds
+        more = [await size.step(each) for size, each in zip(self.sizes, forget, strict=True)]
+        return SOON_SECONDS if any(more) else self.interval_seconds

@@ -605,3 +605,26 @@ def test_what_a_client_sees_of_a_failure_names_no_path(tmp_path: Path) -> None:
         open_sqlite(tmp_path / "nowhere" / "a.sqlite")
     assert str(caught.value) == "The database is not available."
     assert caught.value.details == {"retryAfter": 1}
+
+
+def rows_in_the_file(path: Path) -> int:
+    """Of the file alone, without its write-ahead log."""
+    with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
+        return int(connection.execute("SELECT count(*) FROM things").fetchone()[0])
+
+
+@pytest.mark.parametrize("heavy", [True, False])
+def test_who_asks_for_a_heavy_job_hears_when_its_pages_are_out_of_the_log(
+    database: Database, path: Path, heavy: bool
+) -> None:
+    def many(transaction: Transaction) -> None:
+        for number in range(100):
+            transaction.execute("INSERT INTO things VALUES (:name, 1)", {"name": str(number)})
+
+    async def scenario() -> None:
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        await database.write(many, durable=False, heavy=heavy)
+        assert rows_in_the_file(path) == (100 if heavy else 0)
+
+    asyncio.run(scenario())

@@ -417,14 +417,14 @@ def test_both_answers_are_the_same_statements_and_equally_durable(
 ) -> None:
     async def story(store: Store) -> None:
         await execute(store, "UPDATE delegations SET max_refusals = 5, max_thresholds = 5")
-        # Every 64th request, whatever its answer, removes what is no longer needed; here each.
+        # Every 16th request, whatever its answer, removes what is no longer needed; here each.
         monkeypatch.setattr("identity_core.store.invocations.REQUESTS_BETWEEN_PRUNES", 1)
         before = await consume(store, invocation(), spending(question=question(b"zero")))
         assert isinstance(before, Lease)
         await store.invocations.release(before)
         write, seen = store.database.write, []
 
-        def spy(job: Any, *, durable: bool = True, patience_seconds: float = 0.0) -> Any:
+        def spy(job: Any, *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False) -> Any:
             statements: list[str] = []
             seen.append((durable, statements, patience_seconds))
             return write(lambda transaction: job(Spied(transaction, statements)), durable=durable)
@@ -450,7 +450,7 @@ def test_commits_wait_only_while_another_proof_is_made(store: Store, monkeypatch
     async def story(store: Store) -> None:
         write, waited = store.database.write, []
 
-        def spy(job: Any, *, durable: bool = True, patience_seconds: float = 0.0) -> Any:
+        def spy(job: Any, *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False) -> Any:
             waited.append(patience_seconds)
             return write(job, durable=durable)
 
@@ -636,17 +636,17 @@ def test_invocations_go_when_their_token_has_long_expired(store: Store, monkeypa
     told(store, story)
 
 
-def test_invocations_that_may_go_go_with_every_64th_request(store: Store) -> None:
+def test_invocations_that_may_go_go_with_every_16th_request(store: Store) -> None:
     async def story(store: Store) -> None:
         await execute(store, "UPDATE delegations SET max_uses = NULL")
         one = invocation()
         late = one.delete_after
         await consume(store, one, spending(), NOW)
-        for _ in range(63):
+        for _ in range(15):
             await consume(store, invocation(delete_after=late + timedelta(days=1)), spending(), late)
-        assert await rows(store, "SELECT count(*) FROM invocations") == [(64,)]
+        assert await rows(store, "SELECT count(*) FROM invocations") == [(16,)]
         await consume(store, invocation(delete_after=late + timedelta(days=1)), spending(), late)
-        assert await rows(store, "SELECT count(*) FROM invocations") == [(64,)]
+        assert await rows(store, "SELECT count(*) FROM invocations") == [(16,)]
 
     told(store, story)
 

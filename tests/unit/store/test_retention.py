@@ -205,15 +205,32 @@ class Slow:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "least", "most"), [(HELD_SECONDS / 50, FEWEST, 50), (HELD_SECONDS, FEWEST, FEWEST), (0.0, MOST, MOST)]
+    ("seconds", "last"),
+    [(HELD_SECONDS / 60, FIRST), (HELD_SECONDS / 150, 2 * FIRST), (HELD_SECONDS, FEWEST), (0.0, MOST)],
 )
-def test_steps_are_as_long_as_the_writer_may_be_held(seconds: float, least: int, most: int) -> None:
+def test_steps_are_as_long_as_the_writer_may_be_held(seconds: float, last: int) -> None:
+    """Unless FEWEST rows take longer; and no step on the way was longer, either."""
     slow = Slow(seconds)
     sweep = SweepRecords(slow, {"timeline": DAY}, MovableClock(), slow.monotonic)  # type: ignore[arg-type]
     waits = [asyncio.run(sweep.step()) for _ in range(12)]
-    assert slow.limits[0] == FIRST
-    assert least <= slow.limits[-1] <= most
-    assert waits[-1] == SOON_SECONDS
+    assert (slow.limits[0], slow.limits[-1], waits[-1]) == (FIRST, last, SOON_SECONDS)
+    assert seconds == HELD_SECONDS or max(slow.limits) * seconds <= HELD_SECONDS
+
+
+class SlowProofs(Slow):
+    """Proofs take long, and all else no time."""
+
+    async def forget(self, kind: str, until: datetime, *, limit: int) -> int:
+        return await super().forget(kind, until, limit=limit) if kind == "proofs" else limit
+
+
+def test_a_kind_that_is_quick_makes_no_step_of_another_longer() -> None:
+    slow = SlowProofs(HELD_SECONDS / 60)
+    sweep = SweepRecords(slow, {"timeline": DAY, "proofs": DAY}, MovableClock(), slow.monotonic)  # type: ignore[arg-type]
+    for _ in range(12):
+        asyncio.run(sweep.step())
+    assert set(slow.limits) == {FIRST}
+    assert sweep.sizes["timeline"].rows == MOST
 
 
 def test_where_nothing_is_old_it_waits_long(store: Store) -> None:

@@ -17,7 +17,8 @@ from tests.rooms import START, MovableClock
 
 def sweep_of(store: Store, clock: MovableClock) -> ForgetExpired:
     return ForgetExpired(
-        store.spent_challenges, store.verifier_challenges, timedelta(days=1), store.idempotency, store.usage, clock
+        *(store.spent_challenges, store.verifier_challenges, timedelta(days=1), store.idempotency, store.usage),
+        *(clock, lambda: 0.0),
     )
 
 
@@ -49,8 +50,10 @@ def test_spent_challenges_of_verifiers_go_step_by_step(tmp_path: Path) -> None:
             await store.verifier_challenges.add(str(number), kept, START)
             await store.verifier_challenges.spend(str(number), START)
         clock.time = end + timedelta(days=1)
-        waits = [await sweep_of(store, clock).step() for _ in range(2)]
-        assert waits[0] < 1 < waits[1], "500 at once, the last one in the next step"
+        sweep, waits = sweep_of(store, clock), list[float]()
+        while not waits or waits[-1] < 1:
+            waits.append(await sweep.step())
+        assert 2 < len(waits) < 10, "a step takes a part, and the next one more"
         await store.close()
 
     asyncio.run(scenario())
@@ -79,9 +82,12 @@ def test_expired_rows_go_by_themselves(tmp_path: Path) -> None:
         assert await sweep.step() > 1
         assert await left() == [1200, 1, 2], "a clock may be set back by an hour"
         clock.time = end + timedelta(hours=1)
-        waits = [await sweep.step() for _ in range(3)]
+        waits = [await sweep.step()]
+        assert 1100 < (await left())[0] < 1200, "no step deletes without end"
+        while waits[-1] < 1:
+            waits.append(await sweep.step())
         assert await left() == [0, 1, 2]
-        assert waits[0] < 1 < waits[2], "it comes back soon while there is more, and no step deletes without end"
+        assert 2 < len(waits) < 10, "it comes back soon while there is more"
         clock.time = START + timedelta(hours=25)
         await sweep.step()
         assert await left() == [0, 0, 1]
