@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from identity_core.cli.local_server import LocalServer
-from tests.docs.test_site import ROOT, SITE, built
+from tests.docs.built import ROOT, SITE, need_furo
 from tests.servers import local_server
 
-pytest.importorskip("furo", reason="tox -e docs builds the site")
+need_furo()
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[LocalServer]:
-    built()
+def server(built: Path) -> Iterator[LocalServer]:
     with local_server(path=ROOT / "docs") as running:
         yield running
 

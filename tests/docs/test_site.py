@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
-pytest.importorskip("furo", reason="tox -e docs builds the site")
-ROOT = Path(__file__).resolve().parents[2]
-SITE = ROOT / "docs" / "identity_guide" / "site"
+from tests.docs.built import SITE, need_furo
+
+need_furo()
 # What a browser loads by itself.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
@@ -36,17 +34,9 @@ class Page(HTMLParser):
             self.loaded.append(str(said[LOADED[tag]]))
 
 
-def built() -> None:
-    """Builds the site, anew only what is older than its sources."""
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-d", ROOT / "docs" / "_build"]
-    done = subprocess.run([*command, ROOT / "docs", SITE], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-
-
 @pytest.fixture(scope="module")
-def site() -> dict[Path, Page]:
-    built()
-    return {path: Page(path.read_text(encoding="utf-8")) for path in SITE.rglob("*.html")}
+def site(built: Path) -> dict[Path, Page]:
+    return {path: Page(path.read_text(encoding="utf-8")) for path in built.rglob("*.html")}
 
 
 def test_every_link_within_the_site_leads_somewhere(site: dict[Path, Page]) -> None:
