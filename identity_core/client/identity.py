@@ -6,6 +6,7 @@ page. It believes no answer: each has a size, an end and the form that was asked
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import time
@@ -55,7 +56,9 @@ class CallLimits:
 @dataclass(frozen=True, slots=True)
 class Identity:
     """The service at ``url`` (without the prefix), as whoever holds ``api_key``, or as ``signer``; a context manager. ``origin`` is its
-    ``public_url`` where it is called by another name: challenges of any other are not signed.
+    ``public_url`` where it is called by another name: challenges of any other are not signed. ``on_request`` sees each request before it is
+    sent, those for challenges and those that are sent again too, and may add headers; it holds the Authorization. ``on_response`` sees what
+    came back before its body is read. What either raises ends the call.
 
     A call raises ``ServiceError`` with the document's codes, ``UnreadableAnswer``, ``ServiceUnreachable``, and ``ValueError`` for a
     challenge that is not what was asked for.
@@ -67,6 +70,8 @@ class Identity:
     limits: CallLimits = CallLimits()
     signer: Signer | None = None
     wait: Callable[[float], None] = field(default=time.sleep, repr=False)
+    on_request: Callable[[httpx.Request], None] | None = field(default=None, repr=False)
+    on_response: Callable[[httpx.Response], None] | None = field(default=None, repr=False)
     http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False), repr=False)
 
     def __enter__(self) -> Self:
@@ -141,15 +146,16 @@ class Identity:
         query = {name: values[name] for name in operation.query if name in values}
         target = f"{self.url.rstrip('/')}{PREFIX}{path}"
         ends = time.monotonic() + self.limits.timeout_seconds
+        limit = self.limits.timeout_seconds
         try:
-            with self.http.stream(
-                operation.method,
-                target,
-                params=query,
-                headers=headers,
-                content=body,
-                timeout=self.limits.timeout_seconds,
-            ) as answer:
+            request = self.http.build_request(
+                operation.method, target, params=query, headers=headers, content=body, timeout=limit
+            )
+            if self.on_request is not None:
+                self.on_request(request)
+            with contextlib.closing(self.http.send(request, stream=True)) as answer:
+                if self.on_response is not None:
+                    self.on_response(answer)
                 return self._read(operation, answer, ends)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {type(error).__name__} {error}") from error

@@ -131,9 +131,11 @@ def check_flow(told: Json) -> None:
     assert len(told["history"]) == told["versions"] == len(changes) + 2
     assert told["deactivated"] is True
     assert told["rotation"] == "3"
-    assert told["refused"] == [401, "AUTH_FAILED", "string"], "the key was rotated away"
-    assert told["unsigned"] == [401, "AUTH_REQUIRED", "string"]
+    assert told["refused"] == [401, "AUTH_FAILED", "seen-by-the-hook"], "the key was rotated away"
+    assert told["unsigned"] == [401, "AUTH_REQUIRED", "seen-by-the-hook"]
     assert verify(told["log"].encode()).did == told["did"]
+    sent, answered = told["hooks"]
+    assert sent == answered >= 18, "each request, those for challenges too, is shown to the hooks"
 
 
 Run = Callable[[dict[str, Json]], dict[str, Json]]

@@ -93,10 +93,7 @@ def test_the_readme_proves_something(application: Path, served: LocalServer) -> 
 
 
 def test_a_did_lives(do: Run, served: LocalServer) -> None:
-    told = do({"it": {"kind": "flow", "url": served.url, "apiKey": served.api_key}})["it"]["value"]
-    check_flow(told)
-    sent, answered = told["hooks"]
-    assert sent == answered >= 12, "each request, those for challenges too"
+    check_flow(do({"it": {"kind": "flow", "url": served.url, "apiKey": served.api_key}})["it"]["value"])
 
 
 def test_a_text_is_pinned_where_it_is_in_nfc_for_certain(application: Path) -> None:

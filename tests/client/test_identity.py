@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import identity_core.client
@@ -82,6 +83,35 @@ def test_a_did_lives(served: LocalServer) -> None:
 def test_what_there_is_not_is_not_asked_for(operation: str, parameters: dict[str, Any], error: type[Exception]) -> None:
     with Identity("http://127.0.0.1:1") as identity, pytest.raises(error):
         identity.call(operation, **parameters)
+
+
+def test_hooks_see_each_request_and_each_answer() -> None:
+    """What is sent again, and what asks for a challenge, too; a header that is added arrives."""
+    sent, came = list[str](), list[int]()
+
+    def on_request(request: httpx.Request) -> None:
+        sent.append(request.url.path.partition("/api/v1")[2])
+        request.headers["traceparent"] = f"number {len(sent)}"
+
+    hooks: dict[str, Any] = {"on_request": on_request, "on_response": lambda answer: came.append(answer.status_code)}
+    again, challenged = "limited and then not", "a challenge for any body"
+    with hostile_service.hostile_service() as server:
+        with Identity(server.of(again), wait=lambda _: None, **hooks) as identity:
+            assert identity.call("getHealth") == {"status": "ok"}
+        with Identity(server.of(challenged), signer=SIGNER, **hooks) as identity, pytest.raises(ValueError):
+            identity.call("updateDid", CASES[challenged].given["body"], did=DID)
+        requests = [*server.requests[hostile_service.place(again)], *server.requests[hostile_service.place(challenged)]]
+    assert (sent, came) == (["/health"] * 3 + ["/auth/challenge"], [429, 429, 200, 200])
+    assert [b"traceparent: number %d\r\n" % (number + 1) in each for number, each in enumerate(requests)] == [True] * 4
+
+
+def test_what_a_hook_raises_ends_the_call(hostile: Hostile) -> None:
+    def refuse(_: httpx.Request) -> None:
+        raise PermissionError("not from here")
+
+    with Identity(hostile.of("hook"), on_request=refuse) as identity, pytest.raises(PermissionError):
+        identity.call("getHealth")
+    assert hostile.requests["hook"] == []
 
 
 def run(case: Case, url: str, waited: list[float]) -> Any:

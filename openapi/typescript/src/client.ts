@@ -65,7 +65,23 @@ export interface IdentityOptions {
   maxWaitMs?: number;
   maxAnswerOctets?: number;
   maxPages?: number;
+  /** Sees each attempt before it is sent, that for a challenge too, and may add headers. It holds the Authorization. */
+  onRequest?: (request: SentRequest) => void | Promise<void>;
+  /** Sees what came back, before its body is read. What either throws ends the call. */
+  onResponse?: (response: ReceivedResponse) => void | Promise<void>;
   fetch?: typeof fetch;
+}
+
+export interface SentRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+}
+
+export interface ReceivedResponse {
+  readonly request: SentRequest;
+  readonly status: number;
+  readonly headers: Headers;
 }
 
 /** The service refused (`code` is one of the document's), or gave no answer (`UNREACHABLE`), or none that can be read (`UNREADABLE`). */
@@ -168,22 +184,37 @@ class Service {
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(given[name])));
     const query = new URLSearchParams();
     for (const name of operation.query) if (given[name] !== undefined) query.set(name, String(given[name]));
+    const { onRequest, onResponse } = this.options;
     const target = `${this.options.url}${PREFIX}${path}${query.size > 0 ? `?${query}` : ""}`;
+    // A copy: what a hook adds to one attempt is not in the next.
+    const request = { method: operation.method, url: target, headers: new Headers(headers) };
+    await onRequest?.(request);
     const own = AbortSignal.timeout(this.options.timeoutMs);
     const signal = given.signal === undefined ? own : AbortSignal.any([own, given.signal as AbortSignal]);
-    const asked = { method: operation.method, headers, signal, redirect: "error", credentials: "omit" } as const;
+    const asked = { method: operation.method, headers: request.headers, signal, redirect: "error", credentials: "omit" } as const;
     let response: Response;
     let octets: Uint8Array<ArrayBuffer>;
     try {
       response = await (this.options.fetch ?? fetch)(target, body === undefined ? asked : { ...asked, body });
+    } catch (error) {
+      throw this.unanswered(error, given);
+    }
+    await onResponse?.({ request, status: response.status, headers: response.headers });
+    try {
       octets = await read(response, this.options.maxAnswerOctets);
     } catch (error) {
-      (given.signal as AbortSignal | undefined)?.throwIfAborted();
-      if (error instanceof IdentityError) throw error;
-      throw new IdentityError(0, "UNREACHABLE", `${this.options.url} does not answer: ${reason(error)}`);
+      throw this.unanswered(error, given);
     }
     if (!response.ok) throw refusal(response, octets);
     return meaning(operation, response, octets);
+  }
+
+  /** What a lost connection, a timeout or a caller that gave up is told as. */
+  private unanswered(error: unknown, given: Values): unknown {
+    const signal = given.signal as AbortSignal | undefined;
+    if (signal?.aborted) return signal.reason;
+    if (error instanceof IdentityError) return error;
+    return new IdentityError(0, "UNREACHABLE", `${this.options.url} does not answer: ${reason(error)}`);
   }
 }
 

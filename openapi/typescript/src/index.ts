@@ -1,5 +1,5 @@
 export { createIdentity, IdentityError } from "./client.js";
-export type { Answer, Arguments, CallOptions, Identity, IdentityOptions, OperationId, Paged } from "./client.js";
+export type { Answer, Arguments, CallOptions, Identity, IdentityOptions, OperationId, Paged, ReceivedResponse, SentRequest } from "./client.js";
 export { canonicalize } from "./codec.js";
 export { LogInvalid, verifyLog } from "./log.js";
 export type { VerifiedLog } from "./log.js";

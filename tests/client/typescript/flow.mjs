@@ -6,10 +6,15 @@ const service = (id) => ({
 });
 
 export async function flow({ createIdentity, createSigner, verifyLog, IdentityError }, url, apiKey) {
-  const id = createIdentity({ url, apiKey });
+  const hooks = [0, 0];
+  const onRequest = ({ headers }) => {
+    hooks[0] += 1;
+    headers.set("X-Request-ID", "seen-by-the-hook");
+  };
+  const id = createIdentity({ url, apiKey, onRequest, onResponse: ({ status }) => void (hooks[1] += status >= 200) });
   const codeOf = (error) => {
     if (!(error instanceof IdentityError)) throw error;
-    return [error.status, error.code, typeof error.requestId];
+    return [error.status, error.code, error.requestId];
   };
   const created = await id.createDid({ body: { method: "ids", options: { recoveryKey: true } } });
   const { did } = created;
@@ -31,5 +36,5 @@ export async function flow({ createIdentity, createSigner, verifyLog, IdentityEr
   for await (const item of id.each("listDidHistory", { did, limit: 2 })) history.push(item.operation);
   const log = await id.getDidLog({ did });
   const { versions, deactivated } = await verifyLog(log, { did, now: new Date(Date.now() + 60_000) });
-  return { did, log, history, rotation: didDocumentMetadata.versionId, versions, deactivated, refused, unsigned };
+  return { did, log, history, rotation: didDocumentMetadata.versionId, versions, deactivated, refused, unsigned, hooks };
 }
