@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.visiting import MARKUP, PAGES, Open, Site, examine, give_delegation, operator_signs_in, sign_in, sign_out
+from tests.ui.visiting import (
+    MARKUP,
+    PAGES,
+    Open,
+    Site,
+    examine,
+    give_delegation,
+    has_states,
+    operator_signs_in,
+    sign_in,
+    sign_out,
+)
 
 
 def test_anybody_finds_a_did_its_transaction_and_what_this_is(site: Site, opened: Open) -> None:
@@ -100,18 +111,18 @@ def test_a_holder_gives_stops_and_revokes_a_delegation_and_sees_it(site: Site, o
     watched.look(page)
     page.goto(f"{site.url}/ui/agents")
     expect(page.locator(".cards h2")).to_have_text(site.did("aki"))
-    expect(page.locator(".state")).to_have_text("active")
+    has_states(page, "active")
     watched.look(page)
     page.click("#stop-everything")
-    expect(page.locator(".state")).to_have_text("stopped")
+    has_states(page, "stopped")
     expect(page.locator("#stop-everything")).to_have_count(0)
     page.get_by_role("button", name="Let it go on").click()
-    expect(page.locator(".state")).to_have_text("active")
+    has_states(page, "active")
     page.once("dialog", lambda dialog: dialog.dismiss())
     page.get_by_role("button", name="Revoke for good").click()
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Revoke for good").click()
-    expect(page.locator(".state")).to_have_text("revoked")
+    has_states(page, "revoked")
     page.goto(f"{site.url}/ui/home")
     said = page.locator("tbody tr td:nth-child(2)").all_inner_texts()
     words = ("revoked for good", "let go on", "stopped", "given a delegation")
@@ -174,7 +185,7 @@ def test_stop_everything_goes_on_past_a_refusal_and_waits_where_it_is_told_to(si
     expect(page.locator("[data-message=refused]")).to_contain_text("suspend (TRIED)")
     page.reload()
     # The newest is first, and was refused.
-    expect(page.locator(".state")).to_have_text(["active", "stopped"])
+    has_states(page, "active", "stopped")
 
 
 def test_signing_out_forgets_the_session_and_the_key(site: Site, opened: Open) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from identity_core.client import Client
 from tests.servers import run
-from tests.ui.visiting import Open, Site, examine, give_delegation, issue, sign_in, sign_out
+from tests.ui.visiting import Open, Site, arrives, examine, give_delegation, has_states, issue, sign_in, sign_out
 
 
 def keys_of(file: Path) -> dict[str, Any]:
@@ -29,20 +29,21 @@ def signs_in(page: Page, site: Site, file: Path) -> None:
     page.goto(f"{site.url}/ui/sign-in")
     page.set_input_files("#keys", file)
     page.click("#sign-in button")
-    expect(page).to_have_url(f"{site.url}/ui/home")
+    arrives(page, f"{site.url}/ui/home")
 
 
 def test_a_narrower_delegation_takes_the_place_of_the_wider(site: Site, opened: Open) -> None:
     page, watched = opened()
     sign_in(page, site, "nora", keep=True, to="delegations")
     give_delegation(page, site, "wide", actions="zkp.prove.age.gte.18\nzkp.prove.age.gte.21", uses=5)
+    has_states(page, "active")
     page.click("form.narrow >> xpath=../summary")
     page.uncheck("form.narrow [value='zkp.prove.age.gte.21']")
     page.fill("form.narrow [name=uses]", "2")
     watched.look(page)
     examine(page)
     page.click("form.narrow button")
-    expect(page.locator(".cards .state")).to_have_text(["active", "revoked"])
+    has_states(page, "active", "revoked")
     narrow = page.locator(".cards article").first
     expect(narrow).to_contain_text("0 of 2")
     assert narrow.locator("dd code").all_inner_texts() == ["zkp.prove.age.gte.18"]
@@ -62,13 +63,13 @@ def test_where_the_old_one_cannot_be_revoked_the_page_says_so(site: Site, opened
     sign_in(page, site, "olga", keep=True, to="delegations")
     give_delegation(page, site, "wide")
     # The page that stands: a route that is set while another is on its way may miss its requests.
-    expect(page.locator(".cards .state")).to_have_text("active")
+    has_states(page, "active")
     page.route("**/revoke", lambda route: route.fulfill(status=503, json={"error": {"code": "TRIED", "message": ""}}))
     page.click("form.narrow >> xpath=../summary")
     page.click("form.narrow button")
     expect(page.locator("[data-message=halfway]")).to_contain_text("TRIED")
     page.reload()
-    expect(page.locator(".cards .state")).to_have_text(["active", "active"])
+    has_states(page, "active", "active")
 
 
 def test_a_key_is_rotated_and_the_file_that_was_saved_before_serves(site: Site, opened: Open, tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_a_key_is_rotated_and_the_file_that_was_saved_before_serves(site: Site, 
     expect(page.get_by_text(before["keys"]["authentication"]["publicKey"])).to_have_count(0)
     page.goto(f"{site.url}/ui/delegations")
     give_delegation(page, site, "by the new key")
-    expect(page.locator(".cards .state")).to_have_text("active")
+    has_states(page, "active")
     sign_out(page, site)
     signs_in(page, site, file)
     # The command line understands the file too; a browser saves it for everybody to read.
@@ -132,9 +133,7 @@ def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, opened: Open, 
     page, watched = opened()
     page.goto(f"{site.url}/ui/sign-in")
     page.get_by_role("link", name="Recover a DID").click()
-    expect(page).to_have_url(f"{site.url}/ui/recover")
-    # Its script runs when the page is loaded; a button that is pressed before sends the form nowhere.
-    page.wait_for_load_state()
+    arrives(page, f"{site.url}/ui/recover")
     alone = tmp_path / "alone.json"
     alone.write_text(json.dumps({"did": lost["did"], "keys": {"recovery": lost["keys"]["recovery"]}}))
     page.set_input_files("#wallet", alone)
@@ -170,7 +169,7 @@ def test_an_export_is_of_everything_and_takes_her_key(site: Site, opened: Open, 
     page, _ = opened()
     sign_in(page, site, "wilma", keep=True, to="delegations")
     give_delegation(page, site, "to be taken along")
-    expect(page.locator(".cards .state")).to_have_text("active")
+    has_states(page, "active")
     page.goto(f"{site.url}/ui/export")
     examine(page)
     page.click("#export button")

@@ -13,7 +13,20 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from identity_core.client import Client, ServiceError, Signer
-from tests.ui.visiting import MARKUP, Open, Site, Watched, examine, issue, press, sign_in, sign_out, signer, tab_to
+from tests.ui.visiting import (
+    MARKUP,
+    Open,
+    Site,
+    Watched,
+    examine,
+    has_states,
+    issue,
+    press,
+    sign_in,
+    sign_out,
+    signer,
+    tab_to,
+)
 
 SCHEMA = "https://schemas.example/person"
 VALUES: dict[str, Any] = {"age": 37, "income": 5_213_774, "country": "Wakanda"}
@@ -130,10 +143,10 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
     assert verdict["verified"]
 
     press(page, "nav a[href='/ui/agents']")
-    expect(page.locator(".cards .state")).to_have_text("active")
+    has_states(page, "active")
     examine(page)
     press(page, ".cards header button.stop")
-    expect(page.locator(".cards .state")).to_have_text("stopped")
+    has_states(page, "stopped")
     examine(page)
     with pytest.raises(ServiceError) as refused:
         world.prove(lines[2])

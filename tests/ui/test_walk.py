@@ -23,6 +23,7 @@ from tests.ui.visiting import (
     Watched,
     examine,
     give_delegation,
+    has_states,
     issue,
     operator_signs_in,
     sign_in,
@@ -175,7 +176,7 @@ def test_on_a_slow_network_a_change_is_sent_once_and_the_page_says_what_became_o
     give_delegation(page, site, "slowly")
     # While it is under way nothing can be pressed a second time.
     expect(page.locator("#create-delegation button")).to_be_disabled()
-    expect(page.locator(".cards .state")).to_have_text("active")
+    has_states(page, "active")
     assert sent == [f"{site.url}/api/v1/delegations"]
     network.send("Network.emulateNetworkConditions", slow | {"offline": True})
     page.get_by_role("button", name="Revoke for good").scroll_into_view_if_needed()
@@ -189,15 +190,15 @@ def test_two_tabs_and_the_back_button_show_what_is_and_not_what_was(site: Site, 
     page, _ = opened()
     sign_in(page, site, "tina", keep=True, to="delegations")
     give_delegation(page, site, "once")
-    expect(page.locator(".cards .state")).to_have_text("active")
+    has_states(page, "active")
     other = page.context.new_page()
     other.goto(f"{site.url}/ui/agents")
     other.click("#stop-everything")
-    expect(other.locator(".state")).to_have_text("stopped")
+    has_states(other, "stopped")
     # The first tab still shows a delegation that is active; revoking it works, and going back shows no older state.
     page.goto(f"{site.url}/ui/keys")
     page.go_back()
-    expect(page.locator(".cards .state")).to_have_text("stopped")
+    has_states(page, "stopped")
     sign_out(other, site)
     page.get_by_role("button", name="Let it go on").click()
     expect(page.locator("#signing")).to_be_visible()

@@ -84,7 +84,8 @@ class Watched:
                 self.faults.append("a secret was sent")
 
     def look(self, page: Page) -> None:
-        """At a page that stands: nothing hangs out at the side, no secret is in it, it has one heading."""
+        """At a page when it has its style: nothing hangs out at the side, no secret is in it, it has one heading."""
+        page.wait_for_load_state()
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, page.url
         content = page.content()
@@ -105,13 +106,25 @@ def sign_in(page: Page, site: Site, name: str = "hana", *, keep: bool = False, t
     page.set_input_files("#keys", site.keys(name))
     page.set_checked("#keep", keep)
     page.click("#sign-in button")
-    expect(page).to_have_url(f"{site.url}/ui/{to}")
+    arrives(page, f"{site.url}/ui/{to}")
+
+
+def arrives(page: Page, url: str) -> None:
+    """At a page that something pressed leads to. Its script runs when it is loaded: a button that is pressed before does nothing."""
+    expect(page).to_have_url(url)
+    page.wait_for_load_state()
+
+
+def has_states(page: Page, *states: str) -> None:
+    """The delegations of a page, which comes anew after each change and is loaded then."""
+    expect(page.locator(".cards .state")).to_have_text([*states])
+    page.wait_for_load_state()
 
 
 def sign_out(page: Page, site: Site) -> None:
     """The form forgets the key and is then sent: what is opened before its answer came is aborted by it."""
     page.get_by_role("button", name="Sign out").click()
-    expect(page).to_have_url(f"{site.url}/ui")
+    arrives(page, f"{site.url}/ui")
 
 
 def operator_signs_in(page: Page, watched: Watched, site: Site) -> None:
@@ -121,6 +134,7 @@ def operator_signs_in(page: Page, watched: Watched, site: Site) -> None:
     page.fill("#key", site.api_key)
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Overview")
+    page.wait_for_load_state()
 
 
 def give_delegation(page: Page, site: Site, purpose: str, actions: str = "zkp.prove.age.gte.18", uses: int = 3) -> None:
@@ -158,7 +172,9 @@ _EXAMINE = """async () => (await axe.run(document, { resultTypes: ["violations"]
 
 def examine(page: Page) -> None:
     """Accessibility by axe-core 4.14.1 (npm, MPL-2.0; it is in no wheel): nothing moderate or worse."""
-    page.evaluate(AXE)
+    page.wait_for_load_state()
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
     assert page.evaluate(_EXAMINE) == [], page.url
 
 
