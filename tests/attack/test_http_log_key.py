@@ -29,6 +29,7 @@ from identity_core.settings import load
 from identity_core.use_cases.dids.rotate_log_key import Rotation
 from tests.attack.log_thief import STOLEN_SEED, appended, make_the_key
 from tests.attack.stranger import PREFIX, Holder, public, service
+from tests.fault.creators import PAUSE_SECONDS
 from tests.fault.service_process import Running, eventually
 from tests.fault.service_process import service as running_service
 
@@ -63,7 +64,7 @@ def write_on(running: Running, holder: Holder, stop: threading.Event, statuses: 
     """Creates and changes DIDs until it is told to stop."""
     try:
         count = 0
-        while not stop.is_set():
+        while not stop.wait(PAUSE_SECONDS):
             statuses.append(running.stranger.create({"method": "ids", "keyType": "Ed25519", "options": {}}).status)
             statuses.append(holder.act("update", service(f"s{count}") if count == 0 else _moved(count)).status)
             count += 1

@@ -13,6 +13,8 @@ from tests.attack.stranger import PREFIX, SECONDS
 from tests.fault.service_process import Running
 
 REPAIR_SECONDS = 30.0
+# Between two requests of a client that goes on: some are always under way, and the processors are not full of them.
+PAUSE_SECONDS = 0.02
 REFUSALS = {"BLOCKCHAIN_ERROR", "OVERLOADED", "PLUGIN_UNAVAILABLE", "PLUGIN_TIMEOUT"}
 
 
@@ -37,7 +39,7 @@ class Acknowledged:
 
 def create_until(stop: threading.Event, running: Running, acknowledged: Acknowledged) -> None:
     """A client that goes on whatever it is answered."""
-    while not stop.is_set():
+    while not stop.wait(PAUSE_SECONDS):
         try:
             answer = running.stranger.create({"method": "ids"})
         except (OSError, http.client.HTTPException):

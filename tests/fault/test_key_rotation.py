@@ -28,7 +28,7 @@ from identity_core.ports.custodian import Resealed
 from identity_core.settings import Settings, load
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer
-from tests.fault.creators import Acknowledged, check_all_are_there, creating
+from tests.fault.creators import PAUSE_SECONDS, Acknowledged, check_all_are_there, creating
 from tests.fault.service_process import API_KEY, Running, eventually, kept_port, service
 from tests.postgres_server import PostgresServer, postgres_server
 
@@ -90,7 +90,7 @@ def kids(running: Running) -> list[str]:
 def use_tokens(site: Site, stop: threading.Event, said: list[tuple[int, int]]) -> None:
     """Fetches a token at one place and shows it at the other, until it is told to stop: the statuses of both."""
     here, there = site.places[0], site.places[-1]
-    while not stop.is_set():
+    while not stop.wait(PAUSE_SECONDS):
         fetched = token_of(here)
         text = fetched.json["access_token"] if fetched.status == 200 else "none"
         said.append((fetched.status, shown(there, text).status))
@@ -140,7 +140,7 @@ def checkpoint_keys(running: Running) -> CheckpointKeys:
 
 def fetch_checkpoints(site: Site, stop: threading.Event, said: list[Answer]) -> None:
     """Fetches the checkpoint of each place in turn, until it is told to stop."""
-    while not stop.is_set():
+    while not stop.wait(PAUSE_SECONDS):
         for place in site.places:
             said.append(place.wire.call("GET", f"{PREFIX}/ledger/checkpoint?quorum=any", fresh=True))
 
