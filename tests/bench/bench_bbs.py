@@ -12,11 +12,10 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from identity_core.crypto.bbs import interface
+from identity_core.crypto.bbs import disclosure, interface
+from identity_core.crypto.bbs.disclosure import calculate_random_scalars
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import BackendUnavailable, Curve, keys, select
-from tests.vectors import bbs_proofs
-from tests.vectors.bbs_proofs import calculate_random_scalars
 
 HEADER = b"header"
 PRESENTATION_HEADER = b"presentation header"
@@ -41,7 +40,7 @@ def bench(curve: Curve, runs: int) -> dict[str, float]:
     signature = interface.sign(suite, secret, public, HEADER, MESSAGES)
 
     def prove() -> bytes:
-        return bbs_proofs.proof_gen(
+        return disclosure.proof_gen(
             suite, public, signature, HEADER, PRESENTATION_HEADER, MESSAGES, [], calculate_random_scalars
         )
 
@@ -51,7 +50,7 @@ def bench(curve: Curve, runs: int) -> dict[str, float]:
         "sign": lambda: interface.sign(suite, secret, public, HEADER, MESSAGES),
         "verify": lambda: interface.verify(suite, public, signature, HEADER, MESSAGES),
         "prove": prove,
-        "verify proof": lambda: bbs_proofs.proof_verify(suite, public, proof, HEADER, PRESENTATION_HEADER, [], []),
+        "verify proof": lambda: disclosure.proof_verify(suite, public, proof, HEADER, PRESENTATION_HEADER, [], []),
     }
     return {
         name: statistics.median(milliseconds(operation) for _ in range(runs)) for name, operation in operations.items()

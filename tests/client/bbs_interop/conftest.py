@@ -22,6 +22,7 @@ SCRIPTS = (
     "presentation_statement.mjs",
     "presentation_verifier.mjs",
     "stranger.mjs",
+    "bbs2023.mjs",
 )
 
 

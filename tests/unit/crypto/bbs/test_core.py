@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from identity_core.crypto.bbs import core, octets
+from identity_core.crypto.bbs import core, disclosure, octets
 from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsSignatureInvalid, RandomScalars, Signature
 from identity_core.crypto.bls12381 import ORDER, keys
-from tests.vectors import bbs_proofs
 
 HEADER = b"header"
 SECRET_OCTETS = keys.generate_secret(bytes(range(32)))
@@ -32,7 +31,7 @@ def signature(suite, key):
 
 
 def dice(*masks: int) -> RandomScalars:
-    return bbs_proofs.named([*bbs_proofs.calculate_random_scalars(5), *masks])
+    return disclosure.named([*disclosure.calculate_random_scalars(5), *masks])
 
 
 def prove(suite, key, signature, given: RandomScalars, presentation_header: bytes = b""):
@@ -89,9 +88,9 @@ def test_the_presentation_header_may_depend_on_the_first_message(suite, key, sig
     assert recomputed.points_octets == init.points_octets
     assert recomputed.domain == init.domain
     # The same octets pass the draft's own interface: nothing about the proof is special.
-    bbs_proofs.proof_verify(suite, PUBLIC, encoded, HEADER, late, [TEXTS[1]], [1])
+    disclosure.proof_verify(suite, PUBLIC, encoded, HEADER, late, [TEXTS[1]], [1])
     with pytest.raises(BbsProofInvalid):
-        bbs_proofs.proof_verify(suite, PUBLIC, encoded, HEADER, b"hash of other points", [TEXTS[1]], [1])
+        disclosure.proof_verify(suite, PUBLIC, encoded, HEADER, b"hash of other points", [TEXTS[1]], [1])
 
 
 def test_responses_are_mask_plus_challenge_times_message(suite, key, signature):
@@ -171,7 +170,7 @@ def test_the_pairing_is_not_spent_on_a_wrong_challenge(suite, key, signature, mo
 
     monkeypatch.setattr(type(suite.curve), "pairing_product_is_one", spent)
     with pytest.raises(BbsProofInvalid):
-        bbs_proofs.proof_verify(suite, PUBLIC, octets.proof_to_octets(proof), HEADER, b"another", [TEXTS[1]], [1])
+        disclosure.proof_verify(suite, PUBLIC, octets.proof_to_octets(proof), HEADER, b"another", [TEXTS[1]], [1])
 
 
 def test_nothing_secret_is_printed(signature):

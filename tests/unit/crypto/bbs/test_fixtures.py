@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.crypto.bbs import core, interface, octets
+from identity_core.crypto.bbs import core, disclosure, interface, octets
 from identity_core.crypto.bbs.suite import (
     API_ID,
     MAP_MESSAGE_DST,
@@ -14,7 +14,6 @@ from identity_core.crypto.bbs.suite import (
 )
 from identity_core.crypto.bls12381 import ORDER, keys
 from identity_core.crypto.bls12381.keys import expand_message_xmd, hash_to_scalar
-from tests.vectors import bbs_proofs
 
 
 def unhexed(*texts: str) -> list[bytes]:
@@ -103,10 +102,10 @@ def test_proof_is_judged(suite, vector, number):
     indexes = case["disclosedIndexes"]
     shown = unhexed(*(case["messages"][index] for index in indexes))
     if case["result"]["valid"]:
-        bbs_proofs.proof_verify(suite, public, proof, header, presentation_header, shown, indexes)
+        disclosure.proof_verify(suite, public, proof, header, presentation_header, shown, indexes)
     else:
         with pytest.raises(BbsProofInvalid):
-            bbs_proofs.proof_verify(suite, public, proof, header, presentation_header, shown, indexes)
+            disclosure.proof_verify(suite, public, proof, header, presentation_header, shown, indexes)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 14, 15])
@@ -116,7 +115,7 @@ def test_proof_is_made_again(suite, vector, number):
         case["signerPublicKey"], case["signature"], case.get("header", ""), case.get("presentationHeader", "")
     )
     messages, indexes = unhexed(*case["messages"]), case["disclosedIndexes"]
-    proof = bbs_proofs.proof_gen(
+    proof = disclosure.proof_gen(
         suite, public, signature, header, presentation_header, messages, indexes,
         lambda count: mocked_scalars(PI_SEED, MOCK_DST, count),
     )  # fmt: skip
@@ -133,7 +132,7 @@ def test_trace_of_a_proof(suite, vector, number):
     scalars = octets.messages_to_scalars(unhexed(*case["messages"]))
     given = trace["random_scalars"]
     names = ("r1", "r2", "e_tilde", "r1_tilde", "r3_tilde")
-    dice = bbs_proofs.named([int(text, 16) for text in (*(given[name] for name in names), *given["m_tilde_scalars"])])
+    dice = disclosure.named([int(text, 16) for text in (*(given[name] for name in names), *given["m_tilde_scalars"])])
     key = octets.octets_to_public_key(suite, public)
     signed = octets.octets_to_signature(suite, signature)
     init = core.proof_init(suite, key, signed, header, scalars, indexes, dice)

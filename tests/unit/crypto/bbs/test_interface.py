@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from identity_core.crypto.bbs import interface
+from identity_core.crypto.bbs import disclosure, interface
+from identity_core.crypto.bbs.disclosure import calculate_random_scalars
 from identity_core.crypto.bbs.suite import (
     TABLED_MESSAGES,
     BbsProofInvalid,
@@ -15,8 +16,6 @@ from identity_core.crypto.bbs.suite import (
 )
 from identity_core.crypto.bls12381 import ORDER, BackendUnavailable, InvalidPoint, keys, select
 from identity_core.crypto.bls12381.backend import G1_GENERATOR
-from tests.vectors import bbs_proofs
-from tests.vectors.bbs_proofs import calculate_random_scalars
 
 HEADER, PRESENTATION = b"header", b"presentation header"
 MESSAGES = [f"message {number}".encode() for number in range(6)]
@@ -52,7 +51,7 @@ class Scene:
         self.proof = self.prove()
 
     def prove(self, messages=MESSAGES, shown=SHOWN, signature=None) -> bytes:
-        return bbs_proofs.proof_gen(
+        return disclosure.proof_gen(
             self.suite,
             PAIR.public,
             self.signature if signature is None else signature,
@@ -78,7 +77,7 @@ class Scene:
             **changes,
         }
         names = ("public", "proof", "header", "presentation", "messages", "indexes")
-        bbs_proofs.proof_verify(self.suite, *(given[name] for name in names))
+        disclosure.proof_verify(self.suite, *(given[name] for name in names))
 
 
 _scenes: dict[str, Scene] = {}
@@ -260,7 +259,7 @@ def test_the_prover_refuses_indexes_that_are_none(scene, shown):
 
 def test_dice_that_are_too_few(scene):
     with pytest.raises(ValueError, match="masks"):
-        bbs_proofs.proof_gen(
+        disclosure.proof_gen(
             scene.suite, PAIR.public, scene.signature, HEADER, b"", MESSAGES, [], lambda count: range(1, count)
         )
 
@@ -290,11 +289,11 @@ def test_caps_come_before_any_curve_work():
         with pytest.raises(BbsSignatureInvalid):
             interface.verify(suite, PAIR.public, bytes(80), header, messages)
         with pytest.raises(ValueError, match="at most"):
-            bbs_proofs.proof_gen(suite, PAIR.public, bytes(80), header, b"", messages, [], calculate_random_scalars)
+            disclosure.proof_gen(suite, PAIR.public, bytes(80), header, b"", messages, [], calculate_random_scalars)
         with pytest.raises(BbsProofInvalid):
-            bbs_proofs.proof_verify(suite, PAIR.public, bytes(272), header, b"", messages, range(len(messages)))
+            disclosure.proof_verify(suite, PAIR.public, bytes(272), header, b"", messages, range(len(messages)))
     with pytest.raises(BbsProofInvalid):
-        bbs_proofs.proof_verify(suite, PAIR.public, bytes(272), HEADER, too_long, [], [])
+        disclosure.proof_verify(suite, PAIR.public, bytes(272), HEADER, too_long, [], [])
 
 
 def test_backends_make_and_accept_the_same_octets():
@@ -309,13 +308,13 @@ def test_backends_make_and_accept_the_same_octets():
             continue
     for suite in suites:
         signature = interface.sign(suite, PAIR.secret, PAIR.public, HEADER, messages)
-        proof = bbs_proofs.proof_gen(
+        proof = disclosure.proof_gen(
             suite, PAIR.public, signature, HEADER, PRESENTATION, messages, [17], lambda count: range(3, 3 + count)
         )
         made.add((signature, proof))
     ((_, proof),) = made
     for suite in suites:
-        bbs_proofs.proof_verify(suite, PAIR.public, proof, HEADER, PRESENTATION, [messages[17]], [17])
+        disclosure.proof_verify(suite, PAIR.public, proof, HEADER, PRESENTATION, [messages[17]], [17])
 
 
 def test_invalid_points_are_value_errors():

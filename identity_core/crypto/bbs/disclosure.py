@@ -1,4 +1,4 @@
-"""ProofGen and ProofVerify of the draft, for its vectors: the service makes its proofs of the core operations."""
+"""ProofGen and ProofVerify of the draft, octets in and octets out: proofs that disclose messages and prove nothing more."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def proof_gen(
     presentation_header: bytes,
     messages: Sequence[bytes],
     disclosed_indexes: Sequence[int],
-    random_scalars: Callable[[int], Sequence[int]],
+    random_scalars: Callable[[int], Sequence[int]] = calculate_random_scalars,
 ) -> bytes:
     """A proof of 272 + 32·U octets that shows the messages at ``disclosed_indexes`` (0-based, strictly ascending).
 
-    ``random_scalars`` is ``calculate_random_scalars``. The signature is not verified, as in the draft.
-    Raises ``InvalidKey``, ``SignatureInvalid`` for octets that are no signature, ``ValueError`` for the rest.
+    ``random_scalars`` is another source only where vectors are made again. The signature is not verified, as in the draft.
+    Raises ``InvalidBlsKey``, ``BbsSignatureInvalid`` for octets that are no signature, ``ValueError`` for the rest.
     """
     check_octets("header", header)
     check_octets("presentation header", presentation_header)
@@ -73,7 +73,7 @@ def proof_verify(
     disclosed_messages: Sequence[bytes],
     disclosed_indexes: Sequence[int],
 ) -> None:
-    """Raises ``BbsProofInvalid`` or ``InvalidKey``. Messages stand in the order of ``disclosed_indexes``: ascending."""
+    """Raises ``BbsProofInvalid`` or ``InvalidBlsKey``. Messages stand in the order of ``disclosed_indexes``: ascending."""
     try:
         check_octets("header", header)
         check_octets("presentation header", presentation_header)

@@ -1,0 +1,148 @@
+"""bbs-2023 as a securing format: W3C data integrity proofs of which a holder discloses what he likes, unlinkably."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn, TypeVar
+
+from identity_core.codec import multikey, times
+from identity_core.crypto.bbs.suite import ciphersuite
+from identity_core.crypto.bls12381 import select
+from identity_core.errors import InvalidCredential, ProofInvalid
+from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl, in_threads
+from identity_core.ports.securing import (
+    CredentialDraft,
+    Disclosed,
+    IssuingFormat,
+    KeyBinding,
+    Secured,
+    SecuredHead,
+    UnsecuredCredential,
+)
+from identity_securing_bbs2023 import suite
+from identity_securing_bbs2023.credentials import CRYPTOSUITE, PROOF_TYPE, check_document, check_size, head, parts
+from identity_securing_bbs2023.proof_values import BaseProofValue, decode_base, decode_derived
+from identity_securing_bbs2023.refused import Malformed, Unverified
+from identity_securing_bbs2023.statements import Statements
+
+T = TypeVar("T")
+HMAC_OCTETS: Final = 32
+
+
+class Bbs2023:
+    """An ``IssuingFormat`` and ``DerivingFormat`` whose methods are synchronous: ``in_threads`` makes it one. It belongs to one thread."""
+
+    def __init__(self) -> None:
+        self._statements = Statements()
+        self._suite = ciphersuite(select())
+
+    @property
+    def name(self) -> str:
+        """The cryptosuite."""
+        return CRYPTOSUITE
+
+    @property
+    def key_type(self) -> str:
+        """BLS12-381 in G2."""
+        return multikey.BLS12381G2
+
+    def read(self, secured: Secured) -> SecuredHead:
+        """What a credential with a base or a derived proof says of itself."""
+        return _told(lambda: self._read(secured))
+
+    def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
+        """Accepts a derived proof. A base proof is the holder's alone, because it shows how blank nodes are labelled."""
+        return _told(lambda: self._verify(secured, public_key, binding))
+
+    def derive(self, secured: Secured, public_key: str, *, pointers: Sequence[str]) -> Secured:
+        """A credential with a derived proof, from one with a base proof."""
+        return _told(lambda: self._derive(secured, public_key, pointers))
+
+    def draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
+        """The header and the messages of the base proof."""
+        return _told(lambda: self._draft(unsecured))
+
+    def secure(self, draft: CredentialDraft, signature: bytes) -> Secured:
+        """The credential with its base proof."""
+        document, proof, public_key, hmac_key, mandatory = draft.state
+        value = BaseProofValue(signature, draft.header, public_key, hmac_key, list(mandatory))
+        return {**document, "proof": {**proof, "proofValue": value.encode()}}
+
+    def _read(self, secured: Secured) -> SecuredHead:
+        found = parts(secured)
+        return head(found.document, found.proof)
+
+    def _verify(self, secured: Secured, public_key: str, binding: KeyBinding | None) -> Disclosed:
+        found = parts(secured)
+        told, value = head(found.document, found.proof), decode_derived(found.value)
+        key = _bls_key(public_key)
+        suite.verify(self._statements, self._suite, found.document, found.proof, value, key)
+        if binding is not None:
+            raise Unverified("this format has no key binding")
+        return Disclosed(told, found.document)
+
+    def _derive(self, secured: Secured, public_key: str, pointers: Sequence[str]) -> Secured:
+        found = parts(secured)
+        head(found.document, found.proof)
+        base = decode_base(found.value)
+        if base.public_key != _bls_key(public_key):
+            raise Unverified("the proof is of another key")
+        revealed, value = suite.derive(self._statements, self._suite, found.document, found.proof, base, pointers)
+        return {**revealed, "proof": {**found.proof, "proofValue": value.encode()}}
+
+    def _draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
+        document = dict(unsecured.claims)
+        if "proof" in document:
+            raise Malformed("it has a proof already")
+        if unsecured.holder_key is not None:
+            raise Malformed("this format binds to no key of the holder")
+        check_size(document)
+        check_document(document)
+        proof: dict[str, Any] = {
+            "type": PROOF_TYPE,
+            "cryptosuite": CRYPTOSUITE,
+            "created": times.printed(unsecured.created),
+            "verificationMethod": unsecured.verification_method,
+            "proofPurpose": "assertionMethod",
+        }
+        head(document, proof)
+        hmac_key = secrets.token_bytes(HMAC_OCTETS)
+        signed = suite.sign_data(self._statements, document, proof, hmac_key, unsecured.mandatory)
+        state = (document, proof, _bls_key(unsecured.public_key), hmac_key, tuple(unsecured.mandatory))
+        return CredentialDraft(signed.header, signed.messages, state)
+
+
+def _bls_key(text: str) -> bytes:
+    try:
+        key_type, raw = multikey.decode_public(text)
+    except ValueError:
+        key_type, raw = "", b""
+    if key_type != multikey.BLS12381G2:
+        raise Unverified("the key is no multikey on BLS12-381 in G2")
+    return raw
+
+
+def _told(work: Callable[[], T]) -> T:
+    """What ``work`` returns; its refusals as those of the port."""
+    try:
+        return work()
+    except Malformed as refused:
+        _raise(InvalidCredential, refused)
+    except Unverified as refused:
+        _raise(ProofInvalid, refused)
+
+
+def _raise(error: type[InvalidCredential | ProofInvalid], refused: Exception) -> NoReturn:
+    raise error(details={"reason": str(refused)}) from None
+
+
+@hookimpl
+def identity_provide_securing() -> Provider[IssuingFormat]:
+    """Hands it over; every format that is installed is used."""
+    return Provider("bbs2023", build, summary="bbs-2023: W3C data integrity with selective disclosure", looks=True)
+
+
+def build(settings: NoSettings, context: BuildContext) -> Any:
+    """Called once, at start-up. One thread, because PyLD's caches are not made for several."""
+    return in_threads(Bbs2023(), workers=1)

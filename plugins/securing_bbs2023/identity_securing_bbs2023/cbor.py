@@ -1,0 +1,96 @@
+"""The five types of CBOR (RFC 8949) that a proof value of bbs-2023 is made of: unsigned integers, byte strings, texts, arrays and maps of
+integers. Read as they are written in the core deterministic encoding (§4.2.1) and in no other way, so that a value has one form.
+
+By hand: a general decoder reads tags, floats and nesting of any depth, all of which an attacker chooses.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+_UNSIGNED, _OCTETS, _TEXT, _ARRAY, _MAP = 0, 2, 3, 4, 5
+_MOST_DEPTH: Final = 2
+"""An array of arrays, and maps of integers in an array."""
+
+
+def encode(value: Any) -> bytes:
+    """An ``int`` from 0, ``bytes``, ``str``, list or dict of these. Keys of a dict are integers."""
+    if isinstance(value, int):
+        return _head(_UNSIGNED, value)
+    if isinstance(value, bytes):
+        return _head(_OCTETS, len(value)) + value
+    if isinstance(value, str):
+        octets = value.encode()
+        return _head(_TEXT, len(octets)) + octets
+    if isinstance(value, dict):
+        parts = [encode(key) + encode(value[key]) for key in sorted(value)]
+        return _head(_MAP, len(parts)) + b"".join(parts)
+    parts = [encode(one) for one in value]
+    return _head(_ARRAY, len(parts)) + b"".join(parts)
+
+
+def decode(octets: bytes) -> Any:
+    """The value. Raises ``ValueError`` for anything else than ``encode`` writes."""
+    value, end = _read(octets, 0, _MOST_DEPTH)
+    if end != len(octets):
+        raise ValueError("octets after the value")
+    return value
+
+
+def _head(kind: int, number: int) -> bytes:
+    if number < 24:
+        return bytes([kind << 5 | number])
+    for info, size in ((24, 1), (25, 2), (26, 4), (27, 8)):
+        if number < 1 << 8 * size:
+            return bytes([kind << 5 | info]) + number.to_bytes(size)
+    raise ValueError("a number beyond 64 bits")
+
+
+def _read(octets: bytes, at: int, depth: int) -> tuple[Any, int]:
+    kind, number, at = _read_head(octets, at)
+    if kind == _UNSIGNED:
+        return number, at
+    # Each part takes an octet at least, so no count makes more work than there are octets.
+    if number > len(octets) - at:
+        raise ValueError("longer than the octets")
+    if kind == _OCTETS:
+        return octets[at : at + number], at + number
+    if kind == _TEXT:
+        return octets[at : at + number].decode(), at + number
+    if kind not in (_ARRAY, _MAP) or depth == 0:
+        raise ValueError("a type that is not used here")
+    if kind == _MAP:
+        return _read_map(octets, at, number)
+    values = []
+    for _ in range(number):
+        value, at = _read(octets, at, depth - 1)
+        values.append(value)
+    return values, at
+
+
+def _read_map(octets: bytes, at: int, count: int) -> tuple[dict[int, int], int]:
+    values: dict[int, int] = {}
+    previous = -1
+    for _ in range(count):
+        key, at = _read(octets, at, 0)
+        value, at = _read(octets, at, 0)
+        if not isinstance(key, int) or not isinstance(value, int) or key <= previous:
+            raise ValueError("a map is of integers, in ascending order")
+        values[key] = value
+        previous = key
+    return values, at
+
+
+def _read_head(octets: bytes, at: int) -> tuple[int, int, int]:
+    if at >= len(octets):
+        raise ValueError("cut off")
+    kind, info = octets[at] >> 5, octets[at] & 31
+    if info < 24:
+        return kind, info, at + 1
+    if info > 27:
+        raise ValueError("an indefinite or reserved length")
+    end = at + 1 + (1 << info - 24)
+    number = int.from_bytes(octets[at + 1 : end])
+    if end > len(octets) or _head(kind, number) != octets[at:end]:
+        raise ValueError("a number that is not in its shortest form")
+    return kind, number, end

@@ -1,0 +1,141 @@
+"""What a bbs-2023 credential has to look like before anything is computed: its size and shape, who issued it, and its one proof."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from identity_core.codec import times
+from identity_core.ports.securing import Secured, SecuredHead
+from identity_securing_bbs2023.refused import malformed
+from identity_securing_bbs2023.statements import CONTEXTS, VC_CONTEXT
+
+CRYPTOSUITE: Final = "bbs-2023"
+PROOF_TYPE: Final = "DataIntegrityProof"
+MAX_OCTETS: Final = 16_384
+MAX_DEPTH: Final = 16
+MAX_CONTEXTS: Final = 8
+MAX_TERMS: Final = 64
+MAX_VALUES: Final = 1_024
+_VALUE_OBJECT: Final = frozenset({"@value", "@language", "@direction"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A credential in its parts: the document that is signed, the proof without its value, and that."""
+
+    document: dict[str, Any]
+    proof: dict[str, Any]
+    value: Any
+
+
+def parts(secured: Secured) -> Parts:
+    """The parts of a secured credential. Raises ``Malformed``."""
+    if not isinstance(secured, dict):
+        malformed("it is no JSON object")
+    check_size(secured)
+    document = {name: value for name, value in secured.items() if name != "proof"}
+    proof = dict(_own_proof(secured.get("proof")))
+    value = proof.pop("proofValue", None)
+    if proof.pop("@context", document.get("@context")) != document.get("@context"):
+        malformed("the proof has contexts of its own")
+    check_document(document)
+    _check_shape(proof, 1)
+    if not isinstance(proof.get("verificationMethod"), str) or proof.get("proofPurpose") != "assertionMethod":
+        malformed("the proof says no key, or another purpose than assertionMethod")
+    return Parts(document, proof, value)
+
+
+def head(document: Mapping[str, Any], proof: Mapping[str, Any]) -> SecuredHead:
+    """Who is said to have issued it, and when it is valid; a proof that expires earlier ends it. Raises ``Malformed``."""
+    issuer = document.get("issuer")
+    name = issuer.get("id") if isinstance(issuer, dict) else issuer
+    method = proof["verificationMethod"]
+    if not isinstance(name, str) or not method.startswith(f"{name}#"):
+        malformed("the key is not the issuer's")
+    ends = [_time(document.get("validUntil")), _time(proof.get("expires"))]
+    return SecuredHead(name, method, _time(document.get("validFrom")), min((end for end in ends if end), default=None))
+
+
+def check_size(value: Any) -> None:
+    """Raises ``Malformed`` for what is no JSON, or more than ``MAX_OCTETS`` of it."""
+    try:
+        octets = orjson.dumps(value)
+    except (orjson.JSONEncodeError, RecursionError):
+        malformed("it is no JSON")
+    if len(octets) > MAX_OCTETS:
+        malformed(f"it has more than {MAX_OCTETS} octets")
+
+
+def check_document(document: Mapping[str, Any]) -> None:
+    """Raises ``Malformed`` for contexts that are not known, and for a shape that would cost too much or say nothing."""
+    contexts = document.get("@context")
+    if not isinstance(contexts, list) or not 1 <= len(contexts) <= MAX_CONTEXTS or contexts[0] != VC_CONTEXT:
+        malformed(f"the contexts are no list of at most {MAX_CONTEXTS} that begins with that of the data model 2.0")
+    for context in contexts:
+        _check_context(context)
+    types = document.get("type")
+    if types != "VerifiableCredential" and not (isinstance(types, list) and "VerifiableCredential" in types):
+        malformed("it is no VerifiableCredential")
+    _check_shape({name: value for name, value in document.items() if name != "@context"}, 1)
+    if _values(document) > MAX_VALUES:
+        malformed(f"it has more than {MAX_VALUES} values")
+
+
+def _own_proof(proof: Any) -> Mapping[str, Any]:
+    """The proof of this suite, of one or of a set; the other proofs of a set are not covered by it."""
+    proofs = proof if isinstance(proof, list) else [proof]
+    own = [one for one in proofs if isinstance(one, dict) and one.get("cryptosuite") == CRYPTOSUITE]
+    if len(own) != 1 or own[0].get("type") != PROOF_TYPE:
+        malformed("it does not have one proof of bbs-2023")
+    found: Mapping[str, Any] = own[0]
+    return found
+
+
+def _check_context(context: Any) -> None:
+    """A context is one of the wheel or a flat map of terms to IRIs: what more JSON-LD allows can cost any number of steps."""
+    if isinstance(context, str):
+        if context not in CONTEXTS:
+            malformed("a context is not among those that this service has")
+    elif not isinstance(context, dict) or len(context) > MAX_TERMS:
+        malformed("a context is no map of terms")
+    elif not all(
+        isinstance(iri, str) and (term == "@vocab" or not term.startswith("@")) for term, iri in context.items()
+    ):
+        malformed("a context in the document says more than the IRIs of its terms")
+
+
+def _check_shape(value: Any, depth: int) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        malformed("a number is none")
+    if value is None or value == []:
+        malformed("a member has no value, and nobody would have signed it")
+    if not isinstance(value, dict | list):
+        return
+    if depth > MAX_DEPTH:
+        malformed(f"it is deeper than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        reserved = {name for name in value if name.startswith("@")}
+        if reserved and not ("@value" in reserved and value.keys() <= _VALUE_OBJECT):
+            malformed("a member has a reserved name")
+    for part in value.values() if isinstance(value, dict) else value:
+        _check_shape(part, depth + 1)
+
+
+def _values(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_values, inner))
+
+
+def _time(value: Any) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        return times.parse(value if isinstance(value, str) else "")
+    except ValueError:
+        malformed("a time is none")

@@ -1,0 +1,47 @@
+// Digital Bazaar's bbs-2023: derives from credentials with base proofs, and verifies what was derived, by either side.
+import {createDiscloseCryptosuite, createVerifyCryptosuite} from '@digitalbazaar/bbs-2023-cryptosuite';
+import {DataIntegrityProof} from '@digitalbazaar/data-integrity';
+import jsigs from 'jsonld-signatures';
+import fs from 'fs';
+
+const MULTIKEY = 'https://w3id.org/security/multikey/v1';
+const {contexts, cases} = JSON.parse(fs.readFileSync(0, 'utf8'));
+const documents = new Map(Object.entries(contexts));
+const {AssertionProofPurpose} = jsigs.purposes;
+
+function loader(method, publicKey) {
+  const controller = method.split('#')[0];
+  const key = {'@context': MULTIKEY, id: method, type: 'Multikey', controller, publicKeyMultibase: publicKey};
+  return async url => {
+    const document = url === method ? key : documents.get(url);
+    if(document === undefined) {
+      throw new Error(`nobody is asked for ${url}`);
+    }
+    return {documentUrl: url, document};
+  };
+}
+
+async function verified(credential, publicKey) {
+  const method = credential.proof.verificationMethod;
+  const controller = {id: method.split('#')[0], assertionMethod: [method]};
+  const result = await jsigs.verify(credential, {
+    suite: new DataIntegrityProof({cryptosuite: createVerifyCryptosuite()}),
+    purpose: new AssertionProofPurpose({controller}),
+    documentLoader: loader(method, publicKey)
+  });
+  return result.verified;
+}
+
+const answers = [];
+for(const {credential, publicKey, pointers} of cases) {
+  if(pointers === undefined) {
+    answers.push(await verified(credential, publicKey));
+    continue;
+  }
+  answers.push(await jsigs.derive(credential, {
+    suite: new DataIntegrityProof({cryptosuite: createDiscloseCryptosuite({selectivePointers: pointers})}),
+    purpose: new AssertionProofPurpose(),
+    documentLoader: loader(credential.proof.verificationMethod, publicKey)
+  }));
+}
+console.log(JSON.stringify(answers));

@@ -1,0 +1,67 @@
+"""Digital Bazaar's bbs-2023 takes ours, and ours takes theirs: base proofs that they derive from, and derived proofs both ways."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from identity_securing_bbs2023 import Bbs2023
+from identity_securing_bbs2023.statements import documents
+
+from identity_core.codec import multikey
+from identity_core.conformance.loops import run
+from identity_core.conformance.securing_keys import KitIssuer
+from identity_core.errors import ProofInvalid
+from identity_core.ports.securing import UnsecuredCredential
+
+ISSUER = "did:web:issuer.example"
+CLAIMS = {
+    "@context": ["https://www.w3.org/ns/credentials/v2", "https://www.w3.org/ns/credentials/undefined-terms/v2"],
+    "type": ["VerifiableCredential"],
+    "issuer": {"id": ISSUER, "name": {"@value": "Rowers' club", "@language": "en", "@direction": "ltr"}},
+    "validFrom": "2026-01-01T00:00:00Z",
+    "credentialSubject": {
+        "id": "did:web:hana.example",
+        # Without "_:", which their relabelling replaces within texts too.
+        "name": 'Nováková "🚣"\n<urn:x> .',
+        "age": 41,
+        "ratio": 0.1,
+        "large": 1e30,
+        "member": True,
+        "boats": [{"label": "Vltava", "seats": [1, 2]}, {"label": "Labe"}, {"label": "Labe"}],
+    },
+}
+POINTERS = [
+    "/credentialSubject/age",
+    "/credentialSubject/boats/1",
+    "/credentialSubject/name",
+    "/credentialSubject/large",
+]
+
+
+def test_each_takes_what_the_other_made(independent: Callable[[str, Any], Any]) -> None:
+    key, other = (KitIssuer(multikey.BLS12381G2, bytes([seed]) * 32) for seed in (1, 2))
+    ours = Bbs2023()
+    draft = ours.draft(
+        UnsecuredCredential(CLAIMS, f"{ISSUER}#key-2", key.public_key, datetime(2026, 1, 1, tzinfo=UTC), ("/issuer",))
+    )
+    issued = ours.secure(draft, run(key.sign(draft)))
+    shown = ours.derive(issued, key.public_key, pointers=POINTERS)
+    assert isinstance(shown, dict)
+    tampered = json.loads(json.dumps(shown).replace('"age": 41', '"age": 42'))
+    assert tampered != shown
+    cases = [
+        {"credential": issued, "publicKey": key.public_key, "pointers": POINTERS},
+        {"credential": shown, "publicKey": key.public_key},
+        {"credential": shown, "publicKey": other.public_key},
+        {"credential": tampered, "publicKey": key.public_key},
+    ]
+    theirs, *verified = independent("bbs2023.mjs", {"contexts": documents(), "cases": cases})
+    assert verified == [True, False, False]
+    disclosed = ours.verify(theirs, key.public_key)
+    assert disclosed.claims["credentialSubject"] == ours.verify(shown, key.public_key).claims["credentialSubject"]
+    with pytest.raises(ProofInvalid):
+        ours.verify(theirs, other.public_key)
