@@ -252,7 +252,12 @@ async def end_of(copy: Settings) -> End:
             custodian = plugins.custodian(copy.custodian.backend)
             store = await looking_store(copy, custodian)
             try:
-                origin = copy.ledger.origin or await store.transparency.origin()
+                known = await store.transparency.origin()
+                if not known and await store.documents.is_empty():
+                    fix = "start it once (`identity serve`), and back it up then; keep what is in the directory until then"
+                    what = "this installation was never started: it has no log yet, and a restore could not tell how far it is"
+                    raise StartError(what, "the databases", fix)
+                origin = copy.ledger.origin or known
                 if not origin:
                     fix = "give the settings with which it runs (--config, IDENTITY_LEDGER_ORIGIN)"
                     raise StartError("nothing says what the log is called", "ledger.origin", fix)

@@ -18,6 +18,7 @@ from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedBy
 from identity_core.domain.ledger.note import Note, cosigned_at
 from identity_core.domain.ledger.policy import NONE, PolicyWitness, WitnessPolicy, label
 from identity_core.domain.ledger.tree import Malformed, Refuted
+from identity_core.files import read_regular
 from identity_core.ports.clock import Clock
 from identity_core.ports.witnesses import WitnessFailed
 from identity_core.settings import Settings, SettingsError, StartError
@@ -35,7 +36,7 @@ def read_witnesses(settings: Settings) -> WitnessPolicy | None:
     if path is None:
         return None
     try:
-        policy = WitnessPolicy.parse(path.read_bytes())
+        policy = WitnessPolicy.parse(read_regular(path))
     except (OSError, Malformed) as error:
         what = error.strerror if isinstance(error, OSError) else error
         raise _wrong(

@@ -30,6 +30,7 @@ from identity_core.domain.ledger.note import Checkpoint, Note, VerifierKey
 from identity_core.domain.ledger.policy import WitnessPolicy, label
 from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
 from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash
+from identity_core.files import read_regular
 
 _TRANSACTION: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
@@ -129,7 +130,7 @@ def _own_keys(http: Client, note: bytes) -> Sequence[VerifierKey]:
 def read_policy(path: Path) -> WitnessPolicy:
     """The policy in a file; ends the command for one that is none."""
     with failing((Malformed, OSError), str(path), "see c2sp.org/tlog-policy", what="this is no policy"):
-        return WitnessPolicy.parse(path.read_bytes())
+        return WitnessPolicy.parse(read_regular(path))
 
 
 def verify_file(

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from identity_core.cli.output import fail
+from identity_core.files import open_regular, read_pipe
 
 FROM_STANDARD_INPUT = "-"
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -22,10 +23,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def read_private(path: Path, what: str) -> bytes:
     """The octets of a file with secrets. Ends the command where it is missing, or where others than its owner can read it."""
     try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            # A pipe (`<(pass show …)`) belongs to the one who made it, whatever its mode says.
-            if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
+        # A pipe (`<(pass show …)`) belongs to the one who made it, whatever its mode says.
+        if stat.S_ISFIFO(path.stat().st_mode):
+            return read_pipe(path)
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
                 remedy = f"chmod 600 {path}; if they may have, replace what it holds"
                 fail(f"others can read this {what}", str(path), remedy)
             return file.read()

@@ -54,7 +54,7 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
     except NotConfigured as error:
         raise NotConfigured(str(offer.source.error(f"the {socket.kind} {provider.name}: {error}"))) from error
     except StartError as error:
-        raise offer.source.error(f"the {socket.kind} {provider.name}: {error}") from error
+        raise offer.source.error(f"the {socket.kind} {provider.name}: {error.what}", error.where, error.fix) from error
     except BaseException as error:
         raise offer.source.error(f"the {socket.kind} {provider.name} could not be built: {described(error)}") from error
     protocol = _protocol(tuple(one for one in socket.protocols if _has_all(thing, one)) or (socket.port,))

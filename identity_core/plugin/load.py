@@ -47,9 +47,9 @@ class PluginSource:
     def __str__(self) -> str:
         return f"plugin {self.name} ({self.distribution} {self.version})".replace(" )", ")")
 
-    def error(self, reason: str) -> PluginError:
-        """The one line that stops the start-up."""
-        return PluginError(f"{self}: {one_line(reason)}")
+    def error(self, reason: str, where: str = "", fix: str = "") -> PluginError:
+        """The one line that stops the start-up, and where the plugin says so its place and remedy."""
+        return PluginError(f"{self}: {one_line(reason)}", where, fix)
 
 
 def installed_sources() -> list[PluginSource]:

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from identity_core.files import read_regular
 from identity_core.settings.fields import (
     Given,
     Origin,
@@ -78,7 +79,7 @@ def _file_read(file: Path | None, environ: Mapping[str, str]) -> Path | None:
 
 def _file_layer(path: Path, keys: frozenset[str], found: list[SettingsError] | None) -> dict[str, Given]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode()
         parsed = tomllib.loads(text)
     except FileNotFoundError:
         fix = "Create the file, or name another with --config or IDENTITY_CONFIG."

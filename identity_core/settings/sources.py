@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from identity_core.files import read_regular
 from identity_core.settings.fields import Given, Origin, SettingsError, build, keys_of, variable
 
 T = TypeVar("T")
@@ -59,7 +60,7 @@ def value_of(environment: Mapping[str, str], name: str) -> Given | None:
             f"{name} and {name}_FILE are both set.", f"environment {name}, {name}_FILE", "Unset one of them."
         )
     try:
-        content = Path(path).read_text(encoding="utf-8")
+        content = read_regular(Path(path)).decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise SettingsError(

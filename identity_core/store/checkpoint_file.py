@@ -8,6 +8,7 @@ from pathlib import Path
 from identity_core.database.files import durable_draft
 from identity_core.domain.ledger.tree import Malformed
 from identity_core.domain.ledger.witness import Remembered
+from identity_core.files import open_regular
 
 # Two kilobytes are usual; whatever has more is another file.
 MOST_BYTES = 65_536
@@ -21,7 +22,7 @@ class CheckpointFile:
 
     def load(self) -> Remembered | None:
         try:
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 octets = file.read(MOST_BYTES + 1)
         except FileNotFoundError:
             return None

@@ -53,7 +53,7 @@ def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
     try:
         data_key = seal.open()
     except SealBroken as error:
-        raise PluginError(str(error)) from error
+        raise PluginError(str(error), "plugins.sealed", error.fix) from error
     return SealedCustodian(seal, data_key, clock=context.clock)
 
 

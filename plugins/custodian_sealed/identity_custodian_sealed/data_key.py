@@ -22,6 +22,7 @@ from pathlib import Path
 from identity_core.crypto import sealing
 from identity_core.database import Database, DatabaseAbsent, Transaction
 from identity_core.database.files import durable_draft, locked_folder, sync_folder
+from identity_core.files import read_regular
 from identity_custodian_sealed.box_contents import DataKey, purpose, roots_in
 
 PASSPHRASE, FILE = "passphrase", "file"
@@ -39,7 +40,11 @@ _REPLACE = (
 
 
 class SealBroken(Exception):
-    """The data key cannot be unsealed; the text tells the operator why."""
+    """The data key cannot be unsealed; the text tells the operator why, ``fix`` what to do about it."""
+
+    def __init__(self, reason: str, fix: str = "") -> None:
+        super().__init__(reason)
+        self.fix = fix
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,7 @@ class Seal:
         if row.kind == FILE:
             return StoredSeal.over(data_key, self._master_key(), self.random)
         if self.passphrase is None:
-            raise SealBroken(_NONE_SET)
+            raise SealBroken(_NONE_SET, _RIGHT_ONE)
         master_key = self._stretched(self.passphrase, row.salt, row.costs)
         return StoredSeal.over(data_key, master_key, self.random, salt=row.salt, costs=row.costs)
 
@@ -198,21 +203,23 @@ class Seal:
         if row.kind == FILE:
             return self._opened_by_file(row), self.passphrase is None
         if self.passphrase is None:
-            raise SealBroken(_NONE_SET)
+            raise SealBroken(_NONE_SET, _RIGHT_ONE)
         with contextlib.suppress(sealing.BoxInvalid):
             return row.opened(self._stretched(self.passphrase, row.salt, row.costs)), True
         if self.previous_passphrase is None:
-            raise SealBroken("the passphrase is wrong; to change it, set the old one as previous_passphrase")
+            raise SealBroken(
+                "the passphrase is wrong; to change it, set the old one as previous_passphrase", _RIGHT_ONE
+            )
         try:
             return row.opened(self._stretched(self.previous_passphrase, row.salt, row.costs)), False
         except sealing.BoxInvalid:
-            raise SealBroken("neither passphrase nor previous_passphrase is right") from None
+            raise SealBroken("neither passphrase nor previous_passphrase is right", _RIGHT_ONE) from None
 
     def _opened_by_file(self, row: StoredSeal) -> DataKey:
         with contextlib.suppress(sealing.BoxInvalid):
             return row.opened(self._master_key())
         with contextlib.suppress(sealing.BoxInvalid, OSError):
-            data_key = row.opened(self.next_file.read_bytes())
+            data_key = row.opened(read_regular(self.next_file))
             if not self.database.read_only:
                 with locked_folder(self.master_key_file.parent) as is_ours:
                     # A backup or a rotation that is at work leaves it to the next one who looks.
@@ -223,26 +230,35 @@ class Seal:
         try:
             return row.opened(self._master_key())
         except sealing.BoxInvalid:
-            raise SealBroken(f"{self.master_key_file} is not the master key of this database") from None
+            raise SealBroken(
+                f"{self.master_key_file} is not the master key of this database", self._put_back()
+            ) from None
 
     def _opens(self, path: Path, row: StoredSeal) -> bool:
         try:
-            row.opened(path.read_bytes())
+            row.opened(read_regular(path))
         except (OSError, ValueError, sealing.BoxInvalid):
             return False
         return True
 
     def _master_key(self) -> bytes:
         try:
-            key = self.master_key_file.read_bytes()
+            key = read_regular(self.master_key_file)
             mode = self.master_key_file.stat().st_mode
         except OSError as error:
-            raise SealBroken(f"the master key {self.master_key_file} cannot be read: {error.strerror}") from error
+            reason = f"the master key {self.master_key_file} cannot be read: {error.strerror}"
+            raise SealBroken(reason, self._put_back()) from error
         if len(key) != sealing.KEY_BYTES:
-            raise SealBroken(f"{self.master_key_file} is no master key: it must have 32 bytes")
+            raise SealBroken(f"{self.master_key_file} is no master key: it must have 32 bytes", self._put_back())
         if stat.S_IMODE(mode) & 0o077:
             self.logger.warning("others may read the master key %s; set its mode to 0600", self.master_key_file)
         return key
+
+    def _put_back(self) -> str:
+        return (
+            f"put your copy of the master key back as {self.master_key_file} (mode 0600), or the data directory from one backup; "
+            "keep the file that is there until then"
+        )
 
     def _master_key_made(self) -> bytes:
         """The file's key; makes the file, whole and durable or not at all, when it is absent."""
@@ -269,6 +285,7 @@ class Seal:
             return self._known[known]
 
 
+_RIGHT_ONE = "set the passphrase that the keys are sealed under; nothing else opens them"
 _NONE_SET = (
     "the keys are sealed under a passphrase, and none is set; set IDENTITY_PLUGINS_SEALED_PASSPHRASE, "
     "IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE or passphrase in [plugins.sealed]"

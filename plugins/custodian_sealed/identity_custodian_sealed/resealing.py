@@ -12,6 +12,7 @@ from identity_core.crypto import sealing
 from identity_core.database import DatabaseError, Transaction
 from identity_core.database.files import FileLock, durable_draft, locked_folder
 from identity_core.database.sqlite_connection import rewrite
+from identity_core.files import read_regular
 from identity_core.ports.custodian import KeyRefused, Resealed
 from identity_custodian_sealed.box_contents import DataKey
 from identity_custodian_sealed.data_key import DATABASE, FILE, Seal, SealBroken, StoredSeal, stored_seal
@@ -116,4 +117,4 @@ def _under_another_master_key(seal: Seal, new: DataKey, row: StoredSeal) -> Stor
                 f"A new master key lies in {path}, and nothing was sealed under it yet: copy it into the data directory of every replica, "
                 "and rotate again."
             )
-    return StoredSeal.over(new, path.read_bytes(), seal.random)
+    return StoredSeal.over(new, read_regular(path), seal.random)

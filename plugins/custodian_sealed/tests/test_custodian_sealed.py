@@ -156,7 +156,8 @@ def test_a_wrong_passphrase_is_one_clear_line(
     made_once(tmp_path, first)
     with pytest.raises(PluginError, match=reason) as refusal:
         opened(tmp_path, **settings)
-    assert "\n" not in str(refusal.value)
+    assert "\n" not in refusal.value.what
+    assert refusal.value.fix.startswith("set the passphrase")
     assert "correct" not in str(refusal.value)
 
 
@@ -170,8 +171,10 @@ def test_a_lost_or_foreign_master_key_is_one_clear_line(tmp_path: Path, content:
     key.unlink()
     if content is not None:
         key.write_bytes(content)
-    with pytest.raises(PluginError, match=reason):
+    with pytest.raises(PluginError, match=reason) as refusal:
         opened(tmp_path)
+    assert "\n" not in refusal.value.what
+    assert refusal.value.fix.startswith(f"put your copy of the master key back as {key} ")
 
 
 def test_from_the_file_to_a_passphrase_and_to_another(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from identity_core.domain.callers import ApiKey
+from identity_core.files import open_regular
 from identity_keys_file.entries import FileInvalid, parse_file
 
 
@@ -71,7 +72,7 @@ class FileKeys:
     def _read(self) -> None:
         """Takes over the file as it is now. What was seen is noted first, so that one fault is reported once."""
         try:
-            file = self._path.open("rb")
+            file = open_regular(self._path)
         except FileNotFoundError:
             if self._by_digest:
                 self._logger.warning("%s is gone and its keys with it", self._path)

@@ -10,6 +10,7 @@ from typing import Any
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
+from identity_core.files import read_regular
 from identity_ledger_evm.fees import Fees
 from identity_ledger_evm.settings import EvmSettings
 
@@ -43,7 +44,7 @@ class Sender:
     def from_keystore(cls, path: Path, password: str | None, chain_id: int) -> Sender:
         """Opens an encrypted keystore file (Web3 Secret Storage, as geth and Foundry write it)."""
         try:
-            key = Account.decrypt(json.loads(path.read_text("utf-8")), password or "")
+            key = Account.decrypt(json.loads(read_regular(path)), password or "")
         except OSError as error:
             raise KeyUnusable(f"{path} cannot be read: {error.strerror}") from error
         except (ValueError, KeyError, TypeError, NotImplementedError):

@@ -520,13 +520,13 @@ def test_a_machine_that_remembers_another_log_is_not_taken_over(
     assert not (tmp_path / "new").exists()
 
 
-def test_a_log_whose_name_only_the_settings_say_is_not_backed_up_without_them(
+def test_what_was_never_started_is_not_backed_up_whatever_the_settings_say(
     identity: Commands, key: Path, tmp_path: Path
 ) -> None:
     named = Commands(identity.environment | {"IDENTITY_LEDGER_ORIGIN": "id.example/log"})
     named.ok("keys", "create", "--name", "ops", "--admin", "--data-dir", tmp_path / "data")
     words = ("backup", "create", tmp_path / "b", "--key-file", key, "--data-dir", tmp_path / "data")
-    lines = identity.refused(*words)
-    assert "nothing says what the log is called" in lines[0]
-    assert "IDENTITY_LEDGER_ORIGIN" in lines[2]
-    assert "nothing says what the log is called" not in named.refused(*words)[0]
+    for one in (identity, named):
+        wrong, _, remedy = one.refused(*words)
+        assert "was never started" in wrong
+        assert "`identity serve`" in remedy

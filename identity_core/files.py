@@ -1,0 +1,73 @@
+"""Files that an operator names: policies, keys, secrets, settings. Whatever lies there is opened without waiting for anyone: a named pipe
+to which nobody writes would keep a start or a look at the installation waiting for ever, and a device has no end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+from pathlib import Path
+from typing import BinaryIO, Final
+
+MOST_OCTETS: Final = 4 * 1024 * 1024
+"""More than any such file has."""
+
+PIPE_SECONDS: Final = 60.0
+"""Somebody may be asked for a passphrase at the other end."""
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """The file at ``path`` (or that a link there leads to), to be read. Raises ``OSError``, of a pipe, device or socket, too, and of a
+    file of more than ``MOST_OCTETS``."""
+    # Not opened to find out: to open some devices does something.
+    _require_regular(path, path.stat())
+    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb")  # noqa: SIM115
+    try:
+        # What lies there may have changed between the two looks.
+        _require_regular(path, os.fstat(file.fileno()))
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def read_regular(path: Path) -> bytes:
+    """The octets of that file. Raises ``OSError``."""
+    with open_regular(path) as file:
+        octets = file.read(MOST_OCTETS + 1)
+    if len(octets) > MOST_OCTETS:
+        raise _too_large(path)
+    return octets
+
+
+def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
+    """What somebody writes to the pipe at ``path`` until it is closed. Raises ``OSError``, of one to which nobody has written for so many
+    ``seconds``, too."""
+    octets, waiting = b"", select.poll()
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        waiting.register(descriptor, select.POLLIN)
+        while waiting.poll(seconds * 1000):
+            part = os.read(descriptor, MOST_OCTETS)
+            octets += part
+            if len(octets) > MOST_OCTETS:
+                raise _too_large(path)
+            if not part:
+                return octets
+    finally:
+        os.close(descriptor)
+    raise TimeoutError(errno.ETIMEDOUT, "nobody writes to this pipe", str(path))
+
+
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, and no file", str(path))
+    if status.st_size > MOST_OCTETS:
+        raise _too_large(path)
+
+
+def _too_large(path: Path) -> OSError:
+    return OSError(errno.EFBIG, f"it has more than {MOST_OCTETS // 2**20} MiB", str(path))
