@@ -21,6 +21,7 @@ from tests import servers
 NOBODY = "urn:uuid:00000000-0000-4000-8000-000000000000"
 BLS_TYPE = {"type": "Bls12381G2Key2020"}
 BLS = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+P256 = {"type": "EcdsaSecp256r1VerificationKey2019", "purpose": ["assertionMethod"]}
 ATTRIBUTES: list[dict[str, Any]] = [
     {"name": "age", "type": "integer", "minimum": 0, "maximum": 150},
     {"name": "country", "type": "string"},
@@ -33,6 +34,13 @@ def issuer(world: World, name: str, *, held: bool = True) -> Person:
     """A person who signs credentials; ``held``: with a key that the service holds too."""
     if name not in world.people:
         world.new_person(name, {"additionalKeys": [BLS], "storeSecrets": held})
+    return world.people[name]
+
+
+def wallet_issuer(world: World, name: str = "Ina") -> Person:
+    """A person who signs credentials for wallets too, with a key on P-256."""
+    if name not in world.people:
+        world.new_person(name, {"additionalKeys": [BLS, P256], "storeSecrets": True})
     return world.people[name]
 
 
@@ -132,7 +140,10 @@ def _drafted(world: World, operation: Operation) -> Draft:
     """By an operator, where somebody must ask."""
     name = operation.operation_id
     draft = Draft(operation, operation.path, headers=world.key_header() if operation.schemes else {})
-    if "{credentialId}" in operation.path:
+    if name == "createCredentialOffer":
+        wallet_issuer(world)
+        draft.path = operation.path.replace("{credentialId}", issued(world, "Ina")["id"])
+    elif "{credentialId}" in operation.path:
         draft.path = operation.path.replace("{credentialId}", issued(world)["id"])
     if "{schemaId}" in operation.path:
         draft.path = operation.path.replace("{schemaId}", quote(schema(world), safe=""))
@@ -157,6 +168,7 @@ def _drafted(world: World, operation: Operation) -> Draft:
         "issueCredential": lambda: wish(world),
         "importCredential": lambda: signed(world),
         "setCredentialStatus": lambda: {"purpose": "suspension", "value": True, "reason": "lost"},
+        "createCredentialOffer": lambda: {"transactionCode": False},
         "verifyCredential": lambda: {"credential": issued(world)["credential"]},
     }
     if name in bodies:
@@ -178,7 +190,7 @@ def gap_list(record: dict[str, Any]) -> tuple[str, int]:
 
 for _name in (
     "createCredentialSchema", "listCredentialSchemas", "getCredentialSchema", "issueCredential", "importCredential",
-    "listCredentials", "getCredential", "setCredentialStatus", "verifyCredential", "getStatusList",
+    "listCredentials", "getCredential", "setCredentialStatus", "createCredentialOffer", "verifyCredential", "getStatusList",
     "getStatusGaps", "getStatusGapShard", "getStatusGapsProof",
 ):  # fmt: skip
     DRAFTS[_name] = _drafted

@@ -10,7 +10,14 @@ from identity_core.client import hash_body
 # What each operation's challenge is for; all others read. Written down apart from the service, which must agree.
 PURPOSES = {
     **dict.fromkeys(
-        ("createCredentialSchema", "issueCredential", "importCredential", "setCredentialStatus"), "credential"
+        (
+            "createCredentialSchema",
+            "issueCredential",
+            "importCredential",
+            "setCredentialStatus",
+            "createCredentialOffer",
+        ),
+        "credential",
     ),
     **dict.fromkeys(
         (

@@ -152,6 +152,9 @@ class CreateApiKeyRequest(Struct, frozen=True, kw_only=True):
     burst: int | None | UnsetType = UNSET
     expires_at: str | None | UnsetType = UNSET
 
+class CreateCredentialOfferRequest(Struct, frozen=True, kw_only=True):
+    transaction_code: bool | UnsetType = UNSET
+
 class CreateCredentialSchemaRequest(Struct, frozen=True, kw_only=True):
     id: str | UnsetType = UNSET
     attributes: tuple[CredentialAttribute, ...]
@@ -225,6 +228,12 @@ class CredentialList(Struct, frozen=True, kw_only=True):
 class CredentialMessage(Struct, frozen=True, kw_only=True):
     attribute_name: str
     kind: str
+
+class CredentialOffer(Struct, frozen=True, kw_only=True):
+    offer: dict[str, Any]
+    uri: str
+    transaction_code: str | UnsetType = UNSET
+    expires_at: str
 
 class CredentialProof(Struct, frozen=True, kw_only=True):
     type: str

@@ -53,3 +53,4 @@ Feature: Credentials
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |

@@ -17,6 +17,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -39,6 +40,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -59,6 +61,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
 
   @401:AUTH_FAILED
   Scenario Outline: A credential that no one gave out is refused
@@ -74,6 +77,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
 
   @404:DID_NOT_FOUND
   Scenario Outline: A signature of a DID that no one has
@@ -89,6 +93,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
 
   @405:METHOD_NOT_ALLOWED
   Scenario Outline: A method that the path does not have is refused
@@ -106,6 +111,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -139,6 +145,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
 
   @413:PAYLOAD_TOO_LARGE
   Scenario Outline: A body that is too large is not read
@@ -152,6 +159,7 @@ Feature: The door of credentials is that of every operation
       | issueCredential        |
       | importCredential       |
       | setCredentialStatus    |
+      | createCredentialOffer  |
       | verifyCredential       |
 
   @415:UNSUPPORTED_MEDIA_TYPE
@@ -166,6 +174,7 @@ Feature: The door of credentials is that of every operation
       | issueCredential        |
       | importCredential       |
       | setCredentialStatus    |
+      | createCredentialOffer  |
       | verifyCredential       |
 
   @422:IDEMPOTENCY_MISMATCH
@@ -198,6 +207,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -220,6 +230,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -243,6 +254,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -266,6 +278,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -287,6 +300,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
 
   @504:PLUGIN_TIMEOUT
   Scenario Outline: A plugin that hangs is given up at its deadline
@@ -303,6 +317,7 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |
 
   @503:PLUGIN_UNAVAILABLE
   Scenario Outline: Without its custodian the service signs nothing
@@ -343,3 +358,4 @@ Feature: The door of credentials is that of every operation
       | importCredential       |
       | getCredential          |
       | setCredentialStatus    |
+      | createCredentialOffer  |

@@ -194,6 +194,7 @@ Feature: What no client can cause is answered in the same shape
       | importCredential          |
       | verifyCredential          |
       | setCredentialStatus       |
+      | createCredentialOffer     |
       | generateDelegatedProof    |
       | resolveIdentifierWithOptions |
       | verifyProof               |

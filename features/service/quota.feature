@@ -20,6 +20,7 @@ Feature: No one fills the disk of others
       | issueCredential         |
       | importCredential        |
       | setCredentialStatus     |
+      | createCredentialOffer   |
       | createDelegation        |
       | revokeDelegation        |
       | deleteDelegation        |

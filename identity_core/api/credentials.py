@@ -11,9 +11,10 @@ from identity_core import wire
 from identity_core.api.authors import author
 from identity_core.api.caching import etag_matches
 from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
+from identity_core.api.wallets import OFFER_SCHEME, offer_of
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import UNSET, convert
+from identity_core.codec.structs import UNSET, convert, encode
 from identity_core.codec.times import printed, printed_exactly, printed_or_none
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import credential_schema as schema_json
@@ -33,6 +34,7 @@ from identity_core.ports.credentials import CredentialPosition, RegisteredSchema
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import IssueCredential
+from identity_core.use_cases.credentials.offer import CreateCredentialOffer, WalletOffer
 from identity_core.use_cases.credentials.read import GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (
     CreateCredentialSchema,
@@ -55,7 +57,8 @@ _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 @dataclass(frozen=True, slots=True)
 class CredentialHandlers:
     """createCredentialSchema, listCredentialSchemas, getCredentialSchema, issueCredential, importCredential, listCredentials,
-    getCredential, setCredentialStatus, verifyCredential, getStatusList, getStatusGaps, getStatusGapShard, getStatusGapsProof."""
+    getCredential, setCredentialStatus, createCredentialOffer, verifyCredential, getStatusList,
+    getStatusGaps, getStatusGapShard, getStatusGapsProof."""
 
     create_schema: CreateCredentialSchema
     list_schemas: ListCredentialSchemas
@@ -65,6 +68,7 @@ class CredentialHandlers:
     list: ListCredentials
     get: GetCredential
     set_status: SetCredentialStatus
+    offer: CreateCredentialOffer
     verify: VerifyCredential
     status_list: GetStatusList
     gaps: GetStatusGaps
@@ -105,6 +109,10 @@ class CredentialHandlers:
         changed = await self.set_status(request.path["credentialId"], request.body, request.context)
         return Answer(200, record(changed, None, request.authenticated), headers=[NO_STORE])
 
+    async def create_credential_offer(self, request: Request) -> Answer:
+        made = await self.offer(request.path["credentialId"], request.body, request.context)
+        return Answer(201, credential_offer(made, self.base_url.removesuffix(_PREFIX)), headers=[NO_STORE])
+
     async def verify_credential(self, request: Request) -> Answer:
         return Answer(200, await self.verify(request.body), headers=[NO_STORE])
 
@@ -133,6 +141,17 @@ class CredentialHandlers:
         location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"
         body = shown(found, self.base_url, request.authenticated)
         return Answer(201, body, headers=[NO_STORE, ("Location", location)])
+
+
+def credential_offer(made: WalletOffer, origin: str) -> wire.CredentialOffer:
+    """An offer, with the link that a wallet opens (OpenID4VCI 1.0 §4.1.2)."""
+    offer = offer_of(origin, made)
+    return wire.CredentialOffer(
+        offer=offer,
+        uri=f"{OFFER_SCHEME}?credential_offer={quote(encode(offer), safe='')}",
+        transaction_code=made.grant.transaction_code or UNSET,
+        expires_at=printed(made.grant.expires_at),
+    )
 
 
 def schema(registered: RegisteredSchema, reader: Caller | None) -> wire.CredentialSchema:

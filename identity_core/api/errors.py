@@ -29,9 +29,12 @@ from identity_core.errors import (
     JsonValue,
     NotAcceptable,
 )
+from identity_core.use_cases.wallets.collect import WalletRefused
 
 OAUTH_ERROR: Final = "OauthError"
 """The ``error_schema`` of RFC 6749 §5.2."""
+WALLET_ERROR: Final = "WalletError"
+"""The ``error_schema`` of OpenID4VCI 1.0 §8.3.1 and OpenID4VP 1.0 §8.2."""
 
 _OAUTH_ERRORS: Final = {
     "AUTH_FAILED": "invalid_client",
@@ -72,6 +75,9 @@ class TokenRequestRefused(InvalidRequest):
         self.kind = kind
 
 
+_NAMED: Final = (TokenRequestRefused, WalletRefused)
+
+
 def error_answer(
     error: IdentityError, request_id: str, operation: Operation | None = None, *, has_bearer: bool = False
 ) -> Answer:
@@ -110,7 +116,18 @@ def error_answer(
         return Answer(status, _refused_registration(body, str(error), request_id), headers=headers)
     if operation is not None and operation.error_schema == OAUTH_ERROR:
         return _oauth_error(error, details, [*headers, ("pragma", "no-cache")])
+    if operation is not None and operation.error_schema == WALLET_ERROR:
+        return _wallet_error(error, details, headers)
     return Answer(status, wire.ErrorResponse(error=body), headers=headers)
+
+
+def _wallet_error(error: IdentityError, details: dict[str, JsonValue], headers: Sequence[tuple[str, str]]) -> Answer:
+    """A refusal of the resource, where a bad token is one (RFC 6750 §3.1), with our code and details beside it."""
+    other = "invalid_token" if error.status == 401 else "server_error" if error.status >= 500 else "invalid_request"
+    kind = error.kind if isinstance(error, _NAMED) else other
+    said = _NOT_IN_A_DESCRIPTION.sub("'", str(error))
+    body = {"error": kind, "error_description": said, "code": error.code, "details": details}
+    return Answer(error.status, body, headers=headers)
 
 
 def _oauth_error(error: IdentityError, details: dict[str, JsonValue], headers: Sequence[tuple[str, str]]) -> Answer:
@@ -119,7 +136,7 @@ def _oauth_error(error: IdentityError, details: dict[str, JsonValue], headers: S
     other = (
         "temporarily_unavailable" if status in (429, 503) else "server_error" if status >= 500 else "invalid_request"
     )
-    kind = error.kind if isinstance(error, TokenRequestRefused) else _OAUTH_ERRORS.get(error.code, other)
+    kind = error.kind if isinstance(error, _NAMED) else _OAUTH_ERRORS.get(error.code, other)
     said = _NOT_IN_A_DESCRIPTION.sub("'", str(error))
     body = {"error": kind, "error_description": said, "code": error.code, "details": details}
     return Answer(

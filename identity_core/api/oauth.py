@@ -7,8 +7,8 @@ A form in, errors in OAuth's own shape out, which is not that of the document: s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 from urllib.parse import parse_qsl
 
 from identity_core import wire
@@ -45,16 +45,25 @@ class TokenWish:
     assertion: str
 
 
+class TokenGrant(Protocol):
+    """Another grant than that of clients: what is asked for by a form whose sender needs no name."""
+
+    async def __call__(self, form: Mapping[str, str]) -> Answer:
+        """The answer with the token."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TokenEndpoint:
     """``resources`` are what tokens are given for (RFC 8707). ``mismatch`` as the gate's: nothing is spent in databases that are not those
-    that this service wrote."""
+    that this service wrote. ``grants`` are others than ``client_credentials``, by name."""
 
     authenticate: AuthenticateClient
     issue: IssueToken
     refusals: AuditRefusals
     resources: Sequence[str]
     mismatch: Callable[[], StorageMismatch | None]
+    grants: Mapping[str, TokenGrant] = field(default_factory=dict)
 
     @property
     def form(self) -> PageForm:
@@ -67,7 +76,11 @@ class TokenEndpoint:
             raise StorageMismatch(str(found))
         if request.header("authorization") is not None or request.header("x-api-key") is not None:
             raise AuthRequired(f"A client shows who it is by {AUTH_METHOD}, and not by a header.")
-        wish = read_form(members(request.body_octets), self.issue.issuer, self.resources)
+        found_members = members(request.body_octets)
+        if (grant := self.grants.get(found_members.get("grant_type", ""))) is not None:
+            answer = await grant(found_members)
+            return Answer(answer.status, answer.body, headers=[*answer.headers, ("pragma", "no-cache")])
+        wish = read_form(found_members, self.issue.issuer, self.resources)
         request.caller = await self.authenticate(wish.assertion, wish.client_id)
 
         async def issued(request: Request) -> Answer:

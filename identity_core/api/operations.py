@@ -17,6 +17,7 @@ PURPOSES: Final = {
     "issueCredential": challenge.CREDENTIAL,
     "importCredential": challenge.CREDENTIAL,
     "setCredentialStatus": challenge.CREDENTIAL,
+    "createCredentialOffer": challenge.CREDENTIAL,
     "getCredential": challenge.READ,
     "listCredentials": challenge.READ,
     "createDelegation": challenge.DELEGATE,

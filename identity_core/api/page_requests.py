@@ -11,11 +11,10 @@ from urllib.parse import parse_qsl
 from identity_core.api.decode import has_body, refuse_body
 from identity_core.api.operations import tokens
 from identity_core.api.promises import Run
-from identity_core.api.request import Admission, Answer, Handler, PageForm, Request
+from identity_core.api.request import FORM, Admission, Answer, Handler, PageForm, Request
 from identity_core.api.transport import Receive, Scope, admit_page_headers, read_body
 from identity_core.errors import InvalidRequest, UnsupportedMediaType
 
-FORM: Final = "application/x-www-form-urlencoded"
 MAX_FIELDS: Final = 32
 
 
@@ -39,12 +38,14 @@ def form_run(form: PageForm, gate: Admission, max_body: int, seconds: float) -> 
     async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
         if form.operation is not None:
             request.operation, request.operation_id = form.operation, form.operation.operation_id
-        if has_body(request) and (request.header("content-type") or "").partition(";")[0].strip().lower() != FORM:
-            raise UnsupportedMediaType(details={"supported": [FORM]})
+        media_type = (request.header("content-type") or "").partition(";")[0].strip().lower()
+        if has_body(request) and media_type != form.media_type:
+            raise UnsupportedMediaType(details={"supported": [form.media_type]})
         request.body_octets = await read_body(request, receive, cap=cap, seconds=seconds)
         await gate.charge(request, tokens(form.priced_as, len(request.body_octets)))
         admit_page_headers(request, scope)
-        request.body = _fields(request.body_octets)
+        if form.media_type == FORM:
+            request.body = _fields(request.body_octets)
         return await form.handler(request)
 
     return run

@@ -28,6 +28,7 @@ from identity_core.domain.callers import OF_AGENTS, OF_DIDS
 from identity_core.domain.client_assertion import AUTH_METHOD
 from identity_core.domain.dids.did import Did
 from identity_core.domain.tokens import AGENTS, audiences
+from identity_core.domain.wallets.grants import PRE_AUTHORIZED
 from identity_core.errors import NotFound
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.use_cases.auth.tokens import GRANT
@@ -178,7 +179,8 @@ def issuer_metadata(origin: str) -> Mapping[str, Any]:
         "token_endpoint": f"{origin}{TOKEN_PATH}",
         "jwks_uri": f"{origin}/.well-known/jwks.json",
         "scopes_supported": sorted(OF_DIDS),
-        "grant_types_supported": [GRANT],
+        "grant_types_supported": [GRANT, PRE_AUTHORIZED],
+        "pre-authorized_grant_anonymous_access_supported": True,
         "token_endpoint_auth_methods_supported": [AUTH_METHOD],
         "token_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
         "service_documentation": f"{origin}/docs",

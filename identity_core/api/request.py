@@ -23,6 +23,7 @@ R = TypeVar("R")
 Headers = Sequence[tuple[str, str]]
 NO_STORE: Final = ("Cache-Control", "no-store")
 """For answers of which no one may keep a copy."""
+FORM: Final = "application/x-www-form-urlencoded"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -201,12 +202,14 @@ Handler = Callable[[Request], Awaitable[Answer]]
 class PageForm:
     """What takes a POST outside the document: a page's form, or a request that carries nothing. The address pays what the operation
     ``priced_as`` costs for a body of that size. ``operation`` is what it is counted, logged and refused as, None for a page;
-    ``max_body`` caps the form in octets, None for what caps every body."""
+    ``max_body`` caps the form in octets, None for what caps every body. ``media_type`` is what it takes; of a form ``request.body`` has the
+    fields."""
 
     handler: Handler
     priced_as: str = ""
     operation: Operation | None = None
     max_body: int | None = None
+    media_type: str = FORM
 
 
 ROW_ID: Final = "[0-9a-f]{32}"

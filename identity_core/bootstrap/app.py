@@ -26,6 +26,7 @@ from identity_core.api.promises import Run
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
+from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.agents import agent_endpoints
 from identity_core.bootstrap.handlers import (
@@ -33,6 +34,8 @@ from identity_core.bootstrap.handlers import (
     identifier_handlers,
     registration_handlers,
     verification_handlers,
+    wallet_endpoints,
+    wallet_grants,
 )
 from identity_core.bootstrap.measures import open_metrics
 from identity_core.bootstrap.pages import PageTags, page_tags, pages_for_people
@@ -40,6 +43,7 @@ from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_c
 from identity_core.bootstrap.probes import service_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.dids.challenge import ChallengeKey
+from identity_core.domain.wallets.grants import PRE_AUTHORIZED
 from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.ui.operator import OperatorHandlers
@@ -51,6 +55,7 @@ from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.wallets.collect import RedeemCode
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
@@ -96,10 +101,10 @@ def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusa
     authenticate = AuthenticateClient(
         opened.reader, opened.store.spent_challenges, opened.clock, origin, frozenset({origin + TOKEN_PATH})
     )
-    resources = resources_of(origin, agents=opened.settings.mcp.enabled)
-    return TokenEndpoint(
-        authenticate, issue_token(opened, token_keys), refusals, resources, lambda: opened.jobs.watch.mismatch
-    )
+    resources, issue = resources_of(origin, agents=opened.settings.mcp.enabled), issue_token(opened, token_keys)
+    redeem = RedeemCode(wallet_grants(opened), opened.store.spent_challenges, opened.clock)
+    grants = {PRE_AUTHORIZED: PreAuthorizedCode(redeem, opened.clock)}
+    return TokenEndpoint(authenticate, issue, refusals, resources, lambda: opened.jobs.watch.mismatch, grants)
 
 
 def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
@@ -203,7 +208,9 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     token_keys = await open_token_keys(opened)
     challenges = challenge_book(opened)
     await opened.plugins.proof_workers_settled()
-    tags = page_tags(opened, await open_sealed_credentials(opened.custodian, store), autonomy_of(settings))
+    sealed_credentials = await open_sealed_credentials(opened.custodian, store)
+    tags = page_tags(opened, sealed_credentials, autonomy_of(settings))
+    wallets = wallet_endpoints(opened, sealed_credentials)
     measured = open_metrics(opened, tags.dids.cache, stack)
     operator = _operator_handlers(opened, tags, measured)
     pages, forms = await pages_for_people(opened, tags, operator, challenges, lambda: measured.render({}), stack)
@@ -217,9 +224,10 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         schemes=DOCUMENT_SCHEMES,
         pages=metadata_pages(origin_of(settings), agents=settings.mcp.enabled)
         | did_pages(opened, tags.dids)
+        | wallets.pages
         | guide_pages(guide_folder()),
         people=pages,
-        forms=forms | {TOKEN_PATH: token_endpoint(opened, token_keys, refusals).form},
+        forms=forms | wallets.forms | {TOKEN_PATH: token_endpoint(opened, token_keys, refusals).form},
         endpoints=await agent_endpoints(settings, gate, operations, stack),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,

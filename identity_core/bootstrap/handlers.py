@@ -18,10 +18,14 @@ from identity_core.api.proofs import ProofHandlers
 from identity_core.api.registration import RegistrationHandlers
 from identity_core.api.request import Handler
 from identity_core.api.verifications import VerificationHandlers
+from identity_core.api.wallets import WalletEndpoints
 from identity_core.bootstrap.ports import origin_of, shows_deactivated
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.cache import BoundedCache
+from identity_core.crypto.sealing import derive_key
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.domain.wallets.claims import FORMAT
+from identity_core.domain.wallets.grants import WalletGrants
 from identity_core.errors import InvalidDid
 from identity_core.settings import StartError
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
@@ -30,6 +34,7 @@ from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
     IssueCredential,
 )
+from identity_core.use_cases.credentials.offer import CreateCredentialOffer, WalletIssuer
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (
     CreateCredentialSchema,
@@ -94,6 +99,7 @@ from identity_core.use_cases.verifications import (
     GetVerificationStats,
     ListVerificationHistory,
 )
+from identity_core.use_cases.wallets.collect import CollectCredential
 
 
 def did_handlers(opened: Runtime) -> DidHandlers:
@@ -203,6 +209,36 @@ def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationH
     )
 
 
+def wallet_issuer(opened: Runtime) -> WalletIssuer:
+    """What signs credentials for wallets."""
+    return WalletIssuer(opened.plugins.securing_formats().get(FORMAT), opened.reader, opened.custodian)
+
+
+def wallet_grants(opened: Runtime) -> WalletGrants:
+    """Codes, tokens and nonces as every process of this installation makes them and takes them back."""
+    return WalletGrants(derive_key(opened.challenge_secret, info=b"identity: wallets, v1"), secrets.token_bytes)
+
+
+def wallet_endpoints(opened: Runtime, sealed_credentials: SealedCredentials) -> WalletEndpoints:
+    """What wallets ask."""
+    spent, record, clock, grants = (
+        opened.store.spent_challenges,
+        Record(opened.store.activity),
+        opened.clock,
+        wallet_grants(opened),
+    )
+    collect = CollectCredential(grants, spent, sealed_credentials, wallet_issuer(opened), record, clock)
+    return WalletEndpoints(
+        origin=origin_of(opened.settings),
+        schema=GetCredentialSchema(sealed_credentials.schemas),
+        collect=collect,
+        grants=grants,
+        clock=clock,
+        methods=tuple(sorted(opened.reader.methods.keys() - {"web"} | {"key"})),
+        mismatch=lambda: opened.jobs.watch.mismatch,
+    )
+
+
 def credential_handlers(
     opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
 ) -> CredentialHandlers:
@@ -225,6 +261,7 @@ def credential_handlers(
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),
         set_status=SetCredentialStatus(access, credentials, record, clock),
+        offer=CreateCredentialOffer(access, schemas, wallet_issuer(opened), wallet_grants(opened), record, clock),
         verify=VerifyCredential(schemas, credentials, IssuerKeys(reader), anonymous, clock, base_url),
         status_list=GetStatusList(credentials, opened.signer, base_url),
         gaps=GetStatusGaps(store.status_gaps),

@@ -164,7 +164,8 @@ def _plain_types(hint: Any) -> tuple[type, ...]:
     """The types of an annotation that ``isinstance`` alone can check; any object, where it cannot."""
     if get_origin(hint) in (Union, types.UnionType):
         return tuple(one for part in get_args(hint) for one in _plain_types(part))
-    origin = get_origin(hint) or (type(None) if hint is None else hint)
+    # Any is a class, and one that takes no instances.
+    origin = get_origin(hint) or (type(None) if hint is None else object if hint is Any else hint)
     return (origin,) if isinstance(origin, type) else (object,)
 
 

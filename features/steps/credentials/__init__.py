@@ -2,6 +2,7 @@
 
 pytest_plugins = [
     "features.steps.credentials.issuing",
+    "features.steps.credentials.offering",
     "features.steps.credentials.reading",
     "features.steps.credentials.schemas",
     "features.steps.credentials.status",

@@ -26,7 +26,7 @@ KEY_BINDING_LIFE: Final = timedelta(minutes=10)
 """How old a wallet's signature may be; its nonce says more."""
 LAST_SECOND: Final = 253_402_300_799
 IN_THE_OPEN: Final = frozenset({"iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "status", "_sd_alg"})
-"""Claims that must not be disclosed selectively: with one kept back the credential would say something else (§3.2.2.2)."""
+"""Claims that must not be disclosed selectively, since one that is kept back changes what is said (draft-ietf-oauth-sd-jwt-vc §2.2.2.2)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from identity_core.plugin.conformity import check_for
 from identity_core.ports.did_method import UnsignedEntry
 from identity_core.ports.ledger import LedgerEntry, Receipt
 from identity_core.ports.panel import PanelTable
+from identity_core.ports.securing import CredentialDraft
 from tests.unit.plugin.parts import DID, KEY, NOW, GoodEntry
 
 RECEIPT = Receipt("00" * 32, 1, 1, NOW)
@@ -31,6 +32,8 @@ LINE = LedgerEntry("did:toy:a", 1, b"", RECEIPT)
         (Receipt, RECEIPT, None),
         (Receipt, RECEIPT, dataclasses.replace(RECEIPT, sequence="1")),
         (Receipt, RECEIPT, dataclasses.replace(RECEIPT, recorded_at="now")),
+        (CredentialDraft, CredentialDraft(b"", [b""], None), CredentialDraft("", [b""], None)),
+        (CredentialDraft, CredentialDraft(b"", [b""], ("any", 1)), ("any", 1)),
         (Receipt, RECEIPT, SimpleNamespace(**dataclasses.asdict(RECEIPT))),
         (Sequence[LedgerEntry], [LINE], "line"),
         (Sequence[LedgerEntry], (LINE,), [LINE, None]),

@@ -1,0 +1,85 @@
+"""A wallet's proof that it has the key which its credential shall be bound to: a JWT (OpenID4VCI 1.0 appendix F.1).
+
+All errors are ``ValueError``, whose text quotes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from identity_core.domain.jose import CompactJws, JoseKey
+from identity_core.errors import JsonValue
+
+TYPE: Final = "openid4vci-proof+jwt"
+DID_KEY: Final = "did:key:"
+MAX_LENGTH: Final = 8_192
+LIFE: Final = timedelta(minutes=10)
+LEEWAY: Final = timedelta(seconds=60)
+"""How far the clock of a wallet may be ahead of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class PossessionProof:
+    """One that was opened and not yet believed. ``key_id`` is the DID URL of the key where ``key`` is None."""
+
+    jws: CompactJws
+    nonce: str
+    key: JoseKey | None
+    key_id: str | None
+
+    @classmethod
+    def open(cls, text: str, *, audience: str, now: datetime) -> PossessionProof:
+        """A proof for this issuer and of this time."""
+        jws = CompactJws.open(text, longest=MAX_LENGTH)
+        jws.check_type(TYPE)
+        if jws.claims.get("aud") not in (audience, [audience]):
+            raise ValueError("the proof is for another issuer")
+        made = jws.claims.get("iat")
+        # bool is an int, and a fraction is what other readers cut.
+        if type(made) is not int or not 0 <= made < 2**38:
+            raise ValueError("iat is no whole second")
+        if not -LEEWAY <= now - datetime.fromtimestamp(made, UTC) <= LIFE:
+            raise ValueError("the proof is of another time")
+        nonce = jws.claims.get("nonce")
+        if not isinstance(nonce, str):
+            raise ValueError("nonce is no text")
+        return cls(jws, nonce, *_key(jws.header))
+
+
+def _key(header: Mapping[str, Any]) -> tuple[JoseKey | None, str | None]:
+    if len({"jwk", "kid", "x5c"} & header.keys()) != 1 or "x5c" in header:
+        raise ValueError("the header names the key by jwk or by kid, and by one of them")
+    if "jwk" in header:
+        return JoseKey.of_jwk(header["jwk"]), None
+    key_id = header["kid"]
+    if not isinstance(key_id, str) or not key_id.startswith("did:") or len(key_id) > 2_048:
+        raise ValueError("the kid is no DID URL")
+    if key_id.startswith(DID_KEY):
+        # A did:key says all that there is to know, also one on P-256, which no DID here may have as its own.
+        return JoseKey.of_multikey(key_id.removeprefix(DID_KEY).partition("#")[0]), None
+    return None, key_id
+
+
+def key_in_document(document: Mapping[str, JsonValue], key_id: str, purposes: Sequence[str]) -> JoseKey:
+    """The key of a DID document that serves one of the purposes. Raises ``ValueError``."""
+    methods = document.get("verificationMethod")
+    listed = [document.get(purpose) for purpose in purposes]
+    references = [one for found in listed if isinstance(found, list) for one in found]
+    did = str(document.get("id"))
+    for method in methods if isinstance(methods, list) else []:
+        if not isinstance(method, dict) or _absolute(did, method.get("id")) != key_id or "revoked" in method:
+            continue
+        if not any(_absolute(did, reference) == key_id for reference in references):
+            raise ValueError("the key of the DID does not serve this purpose")
+        text = method.get("publicKeyMultibase")
+        return JoseKey.of_multikey(text) if isinstance(text, str) else JoseKey.of_jwk(method.get("publicKeyJwk"))
+    raise ValueError("the DID document has no such key")
+
+
+def _absolute(did: str, reference: JsonValue) -> str | None:
+    if not isinstance(reference, str):
+        return None
+    return did + reference if reference.startswith("#") else reference

@@ -1,0 +1,1 @@
+"""Credentials that wallets of OpenID collect and present."""
