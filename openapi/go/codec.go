@@ -186,6 +186,16 @@ func writeNumber(to *bytes.Buffer, number json.Number) error {
 	return err
 }
 
+// integer reads one between two others, both of which it may be.
+func integer(value any, least, most int) (int, bool) {
+	number, is := value.(json.Number)
+	if !is {
+		return 0, false
+	}
+	found, err := strconv.Atoi(number.String())
+	return found, err == nil && least <= found && found <= most
+}
+
 func base58(octets []byte) string {
 	number, rest, base := new(big.Int).SetBytes(octets), new(big.Int), big.NewInt(58)
 	var reversed []byte

@@ -1,11 +1,9 @@
 package identity
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -28,61 +26,83 @@ type LogInvalid struct {
 
 func (e *LogInvalid) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
-type object = map[string]any
+// LogCheck is what a log is held to. What is zero is not asked.
+type LogCheck struct {
+	// DID is whose log it must be.
+	DID string
+	// Now refuses entries that are later.
+	Now time.Time
+	// Witnesses is the text of the did-witness.json of a log of did:webvh.
+	Witnesses string
+}
 
 // state is what the entries so far say.
 type state struct {
-	did, versionID            string
-	number                    int
-	time                      time.Time
+	*entry
+	did                       string
 	updateKeys, nextKeyHashes []string
 	deactivated               bool
-	document                  object
+	webvh                     *webvhState
 }
 
 const (
-	entryTime        = "2006-01-02T15:04:05.000000Z"
-	mostEntryOctets  = 16 << 10
-	hashPattern      = `Qm[1-9A-HJ-NP-Za-km-z]{44}`
-	wrongSignature   = "the signature of the proof is wrong"
-	mostKeys         = 10
-	proofCryptosuite = "eddsa-jcs-2022"
-	proofType        = "DataIntegrityProof"
-	proofPurpose     = "assertionMethod"
-	scidPlaceholder  = "{SCID}"
+	mostEntryOctets = 16 << 10
+	mostKeys        = 10
 )
 
 var (
-	hashText      = regexp.MustCompile(`^` + hashPattern + `$`)
-	versionIDText = regexp.MustCompile(`^([1-9][0-9]{0,9})-(` + hashPattern + `)$`)
-	methodText    = regexp.MustCompile(`^(did:[a-z0-9]+):1\.0$`)
+	methodText = regexp.MustCompile(`^(did:[a-z0-9]+):1\.0$`)
+	exactTime  = regexp.MustCompile(`\.[0-9]{6}Z$`)
 )
 
-// VerifyLog checks the text of GetDidLog: identity, order, integrity, and that each entry is by a key that may sign it. did is whose log
-// it must be, any where it is empty; entries after now are refused, where that is not zero. It returns a *LogInvalid.
+// VerifyLog checks the text of GetDidLog, or a log of did:webvh 1.0: identity, order, integrity, and that each entry is by a key that may
+// sign it. It returns a *LogInvalid.
 //
-// What `identity did log verify` checks beyond it: that each change makes this document of the one before, and the controllers'
-// signatures.
-func VerifyLog(log, did string, now time.Time) (*VerifiedLog, error) {
+// What `identity did log verify` checks beyond it: that each change of a log of ours makes this document of the one before, and the
+// controllers' signatures.
+func VerifyLog(log string, check LogCheck) (*VerifiedLog, error) {
+	var states []*state
 	var current *state
-	for place, line := range strings.Split(strings.TrimSuffix(log, "\n"), "\n") {
-		following, err := next(current, line)
-		if err == nil && did != "" && following.did != did {
-			err = fmt.Errorf("the log is one of %s", following.did)
-		}
-		if err == nil && !now.IsZero() && following.time.After(now) {
+	lines := strings.Split(strings.TrimSuffix(log, "\n"), "\n")
+	following := next
+	if isWebvh(lines[0]) {
+		following = nextWebvh
+	}
+	for place, line := range lines {
+		after, err := following(current, line)
+		if err == nil && !check.Now.IsZero() && after.time.After(check.Now) {
 			err = errors.New("the entry is of the future")
 		}
 		if err != nil {
 			return nil, &LogInvalid{place + 1, err.Error()}
 		}
-		current = following
+		current = after
+		states = append(states, after)
+	}
+	if check.DID != "" && current.did != check.DID {
+		return nil, &LogInvalid{len(lines), "the log is one of " + current.did}
+	}
+	if place, err := unapproved(states, check.Witnesses); err != nil {
+		return nil, &LogInvalid{place + 1, err.Error()}
 	}
 	return &VerifiedLog{
 		current.did, current.number, current.versionID, current.time, current.deactivated, current.document,
 	}, nil
 }
 
+// isWebvh is what the first entry says of its method.
+func isWebvh(line string) bool {
+	read, err := parseJSON([]byte(line))
+	if err != nil {
+		return false
+	}
+	first, _ := read.(object)
+	parameters, _ := first["parameters"].(object)
+	method, _ := parameters["method"].(string)
+	return strings.HasPrefix(method, "did:webvh:")
+}
+
+// next is the state after an entry of a log of ours.
 func next(before *state, line string) (*state, error) {
 	if len(line) > mostEntryOctets {
 		return nil, errors.New("the entry is too large")
@@ -91,88 +111,71 @@ func next(before *state, line string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	entry, is := read.(object)
 	// Whatever could be read in two ways, two members of one name or a number that does not fit, is written differently.
-	if canonical, err := Canonicalize(read); err != nil || !is || string(canonical) != line {
-		return nil, errors.New("the entry is no object in canonical form")
+	if canonical, err := Canonicalize(read); err != nil || string(canonical) != line {
+		return nil, errors.New("the entry is not in canonical form")
 	}
-	parameters, isParameters := entry["parameters"].(object)
-	document, isDocument := entry["state"].(object)
-	proofs, isProofs := entry["proof"].([]any)
-	versionID, _ := entry["versionId"].(string)
-	versionTime, _ := entry["versionTime"].(string)
-	named := versionIDText.FindStringSubmatch(versionID)
-	if len(entry) != 5 || !isParameters || !isDocument || !isProofs || named == nil {
-		return nil, errors.New("the entry does not have exactly the members of an entry")
+	said, err := readEntry(read)
+	if err != nil {
+		return nil, err
 	}
-	at, err := time.Parse(entryTime, versionTime)
-	if err != nil || at.Format(entryTime) != versionTime {
-		return nil, errors.New("the versionTime is not a time")
+	versionTime, _ := said.body["versionTime"].(string)
+	if !exactTime.MatchString(versionTime) {
+		return nil, errors.New("the versionTime has another form")
 	}
-	number, _ := strconv.Atoi(named[1])
-	after := &state{versionID: versionID, number: number, time: at, document: document}
-	delete(entry, "proof")
-	predecessor, expected := "", 1
+	after := &state{entry: said, deactivated: said.parameters["deactivated"] == true}
 	if before == nil {
-		if after.did, err = born(entry, parameters, document); err != nil {
-			return nil, err
-		}
-		predecessor = after.did[strings.LastIndex(after.did, ":")+1:]
+		after.did, err = born(said.parameters)
 	} else {
-		after.did, predecessor, expected = before.did, before.versionID, before.number+1
-		if !at.After(before.time) || before.deactivated {
-			return nil, errors.New("the entry is not later than the one before, or comes after the end")
-		}
+		after.did, err = before.did, before.checkOrder(said)
 	}
-	if number != expected || document["id"] != after.did {
-		return nil, errors.New("the entry does not have the next number, or is one of another DID")
+	if err == nil && (said.document["id"] != after.did || (before == nil && said.number != 1)) {
+		err = errors.New("the document is one of another DID, or the first entry has another number")
 	}
-	if hash, err := bodyHash(entry, predecessor); err != nil || hash != named[2] {
-		return nil, errors.New("the hash does not fit the entry")
+	if err == nil && before == nil {
+		err = said.checkFirstHash(after.did[strings.LastIndex(after.did, ":")+1:])
+	} else if err == nil {
+		err = said.checkNextHash(before.versionID)
 	}
-	if err := after.readKeys(before, parameters); err != nil {
+	if err == nil {
+		err = after.readKeys(before, said.parameters)
+	}
+	if err != nil {
 		return nil, err
 	}
 	signers := after.updateKeys
 	if before != nil && len(before.nextKeyHashes) == 0 {
 		signers = before.updateKeys
 	}
-	after.deactivated = parameters["deactivated"] == true
-	return after, checkProof(proofs, entry, versionTime, signers)
-}
-
-func bodyHash(body object, predecessor string) (string, error) {
-	octets, err := placed(body, predecessor)
-	return multihash(octets), err
-}
-
-// placed is the canonical form of an entry without proof, with another versionId.
-func placed(body object, versionID string) ([]byte, error) {
-	copied := object{}
-	for name, value := range body {
-		copied[name] = value
+	if len(said.proofs) != 1 || said.proofs[0]["created"] != versionTime {
+		return nil, errors.New("the entry has not one proof of its time")
 	}
-	copied["versionId"] = versionID
-	return Canonicalize(copied)
+	_, err = checkProof(said.proofs[0], said.body, signers)
+	return after, err
 }
 
-// born gives the DID, which is the hash of its first entry with a placeholder wherever the identifier stands.
-func born(body, parameters, document object) (string, error) {
+// checkOrder says whether an entry may come after this state.
+func (s *state) checkOrder(following *entry) error {
+	switch {
+	case following.number != s.number+1:
+		return errors.New("the entry does not have the next number")
+	case !following.time.After(s.time):
+		return errors.New("the entry is not later than the one before")
+	case s.deactivated:
+		return errors.New("the DID was deactivated before")
+	}
+	return nil
+}
+
+// born gives the DID that a first entry says; its hash is the identifier.
+func born(parameters object) (string, error) {
 	method, _ := parameters["method"].(string)
 	scid, _ := parameters["scid"].(string)
 	prefix := methodText.FindStringSubmatch(method)
-	if prefix == nil || prefix[1] == "did:webvh" {
-		return "", errors.New("the log is of an unknown method")
+	if prefix == nil || !hashText.MatchString(scid) {
+		return "", errors.New("the log is of an unknown method, or has no identifier")
 	}
-	did := prefix[1] + ":" + scid
-	if !hashText.MatchString(scid) || document["id"] != did {
-		return "", errors.New("the first entry does not name its own DID")
-	}
-	octets, err := placed(body, scid)
-	if err != nil || multihash(bytes.ReplaceAll(octets, []byte(scid), []byte(scidPlaceholder))) != scid {
-		return "", errors.New("the identifier does not follow from the first entry")
-	}
-	return did, nil
+	return prefix[1] + ":" + scid, nil
 }
 
 // readKeys finds which keys may sign (did:webvh 1.0, "Authorized Keys" and "Pre-Rotation Key Hash Generation and Verification").
@@ -188,7 +191,8 @@ func (s *state) readKeys(before *state, parameters object) error {
 	var keysAreTexts, hashesAreTexts bool
 	s.updateKeys, keysAreTexts = texts(parameters["updateKeys"])
 	s.nextKeyHashes, hashesAreTexts = texts(hashes)
-	if !keysAreTexts || len(s.updateKeys) == 0 || (saysHashes && !hashesAreTexts) || (rotates && !saysHashes) {
+	isShort := len(s.updateKeys) <= mostKeys && len(s.nextKeyHashes) <= mostKeys
+	if !isShort || !keysAreTexts || len(s.updateKeys) == 0 || (saysHashes && !hashesAreTexts) || (rotates && !saysHashes) {
 		return errors.New("the entry does not say updateKeys and nextKeyHashes as lists of texts")
 	}
 	for _, key := range s.updateKeys {
@@ -197,71 +201,4 @@ func (s *state) readKeys(before *state, parameters object) error {
 		}
 	}
 	return nil
-}
-
-// checkProof checks eddsa-jcs-2022 (VC Data Integrity EdDSA 1.0 §3.3) by a did:key.
-func checkProof(proofs []any, body object, created string, signers []string) error {
-	if len(proofs) != 1 {
-		return errors.New("the entry has not one proof")
-	}
-	proof, _ := proofs[0].(object)
-	value, _ := proof["proofValue"].(string)
-	delete(proof, "proofValue")
-	if proof["type"] != proofType || proof["cryptosuite"] != proofCryptosuite || proof["proofPurpose"] != proofPurpose {
-		return errors.New("the proof is of another type, cryptosuite or purpose")
-	}
-	if proof["created"] != created {
-		return errors.New("the proof is of another time")
-	}
-	method, _ := proof["verificationMethod"].(string)
-	key := strings.TrimPrefix(strings.SplitN(method, "#", 2)[0], "did:key:")
-	if !contains(signers, key) || method != "did:key:"+key+"#"+key {
-		return errors.New("the proof is by a key that may not sign this entry")
-	}
-	config, err := Canonicalize(proof)
-	if err != nil {
-		return err
-	}
-	content, err := Canonicalize(body)
-	if err != nil {
-		return err
-	}
-	if !strings.HasPrefix(value, "z") {
-		return errors.New(wrongSignature)
-	}
-	signature, err := base58Decode(value[1:])
-	if err != nil {
-		return err
-	}
-	good, err := verifies(key, append(sha256Of(config), sha256Of(content)...), signature)
-	if err == nil && !good {
-		err = errors.New(wrongSignature)
-	}
-	return err
-}
-
-// texts reads a list of keys: short, and nothing twice.
-func texts(value any) ([]string, bool) {
-	list, is := value.([]any)
-	if !is || len(list) > mostKeys {
-		return nil, false
-	}
-	found := make([]string, 0, len(list))
-	for _, item := range list {
-		text, is := item.(string)
-		if !is || contains(found, text) {
-			return nil, false
-		}
-		found = append(found, text)
-	}
-	return found, true
-}
-
-func contains(texts []string, wanted string) bool {
-	for _, text := range texts {
-		if text == wanted {
-			return true
-		}
-	}
-	return false
 }

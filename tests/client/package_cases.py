@@ -22,6 +22,7 @@ from identity_core.domain.dids.log import verify
 from openapi import clients
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
+from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
 
 Json = dict[str, Any]
 
@@ -116,6 +117,8 @@ def offline_jobs() -> dict[str, Json]:
         jobs[f"challenge {name}"] = {"kind": "sign", "issued": ISSUED, "challenge": text, "wanted": wanted}
     for name, log in LOGS.items():
         jobs[f"log {name}"] = {"kind": "log", "log": log}
+    for name, (log, witnesses) in WEBVH.items():
+        jobs[f"webvh {name}"] = {"kind": "log", "log": log, "witnesses": witnesses, "now": WEBVH_NOW.isoformat()}
     jobs["another's log"] = {"kind": "log", "log": LOG, "did": DID[:-1] + "Q"}
     return jobs
 
@@ -190,6 +193,18 @@ class PackageCases:
     @pytest.mark.parametrize("name", WRONG)
     def test_a_wrong_log_is_refused(self, signed: dict[str, Json], name: str) -> None:
         assert signed[f"log {name}"]["error"]["name"] == "LogInvalid", signed[f"log {name}"]
+
+    @pytest.mark.parametrize("name", WEBVH)
+    def test_a_log_of_did_webvh_is_judged_as_the_service_does(self, signed: dict[str, Json], name: str) -> None:
+        ours, told = judged(*WEBVH[name]), signed[f"webvh {name}"]
+        if ours is None:
+            assert told["error"]["name"] == "LogInvalid", told
+        else:
+            assert {member: told["value"][member] for member in ours} == ours, told
+
+    def test_both_are_judged(self) -> None:
+        good = [name for name in WEBVH if judged(*WEBVH[name]) is not None]
+        assert 20 < len(good) < len(WEBVH) - 60
 
     def test_the_log_of_another_is_refused(self, signed: dict[str, Json]) -> None:
         assert "the log is one of" in signed["another's log"]["error"]["message"]

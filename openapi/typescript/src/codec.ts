@@ -67,6 +67,15 @@ export async function verifies(publicMultikey: string, message: Octets, signatur
   return crypto.subtle.verify({ name: "Ed25519" }, key, signature, message);
 }
 
+/** Whether a text is a public multikey of Ed25519. */
+export function isPublicKey(text: string): boolean {
+  try {
+    return multikey(text, ED25519_PUBLIC).length === 32;
+  } catch {
+    return false;
+  }
+}
+
 function multikey(text: string, prefix: number[]): Octets {
   const octets = text.startsWith("z") ? base58Decode(text.slice(1)) : new Uint8Array();
   if (octets.length !== 34 || octets[0] !== prefix[0] || octets[1] !== prefix[1]) throw new TypeError("not an Ed25519 key");

@@ -63,7 +63,7 @@ func flow(ctx context.Context, options identity.Options) (any, error) {
 		return nil, err
 	}
 	log := identity.Must(id.GetDidLog(ctx, did))
-	found := identity.Must(identity.VerifyLog(log, did, time.Now().Add(time.Minute)))
+	found := identity.Must(identity.VerifyLog(log, identity.LogCheck{DID: did, Now: time.Now().Add(time.Minute)}))
 	return map[string]any{
 		"did": did, "log": log, "history": history, "rotation": resolved.DidDocumentMetadata.VersionId,
 		"versions": found.Versions, "deactivated": found.Deactivated, "refused": refused, "unsigned": unsigned,

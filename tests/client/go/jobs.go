@@ -15,12 +15,13 @@ import (
 )
 
 type job struct {
-	Kind, Log, DID, Operation, Attribute, Type, Challenge, URL, APIKey string
-	Value                                                              json.RawMessage
-	Given                                                              struct {
+	Kind, Log, Witnesses, DID, Operation, Attribute, Type, Challenge, URL, APIKey string
+	Value                                                                         json.RawMessage
+	Given                                                                         struct {
 		DID  string
 		Body json.RawMessage
 	}
+	Now    time.Time
 	Issued *identity.CreatedDid
 	Wish   struct {
 		Target, Action, DelegationRef string
@@ -58,7 +59,7 @@ func (j job) do() (any, error) {
 	case "pinned":
 		return pinned(), nil
 	case "log":
-		found, err := identity.VerifyLog(j.Log, j.DID, time.Time{})
+		found, err := identity.VerifyLog(j.Log, identity.LogCheck{DID: j.DID, Now: j.Now, Witnesses: j.Witnesses})
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,12 @@ const { createIdentity, createSigner, signChallenge, signIbct, verifyLog } = cli
 const KINDS = {
   canonicalize: ({ value }) => client.canonicalize(value),
   action: ({ attribute, type, value }) => client.actionOf(attribute, type, value),
-  log: ({ log, did }) => verifyLog(log, did === undefined ? {} : { did }),
+  log: ({ log, did, witnesses, now }) =>
+    verifyLog(log, {
+      ...(did === undefined ? {} : { did }),
+      ...(witnesses == null ? {} : { witnesses }),
+      ...(now === undefined ? {} : { now: new Date(now) }),
+    }),
   ibct: async ({ issued, wish }) => signIbct(await createSigner(issued), wish),
   sign: async ({ issued, challenge, wanted }) => signChallenge(await createSigner(issued), challenge, wanted),
   flow: ({ url, apiKey }) => flow(client, url, apiKey),

@@ -10,59 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.conformance.controller import Controller, WalletSigner
+from identity_core.conformance.controller import Controller
 from identity_core.domain.dids.log import LogInvalid, entry, webvh
 from identity_core.domain.dids.log.witness import Witnesses, read_witnesses
 from identity_core.errors import InvalidDid
+from tests.webvh_logs import KEY, NEXT, WITNESS, approval, first, following, moved
 
-KEY, NEXT, WITNESS = WalletSigner("key"), WalletSigner("next"), WalletSigner("witness")
 X25519 = Controller("x").key("X25519KeyAgreementKey2020").public
-
-
-def sealed(body: dict[str, Any], number: int, signers: tuple[WalletSigner, ...]) -> dict[str, Any]:
-    body = body | {"versionId": f"{number}-{entry.multihash(entry.canonical(body))}"}
-    proofs = []
-    for signer in signers:
-        config = entry.proof_config(signer.multikey, body["versionTime"])
-        value = entry.proof_value(signer._pair.sign(entry.proof_input(config, body)))
-        proofs.append(config | {"proofValue": value})
-    return body | {"proof": proofs}
-
-
-def first(signers: tuple[WalletSigner, ...] = (KEY,), **parameters: Any) -> dict[str, Any]:
-    body = {
-        "versionId": "{SCID}",
-        "versionTime": "2026-01-01T00:00:00Z",
-        "parameters": {"method": "did:webvh:1.0", "scid": "{SCID}", "updateKeys": [KEY.multikey]} | parameters,
-        "state": {"id": "did:webvh:{SCID}:dids.example.com"},
-    }
-    scid = entry.multihash(entry.canonical(body))
-    return sealed(json.loads(json.dumps(body).replace("{SCID}", scid)), 1, signers)
-
-
-def following(
-    before: dict[str, Any],
-    signers: tuple[WalletSigner, ...] = (KEY,),
-    state: dict[str, Any] | None = None,
-    **parameters: Any,
-) -> dict[str, Any]:
-    number = int(before["versionId"].split("-")[0]) + 1
-    body = {
-        "versionId": before["versionId"],
-        "versionTime": f"2026-01-{number:02}T00:00:00Z",
-        "parameters": parameters,
-        "state": state or before["state"],
-    }
-    return sealed(body, number, signers)
 
 
 def verify(*entries: dict[str, Any], witness_file: bytes | None = None) -> tuple[webvh.WebvhState, ...]:
     lines = [json.dumps(item).encode() for item in entries]
     return webvh.verify_entries(lines, now=datetime(2026, 6, 1, tzinfo=UTC), witness_file=witness_file)
-
-
-def moved(before: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {"id": before["state"]["id"].replace("dids.", "new."), "alsoKnownAs": [before["state"]["id"]]} | changes
 
 
 def test_a_log_of_ours_verifies() -> None:
@@ -256,13 +215,6 @@ def test_any_json_is_accepted_or_log_invalid(member: str, value: Any) -> None:
 def test_null_is_the_default_value() -> None:
     one = first(witness=None, watchers=None, nextKeyHashes=None, ttl=None, portable=None)
     assert verify(one)[0].witnesses is None
-
-
-def approval(item: dict[str, Any], signer: WalletSigner = WITNESS) -> dict[str, Any]:
-    version = {"versionId": item["versionId"]}
-    config = entry.proof_config(signer.multikey, "2026-01-01T00:00:00Z")
-    value = entry.proof_value(signer._pair.sign(entry.proof_input(config, version)))
-    return version | {"proof": [config | {"proofValue": value}]}
 
 
 def test_an_approval_holds_for_what_came_before_and_not_for_what_comes_after() -> None:

@@ -1,0 +1,139 @@
+// Logs of did:webvh 1.0 (https://identity.foundation/didwebvh/v1.0/), read as a resolver reads them; what fetches them is not here.
+
+import { isPublicKey } from "./codec.js";
+import { checkFirstHash, checkNextHash, checkProof, demand, HASH, multihash, parseStrict, readEntry, record, text, texts } from "./entry.js";
+import type { Entry, Json } from "./entry.js";
+
+export interface WebvhState extends Entry {
+  did: string;
+  scid: string;
+  updateKeys: string[];
+  nextKeyHashes: string[];
+  witnesses: Witnesses | undefined;
+  portable: boolean;
+  deactivated: boolean;
+}
+
+/** `threshold` of `keys` must approve. */
+interface Witnesses {
+  threshold: number;
+  keys: string[];
+}
+
+const VERSION = "did:webvh:1.0";
+const MOST_CHARACTERS = 256 * 1024;
+const DEFAULTS = { updateKeys: [], nextKeyHashes: [], witness: {}, watchers: [], portable: false, deactivated: false, ttl: 3600 };
+const DID = new RegExp(`^did:webvh:(${HASH}):([^:]+)((?::(?:[A-Za-z0-9._-]|%[0-9A-Fa-f]{2})+)*)$`);
+const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const HOST = new RegExp(`^(?:${LABEL}\\.)+(${LABEL})(?:%3A[1-9][0-9]{1,4})?$`);
+// An address has a number for its last label (WHATWG URL, "ends in a number"), and no domain does.
+const NUMBER = /^(?:0[xX][0-9A-Fa-f]*|[0-9]+)$/;
+
+/** The state after the entry that a line says. */
+export async function nextWebvh(before: WebvhState | undefined, line: string): Promise<WebvhState> {
+  demand(line.length <= MOST_CHARACTERS, "the entry is too large");
+  const entry = readEntry(parseStrict(line));
+  const parameters = parametersOf(before, entry.parameters);
+  demand(entry.number === (before?.number ?? 0) + 1, "the entry does not have the next number");
+  demand(!before?.deactivated, "the DID was deactivated before");
+  demand(before === undefined || entry.at > before.at, "the entry is not later than the one before");
+  const scid = before?.scid ?? text(parameters.scid);
+  await (before === undefined ? checkFirstHash(entry, scid) : checkNextHash(entry, before.versionId));
+  const [updateKeys, nextKeyHashes] = [texts(parameters.updateKeys), texts(parameters.nextKeyHashes)];
+  const signers = await signersOf(before, entry.parameters, updateKeys);
+  for (const proof of entry.proofs) await checkProof(proof, entry.body, signers);
+  const { portable, deactivated } = parameters as { portable: boolean; deactivated: boolean };
+  const witnesses = "witness" in entry.parameters ? witnessesOf(parameters.witness) : before?.witnesses;
+  return { ...entry, did: didOf(before, entry.document, scid, portable), scid, updateKeys, nextKeyHashes, witnesses, portable, deactivated };
+}
+
+/** The parameters in force: those of the entry over those before over the defaults ("DID Method Parameters"). */
+function parametersOf(before: WebvhState | undefined, said: Json): Json {
+  const defaults: Json = DEFAULTS;
+  const given = Object.fromEntries(Object.entries(said).map(([name, value]) => [name, value === null ? defaults[name] : value]));
+  for (const name of Object.keys(given)) demand(name in DEFAULTS || name === "method" || name === "scid", "a parameter is unknown");
+  demand((given.method ?? (before === undefined ? undefined : VERSION)) === VERSION, "the log is of another version of did:webvh");
+  demand(("scid" in given) === (before === undefined), "the first entry has an scid, and no other has");
+  demand(before !== undefined || "updateKeys" in given, "the first entry names no updateKeys");
+  const { updateKeys, nextKeyHashes, portable } = before ?? DEFAULTS;
+  const inForce: Json = { ...DEFAULTS, updateKeys, nextKeyHashes, portable, ...given };
+  texts(inForce.watchers);
+  for (const name of ["portable", "deactivated"]) demand(typeof inForce[name] === "boolean", `${name} is neither true nor false`);
+  const { ttl } = inForce;
+  demand(Number.isInteger(ttl) && 0 <= Number(ttl) && Number(ttl) <= 2 ** 31, "ttl is not a number of seconds");
+  demand(before === undefined || given.portable !== true || before.portable, "a DID is portable from the start or never");
+  return inForce;
+}
+
+/** Who may sign: the keys before the entry; with pre-rotation its own, to which the entry before has committed. */
+async function signersOf(before: WebvhState | undefined, said: Json, own: string[]): Promise<string[]> {
+  const committed = before?.nextKeyHashes ?? [];
+  const rotates = committed.length > 0;
+  demand(!rotates || ("updateKeys" in said && "nextKeyHashes" in said), "with pre-rotation every entry says updateKeys and nextKeyHashes");
+  for (const key of rotates ? own : [])
+    demand(committed.includes(await multihash(key)), "the entry before did not commit to a key of updateKeys");
+  const signers = before === undefined || rotates ? own : before.updateKeys;
+  for (const key of signers) demand(isPublicKey(key), "an update key is no Ed25519 multikey");
+  return signers;
+}
+
+function didOf(before: WebvhState | undefined, document: Json, scid: string, portable: boolean): string {
+  const did = text(document.id);
+  const [, named, host = "", path = ""] = DID.exec(did) ?? [];
+  demand(named === scid, "the document is one of another DID");
+  const [, top] = HOST.exec(host) ?? [];
+  demand(top !== undefined && !NUMBER.test(top), "the host is no domain name");
+  for (const segment of path.split(":").slice(1).map(decodeURIComponent))
+    demand(segment !== "." && segment !== ".." && !/[\p{C}\p{Z}/\\?#%]/u.test(segment.replaceAll(" ", "")), "the path leaves its place");
+  if (before === undefined || did === before.did) return did;
+  const aliases = document.alsoKnownAs;
+  const toldFrom = portable && Array.isArray(aliases) && aliases.includes(before.did);
+  demand(toldFrom, "the DID was moved without being portable, or without naming where it came from");
+  return did;
+}
+
+function witnessesOf(value: unknown): Witnesses | undefined {
+  const said = record(value);
+  if (Object.keys(said).length === 0) return undefined;
+  demand(Object.keys(said).sort().join() === "threshold,witnesses" && Array.isArray(said.witnesses), "witness is malformed");
+  const ids = (said.witnesses as unknown[]).map((one) => text(record(one).id).replace(/^did:key:/, ""));
+  const [keys, threshold] = [texts(ids), Number(said.threshold)];
+  for (const key of keys) demand(isPublicKey(key), "a witness key is no Ed25519 multikey");
+  const isReachable = typeof said.threshold === "number" && Number.isInteger(threshold) && 1 <= threshold && threshold <= keys.length;
+  demand(isReachable, "the threshold cannot be met, or asks for nobody");
+  return { threshold, keys };
+}
+
+/**
+ * Which entry, from 0, too few witnesses approved of, by the text of `did-witness.json` ("DID Witnesses"). An approval holds for all entries
+ * before its own, and a list that is replaced must itself approve of the entry that replaces it.
+ */
+export async function unapproved(states: WebvhState[], witnessFile: string | undefined): Promise<number | undefined> {
+  const required = states.map((state, place) => states[place - 1]?.witnesses ?? state.witnesses);
+  const last = required.flatMap((witnesses, place) => (witnesses === undefined ? [] : [place])).at(-1);
+  if (last === undefined || witnessFile === undefined) return last;
+  const everybody = new Set(required.flatMap((witnesses) => witnesses?.keys ?? []));
+  const approvals = parseStrict(witnessFile);
+  demand(Array.isArray(approvals), "did-witness.json is not a list");
+  const said = (approvals as unknown[]).map((one) => ({ versionId: text(record(one).versionId), proofs: record(one).proof }));
+  demand(said.every(({ proofs }) => Array.isArray(proofs)), "did-witness.json is malformed");
+  const seen = new Set<string>();
+  for (const [place, { versionId }] of [...states.entries()].reverse()) {
+    for (const proof of said.filter((one) => one.versionId === versionId).flatMap(({ proofs }) => proofs as unknown[])) {
+      const key = await approver(proof, versionId, everybody);
+      if (key !== undefined) seen.add(key);
+    }
+    const witnesses = required[place];
+    if (witnesses !== undefined && witnesses.keys.filter((key) => seen.has(key)).length < witnesses.threshold) return place;
+  }
+  return undefined;
+}
+
+/** Whose good approval a proof is; a bad one counts for nothing, and spoils nothing. */
+async function approver(proof: unknown, versionId: string, everybody: Set<string>): Promise<string | undefined> {
+  try {
+    return await checkProof(record(proof), { versionId }, everybody);
+  } catch {
+    return undefined;
+  }
+}
