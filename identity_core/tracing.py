@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from identity_core import __version__
+from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import Span, TracerProvider
@@ -25,7 +25,7 @@ DEADLINE_SECONDS: Final = 2
 """For one batch to the collector. What it does not take is dropped; no request waits for it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RequestSpan:
     """The span of a request that is being answered."""
 
@@ -40,7 +40,7 @@ class RequestSpan:
             self._span.set_attribute("error.type", code)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Tracing:
     """Makes the spans of one process."""
 

@@ -6,7 +6,6 @@ The text of a key is in the answers of createApiKey and rotateApiKey and nowhere
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request, page_of, position
@@ -19,9 +18,10 @@ from identity_core.use_cases.api_keys.manage import (
     UpdateApiKey,
 )
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ApiKeyHandlers:
     """createApiKey, listApiKeys, getApiKey, updateApiKey, rotateApiKey, revokeApiKey."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.use_cases.audit import ListAuditLines
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuditHandlers:
     """listAuditLines."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.structs import UNSET
@@ -12,9 +10,10 @@ from identity_core.domain.tokens import scope_text
 from identity_core.use_cases.auth.challenge import GetDidAuthChallenge
 from identity_core.use_cases.auth.token_keys import GetJwks
 from identity_core.use_cases.auth.tokens import IssuedToken, IssueToken
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuthHandlers:
     """getDidAuthChallenge, issueToken, getJwks."""
 

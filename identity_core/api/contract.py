@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ import orjson
 from identity_core.api.request import Handler
 from identity_core.api.transport import READ
 from identity_core.codec.structs import python_name
+from identity_core.values import value_class
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
@@ -26,7 +26,7 @@ class ContractError(Exception):
     """Document and code do not fit; the message is one line."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class OpenApiDocument:
     """The OpenAPI document: ``value`` as JSON, ``octets`` as the file has it."""
 

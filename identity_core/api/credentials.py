@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
@@ -45,6 +44,7 @@ from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
 from identity_core.use_cases.credentials.status_gaps import GetStatusGaps, GetStatusGapShard
 from identity_core.use_cases.credentials.verify import VerifyCredential
+from identity_core.values import value_class
 
 _PREFIX: Final = "/api/v1"
 LIST_SECONDS: Final = 60
@@ -54,7 +54,7 @@ _FOR_GOOD: Final = ("Cache-Control", "public, max-age=86400, immutable")
 _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CredentialHandlers:
     """createCredentialSchema, listCredentialSchemas, getCredentialSchema, issueCredential, importCredential, listCredentials,
     getCredential, setCredentialStatus, createCredentialOffer, verifyCredential, getStatusList,

@@ -7,10 +7,10 @@ asked by a program that holds it, not by a page that borrows a browser's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core.api.request import Headers, Request
+from identity_core.values import value_class
 
 ANY: Final = "*"
 # What a script sees beside the safelisted ones, and what it may send; Accept is not safelisted when it has a quoted profile.
@@ -27,7 +27,7 @@ _EVERYBODY: Final = (("Access-Control-Allow-Origin", ANY), _EXPOSED)
 _BY_ORIGIN: Final = ("Vary", "Origin")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Origins:
     """The origins whose pages may read; ``*`` among them stands for all, none for nobody."""
 

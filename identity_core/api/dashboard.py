@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from identity_core import wire
 from identity_core.api.anchors import anchor
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
@@ -11,9 +9,10 @@ from identity_core.codec.times import printed
 from identity_core.domain.credentials.holder_secret import generation_of
 from identity_core.ports.activity import TimelineRow
 from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DashboardHandlers:
     """getDashboardTimeline, eraseRecords, resetDisclosures, rotateHolderSecret."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core import wire
@@ -22,11 +21,12 @@ from identity_core.use_cases.delegations.change import (
 )
 from identity_core.use_cases.delegations.create import CreateDelegation
 from identity_core.use_cases.delegations.read import GetDelegation, ListDelegations, ShownDelegation
+from identity_core.values import value_class
 
 _CURSOR: Final = "[0-9]{1,17} [0-9a-f-]{36}"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DelegationHandlers:
     """createDelegation, listDelegations, getDelegation, deleteDelegation, revokeDelegation, suspendDelegation, resumeDelegation,
     revokeIbct."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core import wire
@@ -27,6 +26,7 @@ from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, Resolution, ResolveDid
 from identity_core.use_cases.dids.witnessed import ApproveDidVersion, GetDidApprovals
+from identity_core.values import value_class
 
 _VERSION: Final = "[1-9][0-9]{0,9}"
 _LOG_MEDIA: Final = ("text/jsonl", "application/jsonl")
@@ -38,7 +38,7 @@ _NAMED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DidHandlers:
     """createDid, listDids, resolveDid, updateDid, deactivateDid, rotateDidKey, recoverDid, listDidHistory, getDidLog, getDidApprovals,
     approveDidVersion."""

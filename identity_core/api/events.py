@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.times import printed
 from identity_core.use_cases.events import ListEvents
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class EventHandlers:
     """listEvents."""
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from identity_core.values import value_class
+
 # Line by line: a parser of the whole format takes longer than all the rest of the page.
 _SAMPLE: Final = re.compile(r"identity_(\w+)(?:\{(.*)\})? (\S+)", re.ASCII)
 _LABEL: Final = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"', re.ASCII)
@@ -51,7 +53,7 @@ class Rate:
         return min((limit for limit, count in self.buckets.items() if count >= wanted), default=math.inf)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ServiceFigures:
     """``rates`` by operationId, the busiest first; ``queues`` by the name of the gauge and its label; ``seconds`` since the oldest
     process began."""

@@ -20,7 +20,6 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 from identity_core.api.request import Answer, Request
@@ -36,6 +35,7 @@ from identity_core.errors import (
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import IdempotencyKeys, IdempotencyRecord, StoredAnswer
+from identity_core.values import value_class
 
 REPLAYED = ("Idempotent-Replayed", "true")
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
@@ -43,7 +43,7 @@ _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
 log = logging.getLogger("identity")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class _Slot:
     """One use of a key: the hash under which it is stored, what the request was, and the key of its answer's seal."""
 
@@ -52,7 +52,7 @@ class _Slot:
     sealing_key: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Idempotency:
     """Stands around a handler. ``secret`` is at least 16 octets that all processes share and no one else knows; a new
     one forgets every stored answer. ``random`` gives octets of the operating system's random source."""

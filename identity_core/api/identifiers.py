@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from identity_core.api import caching
@@ -35,6 +34,7 @@ from identity_core.use_cases.identifiers import (
     ResolveIdentifier,
     ResolveIdentifierWithOptions,
 )
+from identity_core.values import value_class
 from identity_core.wire import DidResolutionOptions, ResolveDidQuery, ResolveIdentifierQuery
 
 
@@ -65,7 +65,7 @@ _AS_IT_IS: Final = re.compile(rb"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]|%3[Aa])+")
 _DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IdentifierHandlers:
     """resolveIdentifier, resolveIdentifierWithOptions, listDidMethods, listDidMethodProperties, listTestIdentifiers, listDidTraits."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core import wire
@@ -24,6 +23,7 @@ from identity_core.use_cases.ledger.read import (
     GetLedgerTransaction,
     InclusionProof,
 )
+from identity_core.values import value_class
 
 FOREVER: Final = [("Cache-Control", "public, max-age=31536000, immutable")]
 # A ledger on a chain may still move a block that is seconds old.
@@ -33,7 +33,7 @@ TEXT: Final = "text/plain"
 PROOF_MEDIA: Final = ("application/json", TEXT)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LedgerHandlers:
     """getLedgerTransaction, getLedgerBlock, getLedgerKey, getLedgerCheckpoint, getLedgerTile, getLedgerInclusionProof,
     getLedgerConsistencyProof."""

@@ -7,7 +7,7 @@ A form in, errors in OAuth's own shape out, which is not that of the document: s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 from urllib.parse import parse_qsl
 
@@ -23,6 +23,7 @@ from identity_core.domain.tokens import parse_scopes, scope_text
 from identity_core.errors import AuthFailed, AuthRequired, InvalidRequest, StorageMismatch
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.tokens import GRANT, IssueToken
+from identity_core.values import value_class
 
 TOKEN_PATH: Final = "/oauth/token"  # noqa: S105 - a path
 AUTHORIZE_PATH: Final = "/oauth/authorize"
@@ -35,7 +36,7 @@ OPERATION: Final = Operation(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TokenWish:
     """What a form asks for: scopes in their one order, None for all; ``audience`` as IssueToken has it."""
 
@@ -53,7 +54,7 @@ class TokenGrant(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TokenEndpoint:
     """``resources`` are what tokens are given for (RFC 8707). ``mismatch`` as the gate's: nothing is spent in databases that are not those
     that this service wrote. ``grants`` are others than ``client_credentials``, by name."""

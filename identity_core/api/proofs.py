@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from identity_core import wire
 from identity_core.api.anchors import anchor, anchor_details
@@ -23,9 +22,10 @@ from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof, DryRun
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
 from identity_core.use_cases.proofs.stored import VERIFY_SCOPE, GetProof, RevokeProof
 from identity_core.use_cases.proofs.verify import VerifyProof, VerifyStoredProof
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProofHandlers:
     """generateDelegatedProof, checkDelegatedProof, verifyProof, verifyStoredProof, getProof, revokeProof."""
 

@@ -10,20 +10,20 @@ import os
 import resource
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Gauge
 
 from identity_core.api.metrics import FollowedCounter
+from identity_core.values import value_class
 
 PAGE_OCTETS: Final = os.sysconf("SC_PAGE_SIZE")
 
 Mode = Literal["counter", "livesum", "livemax", "livemin"]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Reading:
     """A metric without labels. ``name`` is as Prometheus has it, without ``identity_``, a counter's without ``_total``."""
 

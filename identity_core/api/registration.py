@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
@@ -34,11 +34,12 @@ from identity_core.use_cases.registration import (
     RegisterDidUpdate,
     SignedChange,
 )
+from identity_core.values import value_class
 
 _FORWARDED: Final = ("host", "x-forwarded-for")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RegistrationHandlers:
     """registerDid, registerDidUpdate, registerDidDeactivation. ``operations`` are those of the document, as they are served."""
 

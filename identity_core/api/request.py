@@ -17,6 +17,7 @@ from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Authorization
 from identity_core.errors import AuthRequired, InvalidRequest
+from identity_core.values import value_class
 
 R = TypeVar("R")
 
@@ -27,7 +28,7 @@ FORM: Final = "application/x-www-form-urlencoded"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Operation:
     """The facts of one operation of the document.
 
@@ -48,7 +49,7 @@ class Operation:
     resource: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Parts:
     """A body that is sent as fast as its client reads it: how many octets it has, and the parts, which are made one at a
     time and hold nothing open in between."""
@@ -198,7 +199,7 @@ class Request:
 Handler = Callable[[Request], Awaitable[Answer]]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PageForm:
     """What takes a POST outside the document: a page's form, or a request that carries nothing. The address pays what the operation
     ``priced_as`` costs for a body of that size. ``operation`` is what it is counted, logged and refused as, None for a page;

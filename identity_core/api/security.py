@@ -8,7 +8,7 @@ for none.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from identity_core.api.operations import PURPOSES, tokens
@@ -84,7 +84,7 @@ def credential_of(request: Request) -> HeaderCredential | None:
     return credential
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Gate:
     """Admits requests. ``mismatch`` tells how the databases are not those that this service wrote, None when they are: nothing is
     changed meanwhile, and even a signature that is checked is spent in them; reading goes on."""

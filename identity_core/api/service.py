@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core.api import metrics
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.use_cases.service import GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
+from identity_core.values import value_class
 
 PROBE_SECONDS: Final = 2.0
 
 log = logging.getLogger("identity.api")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ServiceHandlers:
     """getHealth, getReadiness, getMetrics, getVersion."""
 

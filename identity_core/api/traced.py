@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from identity_core.api.guard import Guard
 from identity_core.api.request_log import METHODS
 from identity_core.api.transport import Message, Receive, Scope, Send
 from identity_core.tracing import Tracing
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TracedApplication:
     """The application within a span for each request."""
 

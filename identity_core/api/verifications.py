@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from identity_core import wire
 from identity_core.api.anchors import anchor
 from identity_core.api.authors import sees_keys
@@ -12,9 +10,10 @@ from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.ports.activity import VerificationRow
 from identity_core.use_cases.verifications import CreateVerifierChallenge, GetVerificationStats, ListVerificationHistory
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerificationHandlers:
     """createVerifierChallenge, listVerificationHistory, getVerificationStats."""
 

@@ -7,7 +7,6 @@ own, ``<origin>/openid/<schema id in base64url>``, with one configuration; so no
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core.api.errors import WALLET_ERROR
@@ -23,6 +22,7 @@ from identity_core.ports.clock import Clock
 from identity_core.use_cases.credentials.offer import WalletOffer
 from identity_core.use_cases.credentials.schemas import GetCredentialSchema
 from identity_core.use_cases.wallets.collect import CollectCredential, RedeemCode, WalletRefused
+from identity_core.values import value_class
 
 OFFER_SCHEME: Final = "openid-credential-offer://"
 ISSUERS: Final = "/openid/"
@@ -55,7 +55,7 @@ def offer_of(origin: str, made: WalletOffer) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PreAuthorizedCode(TokenGrant):
     """The grant of OpenID4VCI 1.0 §6 at ``/oauth/token``; the client needs no name."""
 
@@ -71,7 +71,7 @@ class PreAuthorizedCode(TokenGrant):
         return Answer(200, {"access_token": token, "token_type": "Bearer", "expires_in": seconds}, headers=[NO_STORE])
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WalletEndpoints:
     """``methods`` are the DID methods whose keys a credential may be bound to by ``kid``; ``mismatch`` as the gate's: nothing is spent in
     databases that are not those that this service wrote."""

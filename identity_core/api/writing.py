@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
 from typing import Final
@@ -25,6 +24,7 @@ from identity_core.ports.api_keys import KEPT, Charge, Usage
 from identity_core.ports.clock import Clock
 from identity_core.throttle.policy import Network, bucket_address, client_address
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 RECORD_OCTETS: Final = 1024
 """What a record costs beside its body: columns, indexes, lines of audit log and timeline."""
@@ -32,7 +32,7 @@ RECORD_OCTETS: Final = 1024
 _DAY: Final = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class QuotaLimits:
     """Of a DID in all, and of a DID and of an address in a day (UTC); None for no limit."""
 
@@ -42,7 +42,7 @@ class QuotaLimits:
     day_octets: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Quotas:
     """Counts what DIDs write. ``trusted_proxies`` may name the address that a request comes from."""
 
@@ -116,7 +116,7 @@ def _times(limit: int | None, more: int) -> int | None:
 TELL_THEMSELVES: Final = frozenset({"generateDelegatedProof"})
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuditRefusals:
     """Stands around the handlers of changing operations; ``quotas`` count what they write and what they keep.
 

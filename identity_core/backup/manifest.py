@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from identity_core.codec.times import parse, printed
 from identity_core.domain.ledger.note import VerifierKey, open_checkpoint
 from identity_core.domain.ledger.tree import Malformed, Refuted
 from identity_core.domain.ledger.witness import Remembered
+from identity_core.values import value_class
 
 FORMAT: Final = 1
 MOST_BYTES: Final = 1 << 20
@@ -24,7 +24,7 @@ _NAME: Final = re.compile(r"[a-z0-9_][a-z0-9_-]{0,99}\.(?:sqlite|key)", re.ASCII
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BackedUpFile:
     """A file by its name, its octets and their SHA-256 in hex."""
 
@@ -33,7 +33,7 @@ class BackedUpFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BackupManifest:
     """``version`` is that of identity-service which made it, ``ledger`` and ``custodian`` the names of the plugins,
     ``holders`` that of the custodian that keeps the secrets of holders (None in backups of before). ``schema`` has for each

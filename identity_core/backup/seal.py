@@ -13,13 +13,13 @@ operator's key; the rest of that line is authenticated with it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
 from identity_core.codec import jcs, strict_json
 from identity_core.crypto import sealing
 from identity_core.domain.ledger.note import base64_decode, base64_encode
 from identity_core.domain.ledger.tree import Malformed
+from identity_core.values import value_class
 
 MAGIC: Final = b"identity-backup 1\n"
 _ANY_VERSION: Final = b"identity-backup "
@@ -40,7 +40,7 @@ class BackupInvalid(Exception):
     """The file is no backup, was changed or cut off, or is sealed under another key. The text tells the operator which."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class OperatorKey:
     """What a backup is sealed under: the octets of a key file, 32 or more of full entropy, or a passphrase."""
 

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -41,6 +41,7 @@ from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import CheckpointSigner, leaf_of
+from identity_core.values import value_class
 
 # What limits requests is of the moment.
 NOT_KEPT: Final = frozenset({"limits.sqlite"})
@@ -51,7 +52,7 @@ OBSTACLES: Final = frozenset({"file", "ledger", "log", "storage"})
 NO_BACKUP = "this is no backup that can be restored"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LookedAt:
     """A backup by its manifest, and what is wrong with its content that is no obstacle to a start."""
 
@@ -228,7 +229,7 @@ WHERE tables.type = 'table' AND tables.name LIKE '%\_migrations' ESCAPE '\' AND 
 """
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class End:
     """How far an installation reaches: ``remembered`` has the checkpoint over everything on its ledger, signed by the present one of
     ``keys``."""

@@ -8,7 +8,6 @@ import contextlib
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 
 from identity_core.bootstrap.ports import (
@@ -50,9 +49,10 @@ from identity_core.use_cases.dids.service_log import find_service
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TransparencyLog:
     """The ledger and the transparency log over it, without a server around them."""
 
@@ -94,7 +94,7 @@ async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[Transp
     return await TransparencyLog.over(settings, ledger, store, custodian), store
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AnchorAdministration:
     """The outbox and its worker, None where the ledger records no digests, without a server around them."""
 
@@ -133,7 +133,7 @@ def anchor_worker(settings: Settings, logged: TransparencyLog, store: Store) -> 
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IndexTools:
     """What compares and repairs, and the store that it works on."""
 
@@ -178,7 +178,7 @@ async def followed(signer: LogSigner, ledger: LedgerBackend, store: Store, check
     return follow
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ApiKeyAdministration:
     """The use cases on API keys, for the admin operations and for the command line."""
 
@@ -225,7 +225,7 @@ def writable_of(stores: tuple[KeyStore, ...]) -> WritableKeyStore:
     raise StartError("no key store can be written: add sql to key_stores")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class OpenKeys:
     """The key store of an installation beside its service, and what records what is done to it."""
 

@@ -31,6 +31,7 @@ from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import leaf_of
 from identity_core.use_cases.ledger.storage import CheckStorage
+from identity_core.values import value_class
 
 PAGE: Final = 256
 # What a look that is not deep reads of each end.
@@ -57,7 +58,7 @@ REMEDIES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Finding:
     """``kind`` is one of ``REMEDIES``, file or left; ``where`` is a file, a DID, an entry, a tile, a line or a row."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from identity_core.bootstrap.beside import index_tools, open_beside
@@ -26,12 +25,13 @@ from identity_core.store.examination import StoreExamination
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 _WHOLE = "put it and the other databases back from one backup (`identity backup restore`); keep the broken ones"
 _LEFT = "remove it: a backup or a restore that was killed has left it, and it holds keys"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Examined:
     """``entries`` of the ledger were there; ``unvouched`` of them are in no checkpoint that is remembered, None where none is."""
 
@@ -124,7 +124,7 @@ async def _secret(custodian: Custodian) -> tuple[bytes, bool]:
         return bytes(32), False
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Repaired:
     """``dids`` whose rows were written anew, ``failed`` those that could not be and why; ``tree``: whether that of the log was."""
 

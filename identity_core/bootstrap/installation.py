@@ -11,7 +11,6 @@ import contextlib
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -53,6 +52,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import CreateApiKeyRequest
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -60,7 +60,7 @@ OBJECTS_BETWEEN_COLLECTIONS = 50_000
 Asgi = Callable[[MutableMapping[str, Any], Callable[..., Any], Callable[..., Any]], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Installation:
     """An open installation: the application, the administration of API keys, and the stores of API keys."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 
 from identity_core.bootstrap.beside import (
@@ -37,9 +36,10 @@ from identity_core.use_cases.ledger.feed import WitnessFeeder
 from identity_core.use_cases.ledger.storage import WatchStorage
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import SweepRecords
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Jobs:
     """The jobs that requests or metrics ask something of, and the log that some of them write. ``feeder`` is None without witnesses,
     ``anchorer`` and ``anchors`` are where the ledger records no digests, ``cutter`` is where the audit log is kept for good."""

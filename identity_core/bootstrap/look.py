@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_of
@@ -23,11 +22,12 @@ from identity_core.store import Store
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
 from identity_core.use_cases.credentials.holder_secrets import is_kept, root_of_new
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
+from identity_core.values import value_class
 
 log = logging.getLogger("identity.look")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Compared:
     """``entries`` of the ledger were held against the store; None where the ledger cannot be looked at. ``remembered`` is how many the
     note tells of, None where there is none. ``pending`` is what the next start brings up to date; then nothing was compared."""
@@ -85,7 +85,7 @@ async def _compare(settings: Settings, plugins: PluginManager, look: LookOnly) -
         await store.close()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class KeysFound:
     """Whether there is an API key, as far as stores can tell, and which of them are not as the service left them."""
 
@@ -118,7 +118,7 @@ async def look_at_keys(settings: Settings, scratch: Path) -> KeysFound:
             await plugins.close()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SecretsFound:
     """Of credentials by their ids those whose holder's secret is not kept any more, and the number of the keeper's key that new secrets
     follow from."""

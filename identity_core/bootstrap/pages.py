@@ -6,7 +6,6 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import Any
 
 from identity_core import __version__
@@ -44,9 +43,10 @@ from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import EraseHolder
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PageTags:
     """The handlers that pages ask."""
 

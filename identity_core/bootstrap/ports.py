@@ -9,7 +9,6 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -31,9 +30,10 @@ from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCre
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import EraseHolder
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SystemClock:
     """The machine's clock."""
 
@@ -192,7 +192,7 @@ async def store_beside(settings: Settings, custodian: Custodian) -> Store:
     return await open_store(settings, custodian, processes=max(settings.server.workers, 2))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuditTools:
     """The audit log, and whether the custodian holds what its head is checked with."""
 
@@ -232,7 +232,7 @@ async def _secret_of(settings: Settings, stack: AsyncExitStack) -> bytes | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RecordTools:
     """What is kept about a DID, and its erasure."""
 

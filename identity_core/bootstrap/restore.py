@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from identity_core.backup.archive import Advance
@@ -38,9 +38,10 @@ from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Known:
     """What is said of how far the log was: ``checkpoints`` are signed notes, each with the place that it came from; the witnesses of
     ``policy`` are asked for theirs; ``new_origin`` is the name under which it goes on. ``is_newest``: the operator says that nothing newer
@@ -52,7 +53,7 @@ class Known:
     policy: WitnessPolicy | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Restored:
     """``entries`` and ``audit_lines`` are there, ``known_entries`` and ``known_audit_lines`` were there as far as anything tells.
     ``serves``: the next start is not refused for what is missing. ``seen``: what the witnesses of a policy have said."""
@@ -67,7 +68,7 @@ class Restored:
     seen: SeenByWitnesses
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerifiedServer:
     """A restored database server: how far its log and its audit log reach, how far the log was as far as anything tells, and what is
     wrong."""

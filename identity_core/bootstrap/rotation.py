@@ -7,7 +7,6 @@ import contextlib
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 
 from identity_core.bootstrap.beside import TransparencyLog, followed
@@ -31,6 +30,7 @@ from identity_core.use_cases.dids.service_log import SERVICE_METHOD, ServiceLog
 from identity_core.use_cases.ledger.checkpoint_keys import OVERLAP, SignSuccession
 from identity_core.use_cases.ledger.checkpoint_keys import name_of as checkpoint_key_name
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 
 @contextlib.asynccontextmanager
@@ -62,7 +62,7 @@ async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServ
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RotateSeal:
     """Has everything that the custodian holds sealed anew, and records it. The custodian asks the processes whether they open the new seal,
     and says what has to be done before."""

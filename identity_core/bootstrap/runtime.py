@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from identity_core.bootstrap.beside import ApiKeyAdministration
 from identity_core.bootstrap.jobs import Jobs
@@ -20,9 +19,10 @@ from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Runtime:
     """The settings, and the ports that they chose.
 

@@ -8,7 +8,7 @@ was killed leaves some databases brought up and others not, and the next run goe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.settings import Settings, StartError
 from identity_core.store.audit import AuditPlace, audit_place
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 ANOTHER = "take a new backup of this installation: `identity backup create`"
 _WHERE = "--backup-url"
@@ -41,7 +42,7 @@ _WHICH = "SELECT oid, pg_postmaster_start_time()::text FROM pg_database WHERE da
 _PUT_BACK = "put a new backup of this installation into an empty database (createdb, pg_dump, pg_restore) and name that"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BackupAtHand:
     """A backup, the key that it is sealed under, and how old it may be."""
 
@@ -50,7 +51,7 @@ class BackupAtHand:
     within: timedelta
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RestoredCopy:
     """The URL of a database into which a backup of the server was put back, and how old a change may be that it lacks."""
 

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
 
 from identity_core.bootstrap.beside import TransparencyLog
@@ -25,6 +25,7 @@ from identity_core.settings import Settings, SettingsError, StartError
 from identity_core.store import Store
 from identity_core.use_cases.dids.witnessed import PublishApprovals, ReadWitnessedLog
 from identity_core.use_cases.ledger.feed import CosignedLog, FedWitness, WitnessFeeder
+from identity_core.values import value_class
 
 LOCK = "witnesses.lock"
 
@@ -90,7 +91,7 @@ async def feed_witnesses(
     return await stack.enter_async_context(feeder)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SeenByWitnesses:
     """By the names of a policy: the checkpoint that each witness has ``cosigned`` last, None where it has none of this log; and why the
     ``silent`` ones did not say."""

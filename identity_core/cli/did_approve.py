@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +29,7 @@ from identity_core.domain.dids.log import witness as approvals
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError
+from identity_core.values import value_class
 
 STATE: Final = "approved.json"
 
@@ -75,7 +75,7 @@ def approvals_text(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Approval:
     """The new did-witness.json of a DID, and the approval of this witness alone as a request sends it."""
 

@@ -12,7 +12,6 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,9 +19,10 @@ from identity_core.cli.options import shown_database
 from identity_core.database import DatabaseError, Look, faults_of, look_at
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Diagnosis:
     """What was found of one thing. ``remedy`` says what to do unless it is ok."""
 

@@ -14,7 +14,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -36,11 +35,12 @@ from identity_core.domain.ledger.note import (
 from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.domain.ledger.tree import Malformed
 from identity_core.domain.ledger.witness import Submission, accept
+from identity_core.values import value_class
 
 STATE: Final = "witness.json"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CosigningKey:
     """What a witness signs with, and the key to check it with."""
 
@@ -60,7 +60,7 @@ class LogsUnknown(Exception):
     """The policy that names the logs cannot be read: nobody's checkpoint is cosigned until it can."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WatchedLogs:
     """The keys of the logs that a witness watches: those that were ``given``, and those of the lines ``log`` in a tlog-policy file (C2SP
     tlog-policy), read anew each time. So a key that takes the place of another counts, or one that was stolen counts no more, as soon as

@@ -8,13 +8,13 @@ import secrets
 import socket
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from identity_core.cli.output import fail
 from identity_core.database.files import locked_folder
 from identity_core.settings.server import Server
+from identity_core.values import value_class
 
 FIRST_HANDED_OVER: Final = 3
 HANDED_OVER: Final = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
@@ -25,7 +25,7 @@ ASKED_SECONDS: Final = 5.0
 MOST_OCTETS: Final = 95
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Listening:
     """A bound socket. ``host`` and ``port`` are those of TCP; ``place`` is where it listens, in words."""
 

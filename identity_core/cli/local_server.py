@@ -11,13 +11,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import httpx
 
 from identity_core.cli.output import fail
+from identity_core.values import value_class
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
@@ -25,7 +25,7 @@ _LISTENING = re.compile(r"^Listening at (\S+)", re.MULTILINE)
 _REASON = re.compile(r"^error: (.*)\n  at: (.*)\n  do: (.*)\Z", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LocalServer:
     """Where the server listens, the API key that it takes, its data directory, and what it has written so far."""
 

@@ -12,7 +12,7 @@ import contextlib
 import dataclasses
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -28,11 +28,12 @@ from identity_core.client import Exchange, ServiceError
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, StartError
+from identity_core.values import value_class
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PluginCheck:
     """``problems`` holds each thing that would stop a start; none means that it can be had."""
 

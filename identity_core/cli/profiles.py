@@ -21,6 +21,7 @@ from click.core import ParameterSource
 from identity_core.cli.options import xdg_folder
 from identity_core.cli.output import fail
 from identity_core.cli.secret_input import read_private
+from identity_core.values import value_class
 
 DEFAULT_URL: Final = "http://127.0.0.1:8080"
 KINDS: Final = {"api_key": "an API key", "token": "an access token", None: "no credential"}
@@ -28,7 +29,7 @@ _CHOSEN: Final = "identity.profile"
 _NAME: Final = re.compile(r"[\w.:\[\]-]{1,255}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Profile:
     """A service at ``url``; ``credential`` says what the ``secret`` is, one of ``KINDS``."""
 

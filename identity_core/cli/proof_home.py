@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from identity_core.cli.credential_secret import ISSUED_ANEW, secret_of
 from identity_core.cli.output import fail
 from identity_core.codec.multibase import base64url_decode
+from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from identity_core.domain.credentials.verifiable_credential import PresentedBinding, PresentedCredential
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from identity_core.domain.proofs.question import Question
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WalletCredential:
     """What the holder's file holds of a credential, the credential, and what it is bound to."""
 
@@ -28,7 +28,7 @@ class WalletCredential:
     bound: PresentedBinding
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AskedAtHome:
     """A question, the file's credentials that it is about, in its order, and the secret that they are bound to."""
 

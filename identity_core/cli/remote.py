@@ -10,7 +10,6 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +25,7 @@ from identity_core.cli.remedies import as_options, given, remedy
 from identity_core.cli.secret_input import secret_option
 from identity_core.cli.wallet import Wallet
 from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer
+from identity_core.values import value_class
 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]
@@ -110,7 +110,7 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
     return what, url, "start it with `identity serve`, or name another place with --url"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RemoteCaller:
     """Sends operations; with a ``signer`` each is signed with a challenge for exactly its purpose and body."""
 

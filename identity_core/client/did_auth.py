@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -11,6 +11,7 @@ from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids.challenge import Challenge, build_header
 from identity_core.domain.dids.evidence import DID_AUTH
+from identity_core.values import value_class
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -23,7 +24,7 @@ class ForeignOrigin(ValueError):
         self.origin = origin
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Signer:
     """A DID and the secret multikey (``z3u2…``) of one of its authentication keys, or of its recovery key."""
 

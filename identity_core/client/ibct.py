@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -30,11 +29,12 @@ from identity_core.domain.delegations.ibct import PROOF_VALUE, SIGNED, TYPE, Cap
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.predicate import NOT_EQUAL
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 NONCE_OCTETS: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IbctTemplate:
     """What a token shall allow: ``agent`` may have proved ``action`` under ``delegation`` (id or URL), once, for ``lifetime``."""
 

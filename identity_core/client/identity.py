@@ -12,7 +12,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, Self
 from urllib.parse import quote
 
@@ -25,6 +25,7 @@ from identity_core.client.session import PREFIX, ServiceError, ServiceUnreachabl
 from identity_core.codec import jcs
 from identity_core.codec.structs import python_name
 from identity_core.domain.dids.challenge import hash_body
+from identity_core.values import value_class
 
 UNREADABLE: Final = "UNREADABLE"
 """The ``code`` of an answer that is not one of the service."""
@@ -41,7 +42,7 @@ class UnreadableAnswer(ServiceError):
         super().__init__(status, UNREADABLE, why, {})
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CallLimits:
     """How often an operation is tried again, how long an attempt and a wait before one may last (seconds), the longest answer (octets),
     and how many pages are asked for."""
@@ -53,7 +54,7 @@ class CallLimits:
     max_pages: int = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Identity:
     """The service at ``url`` (without the prefix), as whoever holds ``api_key``, or as ``signer``; a context manager. ``origin`` is its
     ``public_url`` where it is called by another name: challenges of any other are not signed. ``on_request`` sees each request before it is

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
 
 import orjson
 
 from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.values import value_class
 
 # What an ``Authorization`` header with a signature begins with, by the scheme of the document.
 _SIGNED: Final = {"DidAuth": DID_AUTH, "RecoveryKeyAuth": RECOVERY_KEY}
@@ -18,7 +18,7 @@ _SIGNED: Final = {"DidAuth": DID_AUTH, "RecoveryKeyAuth": RECOVERY_KEY}
 _UNUSED: Final = "If-None-Match"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ServedOperation:
     """Where an operation is, which of its parameters go where, the media types that it answers in (``forms``, the usual one
     first), whether it takes an Idempotency-Key (``idempotent``) and an API key or token (``keyed``); ``scheme`` and ``purpose`` of a

@@ -10,18 +10,18 @@ holds to the keys of the log and of its witnesses.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from identity_core.codec import times
+from identity_core.values import value_class
 
 
 class PlaceUnknown(Exception):
     """The answer does not tell what was demanded. The text is one line."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LogPlace:
     """``index`` is the place of the entry in the log, from 0; a log of ``tree_size`` entries holds it, of which a quorum of the
     witnesses had cosigned a checkpoint at ``cosigned_at`` (None: not known)."""

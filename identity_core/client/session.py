@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Any
 from urllib.parse import quote
@@ -14,11 +14,12 @@ import orjson
 from identity_core.client.did_auth import Signer
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.values import value_class
 
 PREFIX = "/api/v1"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Exchange:
     """One request and its answer. ``sent`` and ``answer`` are parsed JSON, text for other media types, None for nothing;
     either may hold private keys."""

@@ -6,10 +6,10 @@ is decided by ``domain.dids.keys``. Secrets have the CID 1.0 form: prefix and 32
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core.codec import multibase
+from identity_core.values import value_class
 
 ED25519: Final = "Ed25519VerificationKey2020"
 X25519: Final = "X25519KeyAgreementKey2020"
@@ -17,7 +17,7 @@ BLS12381G2: Final = "Bls12381G2Key2020"
 P256: Final = "EcdsaSecp256r1VerificationKey2019"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Codec:
     """One row of the multicodec table; ``size`` counts the raw bytes without the prefix."""
 

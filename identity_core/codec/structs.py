@@ -187,8 +187,8 @@ def is_record(schema: Schema) -> bool:
 
 
 def _struct(name: str, members: Mapping[str, tuple[Any, ...]], *, closed: bool) -> type[Struct]:
-    fields = [(python_name(member), *declared) for member, declared in members.items()]
     rename = {python_name(member): member for member in members}
+    fields = [(name, *members[member]) for name, member in rename.items()]
     return msgspec.defstruct(
         name,
         fields,

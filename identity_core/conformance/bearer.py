@@ -14,7 +14,6 @@ An author subclasses ``BearerConformance`` with two fixtures::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
@@ -22,6 +21,7 @@ import pytest
 from identity_core.domain.callers import Caller
 from identity_core.errors import AuthFailed
 from identity_core.ports.bearer import BearerVerifier
+from identity_core.values import value_class
 
 FOREIGN_TOKENS = (
     "",
@@ -39,7 +39,7 @@ FOREIGN_TOKENS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Tokens:
     """``good`` is valid at the aware UTC time ``at`` and until ``expires_at`` (None: for ever); ``bad`` are tokens that
     are the verifier's own to judge and wrong, at the same time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -35,6 +35,7 @@ from identity_core.domain.proofs.presentation import (
 )
 from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 SUBJECT: Final = "did:example:hana"
 HANDLE: Final = 3_000_000_000
@@ -44,7 +45,7 @@ LIST: Final = StatusListReference("KitListOfTwentyTwoChar", 86_400)
 TERMS: Final = ConsentTerms.around(NOW, timedelta(hours=1))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BoundIssuer:
     """Issues credentials of suite 2 and signs the status list. ``seed`` makes different keys."""
 
@@ -95,7 +96,7 @@ class BoundIssuer:
         return keys.generate_secret(self.seed.encode().ljust(32, b"."))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class HolderOfSecret:
     """The keeper of one secret, with one blind for the one credential."""
 
@@ -126,7 +127,7 @@ def particulars_of(
     return Particulars("urn:uuid:1b671a64-40d5-491e-99b0-da01ff1f3341", SUBJECT, begins, ends, handle)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BoundCase:
     """Everything about one presentation; a test changes what it is about."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
@@ -17,6 +17,7 @@ from identity_core.domain.credentials.schema import Message, Schema
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 SCHEMA = Schema(
     "https://schemas.example/resident/1",
@@ -58,7 +59,7 @@ ISSUED = datetime(2026, 1, 2, tzinfo=UTC)
 NOW = ISSUED + timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BbsIssuer:
     """Signs credentials as any issuer of this service does. ``seed`` makes different keys."""
 

@@ -20,7 +20,6 @@ import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 
 import pytest
 
@@ -31,11 +30,12 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument, JsonValue, PluginUnavailable
 from identity_core.ports.did_method import ResolvingDidMethod
+from identity_core.values import value_class
 
 MANY = 20
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Outside:
     """``document`` is what is published of ``did``. Of ``absent`` it is known that there is nothing; ``unreachable`` cannot be learnt
     about; in the place of ``borrowed`` stands a document of another DID; ``unfit`` are DIDs whose documents have a form that cannot be

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from joserfc import errors, jws
 from joserfc.jwk import OKPKey
 from joserfc.registry import JWS_HEADER_REGISTRY
+
+from identity_core.values import value_class
 
 # The older name is what most readers still know; RFC 9864 gave the curve a name of its own. Both are Ed25519 here.
 ISSUED_ALGORITHM: Final = "EdDSA"
@@ -42,7 +43,7 @@ class _Registry(jws.JWSRegistry):
 _REGISTRY: Final = _Registry()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerificationKey:
     """An Ed25519 public key: ``kid`` is its RFC 7638 thumbprint, ``jwk`` what a JWK Set shows of it."""
 

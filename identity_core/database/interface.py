@@ -10,11 +10,11 @@ a server. What the client sees never does.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
 from identity_core.errors import InvalidRequest, Overloaded, PluginUnavailable, StorageMismatch
+from identity_core.values import value_class
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ class Database(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WriterLoad:
     """``waiting`` jobs of at most ``limit``; ``jobs`` and ``groups`` since the start: their quotient is how many share a commit."""
 

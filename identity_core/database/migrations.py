@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import resources
 
 from identity_core.database.interface import (
@@ -24,12 +23,13 @@ from identity_core.database.interface import (
     MigrationPending,
     Transaction,
 )
+from identity_core.values import value_class
 
 _FILE = re.compile(r"([0-9]{4})_[a-z0-9_]+(?:\.(sqlite|postgresql))?\.sql", re.ASCII)
 _PREFIX = re.compile(r"[a-z]+_", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Step:
     """One numbered file."""
 

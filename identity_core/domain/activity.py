@@ -18,7 +18,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from identity_core.domain.callers import Caller
@@ -83,7 +83,7 @@ class ChainBroken(ValueError):
     """The lines are not those that were written; the message says at which line, and why."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ChainedLine:
     """One line as it is stored: its number from 1, its JSON as it was hashed, and the link (32 octets)."""
 

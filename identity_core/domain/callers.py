@@ -16,7 +16,7 @@ import hmac
 import re
 import zlib
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final
 
@@ -27,7 +27,7 @@ from identity_core.errors import Forbidden, InvalidRequest
 from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ApiKey:
     """An API key as it is stored. ``digest`` is the SHA-256 of the key in hex; ``scopes`` None means admin-equivalent;
     ``allowed_targets`` None means any DID; rates are requests a second and a burst size, None for the defaults.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core.codec import jcs, multibase, multikey, strict_json
@@ -17,6 +16,7 @@ from identity_core.crypto import ed25519, p256
 from identity_core.domain.dids import jwk
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.errors import InvalidDocument, JsonValue
+from identity_core.values import value_class
 
 ES256: Final = "ES256"
 ALGORITHMS: Final = {multikey.P256: (ES256,), multikey.ED25519: ("EdDSA", "Ed25519")}
@@ -24,7 +24,7 @@ ALGORITHMS: Final = {multikey.P256: (ES256,), multikey.ED25519: ("EdDSA", "Ed255
 SIGNATURE_OCTETS: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CompactJws:
     """One that was opened and not yet believed."""
 
@@ -54,7 +54,7 @@ class CompactJws:
             raise ValueError(f"the typ is not {typ}")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class JoseKey:
     """A public key that may sign: ``kind`` is a key of ``ALGORITHMS``, ``raw`` what its multikey holds."""
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from identity_core.codec import jcs, multibase, strict_json
 from identity_core.crypto import jws, sealing
+from identity_core.values import value_class
 
 TYPE: Final = "at+jwt"
 MAX_LENGTH: Final = 8192
@@ -36,7 +36,7 @@ _OPTIONAL: Final = frozenset({"scope", "act"})
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,64}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AccessToken:
     """What a token says. ``client`` obtained it (a DID, or ``key:`` and the id of an API key) by ``key``, a multikey or a
     sealed digest; ``subject`` is the client itself, or the DID that an API key acts for. ``scopes`` None narrows
@@ -76,7 +76,7 @@ class AccessToken:
         return ".".join(multibase.base64url_encode(part) for part in parts)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Envelope:
     """A token that was opened and not yet believed."""
 

@@ -29,6 +29,7 @@ from identity_core.plugin.conformity import Check, Member, members
 from identity_core.plugin.limits import Circuit, Deadline, DeadlineExceeded, Limits, State, rest
 from identity_core.ports.clock import Clock
 from identity_core.tracing import Tracing
+from identity_core.values import value_class
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ class Fault(Exception):
     """A plugin's failure that was put into words where it happened, in words that hold no secret."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Contract:
     """What a port lets through: ``errors`` are its own, ``otherwise`` makes the error that stands for any other
     exception. ``secretive`` ports handle secrets, so the text of a foreign exception is not logged."""

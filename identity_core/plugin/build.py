@@ -7,7 +7,7 @@ import logging
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from identity_core.plugin.provider import BuildContext, NotConfigured, PluginErr
 from identity_core.plugin.sockets import BEARER_CONTRACT, BEARER_HOOK, BEARER_RESULT, Socket
 from identity_core.ports.clock import Clock
 from identity_core.settings import PluginTables, SettingsError, StartError
+from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from identity_core.plugin.processes.prover import ProverProcesses
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 SLOW_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Built:
     """``thing`` is the plugin's own object, ``port`` what the core calls; ``processes`` are those of what runs in any."""
 
@@ -96,7 +97,7 @@ def _said_when_slow(plugin: str, logger: logging.Logger) -> Iterator[None]:
         timer.cancel()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LookOnly:
     """What can look is built over the installation, read-only; all else, and what is not there yet, in ``scratch``, a temporary
     directory. ``pending`` is what waits for a start to bring it up to date, ``blind`` the hooks of what cannot look."""
@@ -125,7 +126,7 @@ class LookOnly:
 Verifier = Callable[[str, datetime], Caller | None]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BearerChain:
     """The plugins that verify bearer tokens, asked one after the other, in order of their names, until one answers."""
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from identity_core.plugin.border import Bulkhead
@@ -13,6 +12,7 @@ from identity_core.plugin.load import Collection, Offer, PluginSource
 from identity_core.plugin.provider import NotConfigured, PluginError
 from identity_core.plugin.sockets import BEARER_HOOK, CUSTODIAN, KEY_STORE, LEDGER, PROVER, Socket
 from identity_core.settings import Settings, SettingsError, places_of
+from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from identity_core.plugin.processes.pool import WorkerTable
@@ -75,7 +75,7 @@ def _choose(installed: Iterable[str]) -> str:
     return f"Choose one that is installed: {names}." if names else "Install a plugin that provides one."
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class InstalledPlugin:
     """One thing that a plugin provides, or a plugin that provides nothing because it is disabled or failed.
 
@@ -136,7 +136,7 @@ def _state(
     return ("chosen" if is_chosen(offer, settings) else "available"), ""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class InUse:
     """How something that the core calls does. ``worker_table`` is there for what has worker processes."""
 

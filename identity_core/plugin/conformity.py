@@ -12,8 +12,9 @@ import dataclasses
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from identity_core.values import value_class
 
 Check = Callable[[Any], bool]
 
@@ -21,7 +22,7 @@ Check = Callable[[Any], bool]
 _MOST_FIELDS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Member:
     """A public member of a port. ``result`` is the Protocol of what a call returns, if it is one (a drafted entry)."""
 

@@ -7,7 +7,7 @@ prove nothing any more and are issued anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from identity_core.crypto.bbs import blind, consent
@@ -18,6 +18,7 @@ from identity_core.crypto.bls12381 import select
 from identity_core.crypto.frames import frame
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.ports.custodian import KeyRefused
+from identity_core.values import value_class
 
 _SECRET: Final = b"identity-service custodian holder secret v1"
 _BLIND: Final = b"identity-service custodian holder blind v1"
@@ -26,7 +27,7 @@ _MAX_SECRET: Final = 544
 _MAX_CREDENTIAL: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class HolderSecrets:
     """``derive`` gives at least 32 octets of secret entropy that follow from the custodian's own key and the octets it is given, each
     time the same; ``random`` is the operating system's random source."""

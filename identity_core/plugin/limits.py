@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeVar
 
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.clock import Clock
+from identity_core.values import value_class
 
 T = TypeVar("T")
 
@@ -29,7 +30,7 @@ MOST_RETRY_SECONDS = 60.0
 State = Literal["closed", "open", "probing"]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Limits:
     """What a plugin gets of the server. Times are seconds, ``calls_in_flight`` counts unfinished calls of the whole
     plugin."""

@@ -28,11 +28,12 @@ from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, SettingsError
 from identity_core.settings.sources import did_you_mean
 from identity_core.settings.tree import PLUGIN_NAME, Plugins
+from identity_core.values import value_class
 
 GROUP = "identity.plugins"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PluginSource:
     """A plugin that has not been imported yet. ``name`` is its entry point's, ``load`` returns the module or object
     with the hooks. ``reference`` is where another process finds it (``module`` or ``module:attribute``); empty for what lives
@@ -107,7 +108,7 @@ def one_line(text: str, most: int = 300) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Offer:
     """What one hook implementation provides."""
 
@@ -116,7 +117,7 @@ class Offer:
     source: PluginSource
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BearerOffer:
     """An implementation of ``identity_verify_bearer``; it may take fewer arguments than the hook has."""
 

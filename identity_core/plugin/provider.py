@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -13,6 +12,7 @@ import pluggy
 
 from identity_core.ports.clock import Clock
 from identity_core.settings import StartError
+from identity_core.values import value_class
 
 hookimpl = pluggy.HookimplMarker("identity")
 
@@ -29,12 +29,12 @@ class NotConfigured(PluginError):
     it is listed with what to set."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class NoSettings:
     """For a plugin that has nothing to set."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BuildContext:
     """All that a plugin gets from the core: no container, no global.
 
@@ -57,7 +57,7 @@ class BuildContext:
     mapped_mebibytes: int = 2_047
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Provider(Generic[T]):
     """A thing that a plugin provides. ``build(settings, context)`` makes it, once; ``settings`` is a frozen dataclass
     whose fields are the keys of the plugin's own table. If the thing has ``close()``, it is called at shutdown (awaited

@@ -5,7 +5,6 @@ A row here, a hookspec and a Protocol in ``ports`` make a socket; nothing else i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from identity_core.domain.callers import Caller
@@ -60,6 +59,7 @@ from identity_core.ports.ledger import (
 from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import BatchVerifier, PresentingProver, Prover
 from identity_core.ports.securing import DerivingFormat, IssuingFormat, SecuringFormat
+from identity_core.values import value_class
 
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 
@@ -67,7 +67,7 @@ _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Socket(Generic[T]):
     """``hook`` hands over what fills it, ``setting`` names what is chosen. ``protocols`` are the forms of the port; the last is
     required, and a plugin has all of the others whose members it has. ``table`` is the settings' table that holds its deadline."""

@@ -11,7 +11,6 @@ No attribute value and no predicate value is kept: a row says which attribute wa
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -38,7 +37,7 @@ class TimelineEntry:
     proof_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TimelineRow:
     """A stored event. Ids ascend with time; ``anchor`` is that of the proof as it is now, None without one."""
 
@@ -47,7 +46,7 @@ class TimelineRow:
     anchor: Anchor | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TimelineQuery:
     """Which rows: those that concern one of ``dids`` (None: all), of ``kind`` or of the noun that it is (None: all), from
     ``since`` on and before ``until``, with ids before ``before``."""
@@ -69,7 +68,7 @@ class Timeline(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Verification:
     """One verification. ``caller`` is ``Caller.identity``; ``verifier`` its DID or ``fingerprint`` that of its key. ``holder`` is set only
     where the proof is one that is kept here, octet by octet: what a stranger's proof says of itself names no one. ``attribute`` and
@@ -89,7 +88,7 @@ class Verification:
     codes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerificationRow:
     """A stored verification. Ids ascend with time; ``anchor`` is that of the proof as it is now."""
 
@@ -98,7 +97,7 @@ class VerificationRow:
     anchor: Anchor | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerificationQuery:
     """Which rows: those that ``caller`` made or that one of ``dids`` made or held (both None: all), and among them those that
     the other members name; from ``since`` on, before ``until``, with ids before ``before``."""
@@ -114,7 +113,7 @@ class VerificationQuery:
     limit: int = 50
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerificationCounts:
     """How many verifications there were, how many held, and how often each reason came up among the others."""
 
@@ -147,7 +146,7 @@ class Verifications(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerifierChallenge:
     """A challenge as it is kept. ``owner`` is who obtained it, ``domain`` for what; times are aware UTC."""
 

@@ -18,20 +18,20 @@ The tree over the ledger as it is stored: a projection that anybody can make aga
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from identity_core.domain.ledger.anchoring import Anchor, AnchoredCheckpoint, Batch
 from identity_core.domain.ledger.tiles import TileKey
 from identity_core.domain.ledger.tree import Frontier
+from identity_core.values import value_class
 
 
 class LeaseLost(Exception):
     """Another worker holds the lease, or the row is not as it was read; nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AnchorLeaf:
     """A commitment to a proof."""
 
@@ -39,7 +39,7 @@ class AnchorLeaf:
     commitment: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RevokedLeaf:
     """A leaf whose revocation the ledger has, in that block."""
 
@@ -47,7 +47,7 @@ class RevokedLeaf:
     block_number: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Work:
     """What there is to do. ``oldest`` is when the first of the ``waiting`` was queued; ``undecided`` counts batches, ``revoking`` leaves;
     ``trouble`` is why one of the batches waits, empty when none does."""
@@ -64,7 +64,7 @@ class Work:
         return not (self.waiting or self.undecided or self.revoking)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Sealing:
     """A batch that is about to be made: ``details`` are the paths as they are stored, by proof; ``checkpoint`` is the body of the
     checkpoint that is the last leaf, and its path, None without one."""
@@ -175,7 +175,7 @@ class AnchorRevocation(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Growth:
     """The next leaves: their hashes, and the transaction hashes (32 octets each) by which they are looked up."""
 

@@ -6,14 +6,14 @@ How much each owner has written: cheap counters that refuse before anything is s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from identity_core.domain.callers import ApiKey
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PendingTag:
     """The tag of a state that a key is about to get."""
 
@@ -57,7 +57,7 @@ KEPT: int = 0
 """The ``day`` under which an owner's kept records are counted in all."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Charge:
     """One record of ``octets`` octets against one counter. ``owner`` is a DID or an address; ``day`` counts UTC days from 1970, or is
     ``KEPT``. ``name`` is what a refusal calls the counter; ``most_records`` and ``most_octets`` None for no limit."""

@@ -6,15 +6,15 @@ Nothing here is a secret in the clear: ``sealed`` is a box that the use cases cl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.credential_schema import CredentialSchema
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RegisteredSchema:
     """A schema and who registered it (``Caller.author``)."""
 
@@ -23,7 +23,7 @@ class RegisteredSchema:
     created_by: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SchemaPage:
     """Schemas in order of id, and whether more follow."""
 
@@ -47,7 +47,7 @@ class CredentialSchemas(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CredentialFilter:
     """Which credentials a list shows. ``party`` is a DID that must be holder or issuer; None asks for nothing."""
 
@@ -57,7 +57,7 @@ class CredentialFilter:
     status: CredentialStatus | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CredentialPosition:
     """Where a page of credentials ended."""
 
@@ -65,7 +65,7 @@ class CredentialPosition:
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class StatusList:
     """The bits of one list. ``version`` counts its changes, ``changed_at`` is the time of the last one, ``set_indexes``
     are the places of the bits that are set."""

@@ -8,12 +8,12 @@ Refusals of the custodian port.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import IdentityError
+from identity_core.values import value_class
 
 
 @runtime_checkable
@@ -112,7 +112,7 @@ class HolderCustodian(KeepingCustodian, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Resealed:
     """``keys`` secrets are sealed under the data key of this ``generation``, from 1. ``left_to_do`` says what the
     operator has to do before the files of the database have nothing more that was sealed under the one before; empty where that is done."""

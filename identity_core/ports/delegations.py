@@ -6,16 +6,16 @@ Uses, refusals and thresholds are counted by who consumes them, in the transacti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DelegationFilter:
     """Which delegations a list shows. ``party`` is a DID that must be holder or agent, ``holders`` are DIDs of which the holder
     must be one; None asks for nothing."""
@@ -26,7 +26,7 @@ class DelegationFilter:
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DelegationPosition:
     """Where a page of delegations ended."""
 

@@ -4,14 +4,14 @@ follow from the custodian's own key. Every write is durable on return."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from identity_core.ports.activity import ActivityRow
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BoundCredential:
     """A credential and the name of the secret that it is bound to (``domain/credentials/holder_secret.py``)."""
 
@@ -20,7 +20,7 @@ class BoundCredential:
     secret: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SecretRotation:
     """The present ``generation``, and the credentials in force that are bound to another one, the oldest first; ``is_last``: those are
     all."""

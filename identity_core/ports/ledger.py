@@ -7,7 +7,6 @@ Merkle tree and its paths; signed transactions and their nonces are the plugin's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
 
@@ -46,7 +45,7 @@ class LedgerHead:
     block_number: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LogSize:
     """The entries of one DID, and the octets of all of them together."""
 
@@ -109,7 +108,7 @@ class NewestLedger(NewestEntries, LedgerBackend, Protocol):
 AnchorState = Literal["submitted", "mined", "confirmed", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AnchorTransaction:
     """How far an anchor or a revocation has come.
 
@@ -162,7 +161,7 @@ class NewestAnchoringLedger(NewestEntries, AnchoringLedger, Protocol):
     """A ledger that records digests and says where a log ends."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Examination:
     """Of a part of a ledger's own records: ``last`` is the place of the last that was looked at, that of the call where none is left;
     ``faults`` say what is wrong with which."""

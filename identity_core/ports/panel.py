@@ -4,8 +4,9 @@ says can neither run in the page nor act in the operator's session."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
+
+from identity_core.values import value_class
 
 MOST_COLUMNS: Final = 12
 MOST_ROWS: Final = 100
@@ -13,7 +14,7 @@ MOST_CHARACTERS: Final = 300
 """Of a title, a text, a heading or a cell."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PanelTable:
     """What a panel shows now: a sentence, and rows of as many cells as there are columns. All of it is text. A page leaves out columns and
     rows beyond ``MOST_COLUMNS`` and ``MOST_ROWS``, and cuts what is longer than ``MOST_CHARACTERS``."""

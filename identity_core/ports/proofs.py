@@ -14,7 +14,6 @@ held while a proof is made; ``finish`` reads revocations once more and stores th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -115,7 +114,7 @@ Outcome = DelegatedProof | RefusedInvocation
 """How an invocation ended: what an identical request gets again."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Earlier:
     """The outcome of an identical request that was faster."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -105,7 +104,7 @@ class IndexRows(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Suspicion:
     """A DID whose index and ledger did not agree, what was found first, and when."""
 
@@ -142,7 +141,7 @@ class Quarantine(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ChallengeUseRow:
     """A challenge that authorised something: the SHA-256 of its text, the digest of what it says, and its number of that
     saying, None for a random one."""
@@ -169,7 +168,7 @@ class SpentChallenges(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class StoredAnswer:
     """The answer that an Idempotency-Key replays. ``body`` is sealed by the caller of the port."""
 
@@ -178,7 +177,7 @@ class StoredAnswer:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IdempotencyRecord:
     """``answer`` is None while the first request is still being answered."""
 

@@ -7,15 +7,16 @@ is not the format's to know. A format is the smallest Protocol of what it can do
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
+
+from identity_core.values import value_class
 
 Secured = str | Mapping[str, Any]
 """A secured credential as it travels: a text (SD-JWT) or a JSON object with its proof (data integrity)."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SecuredHead:
     """What a secured credential says about itself, before anything was verified. ``verification_method`` is the DID URL of the key that is
     said to have signed; it begins with ``issuer``. Times are aware UTC, None where none is said."""
@@ -26,7 +27,7 @@ class SecuredHead:
     valid_until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class KeyBinding:
     """What a verifier demands of whoever presents: a proof of the holder's key, made for ``audience`` and ``nonce`` and fresh at the aware
     UTC time ``now``."""
@@ -36,7 +37,7 @@ class KeyBinding:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Disclosed:
     """What a verified credential discloses. ``claims`` is the payload without its proof, ``holder_key`` the public JWK of the holder whose
     key binding was verified; None where none was demanded."""
@@ -46,7 +47,7 @@ class Disclosed:
     holder_key: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class UnsecuredCredential:
     """What is to be secured. ``claims`` is the payload in the format's own data model, its issuer and validity included.
 
@@ -62,7 +63,7 @@ class UnsecuredCredential:
     holder_key: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CredentialDraft:
     """What the issuer's key has to sign: ``Custodian.sign_bbs(header, messages)`` for a BBS key; for every other type the header is empty
     and the one message goes to ``Custodian.sign``. ``state`` is the format's own, for ``secure``; it holds no key."""

@@ -6,13 +6,13 @@ Which handles are listed follows from the status of their credentials: ``Credent
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from identity_core.domain.credentials.gap_shards import Manifest
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GapList:
     """A list of an issuer's: ``method`` is the DID URL of the BBS key that signs it, ``period`` the seconds of its epochs; ``version``
     changes whenever a handle is listed or is not any more."""
@@ -24,7 +24,7 @@ class GapList:
     version: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Published:
     """What was published of an epoch last, and of which version of the list it was made."""
 

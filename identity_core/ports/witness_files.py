@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from identity_core.ports.activity import ActivityRow
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WitnessFile:
     """The did-witness.json of a DID, which approves the first ``versions`` of its log; their lines have ``log_octets`` together, without
     what ends them."""

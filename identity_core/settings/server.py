@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from identity_core.settings.fields import setting
+from identity_core.values import value_class
 
 UNIX: Final = "unix"
 """In ``trusted_proxies``: the peer on the other side of a Unix socket."""
@@ -38,13 +38,13 @@ def _mode(text: str) -> None:
         raise ValueError('it is not a mode in octal such as "0660"')
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Server:
     """Where and how HTTP is served."""
 
     host: str = setting("127.0.0.1", "The address to listen on.")
     port: int = setting(8080, "The port to listen on; 0 takes a free one.", least=0, most=65535)
-    unix_socket: Path | None = setting(  # noqa: RUF009  (a Path cannot be changed)
+    unix_socket: Path | None = setting(
         None, "A Unix socket to listen on instead of a port.", example='"/run/identity/identity.sock"'
     )
     unix_socket_mode: str = setting("0660", "Its mode in octal: who may connect.", check=_mode)
@@ -97,7 +97,7 @@ class Server:
     shutdown_seconds: float = setting(10.0, "How long requests may go on after SIGTERM.", least=0, most=600)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ChallengesSettings:
     """DIDAuth and RecoveryKey challenges."""
 
@@ -113,7 +113,7 @@ class ChallengesSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TokensSettings:
     """The bearer tokens that the service issues."""
 
@@ -126,14 +126,14 @@ class TokensSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class McpSettings:
     """What agents call by the Model Context Protocol (extra `mcp`)."""
 
     enabled: bool = setting(False, "Whether agents with an access token find tools at /mcp.")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Retention:
     """How long records about people are kept; what is unset is kept for good. `deploy/README.md` says what of each goes."""
 
@@ -152,7 +152,7 @@ class Retention:
     idempotency_hours: float = setting(24.0, "Answers that an Idempotency-Key gets again.", least=1, most=720)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Quota:
     """How much a DID may write that signs in by itself; API keys have no quota. A record counts its body and 1,024 octets, twice
     where an Idempotency-Key keeps the answer. A day ends at midnight UTC."""

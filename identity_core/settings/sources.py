@@ -6,12 +6,13 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from identity_core.files import read_regular
 from identity_core.settings.fields import Given, Origin, SettingsError, build, keys_of, variable
+from identity_core.values import value_class
 
 T = TypeVar("T")
 
@@ -141,7 +142,7 @@ def _paths(value: object) -> Iterator[tuple[str, ...]]:
             yield (key, *path)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PluginTables:
     """What was written for plugins. Values may be secret, so nothing of it shows in ``repr``.
 

@@ -7,13 +7,14 @@ Units are in the names. The defaults start a service that works on one machine w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from identity_core.settings.fields import DEFAULT, Origin, setting
 from identity_core.settings.server import ChallengesSettings, McpSettings, Quota, Retention, Server, TokensSettings
 from identity_core.settings.sources import PluginTables, may_be_handed_on
+from identity_core.values import value_class
 
 PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
 NAME_OF_LOG = r"[!-*,-~]{1,200}"
@@ -29,7 +30,7 @@ def _redis(text: str) -> None:
         raise ValueError("it does not begin with redis://, rediss:// or unix://")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DidSettings:
     """DIDs of the service's own method."""
 
@@ -42,7 +43,7 @@ class DidSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LedgerChoice:
     """The ledger that records every change."""
 
@@ -57,17 +58,17 @@ class LedgerChoice:
     sample: int = setting(
         64, "How many DIDs are compared with the document index at each start; 0: none.", least=0, most=1_000_000
     )
-    checkpoint_path: Path | None = setting(  # noqa: RUF009  (a Path cannot be changed)
+    checkpoint_path: Path | None = setting(
         None,
         "The file that tells a rollback, apart from data_dir; unset: beside the settings file, else beside data_dir.",
     )
     checkpoint_seconds: float = setting(10.0, "The least time between two notes in it.", least=1, most=3_600)
-    witnesses: Path | None = setting(  # noqa: RUF009  (a Path cannot be changed)
+    witnesses: Path | None = setting(
         None, "A C2SP tlog-policy file: whose cosignatures each checkpoint needs; unset: nobody's."
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProverChoice:
     """The prover of zero-knowledge predicates."""
 
@@ -86,7 +87,7 @@ class ProverChoice:
     anonymous_waiting: int = setting(16, "Unfinished verifications of strangers; more are 503.", least=1, most=1_000)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CustodianChoice:
     """The custodian of the private keys that the service holds."""
 
@@ -106,7 +107,7 @@ class CustodianChoice:
         return (self.backend,) if self.holders in (None, self.backend) else (self.backend, self.holders)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DelegationSettings:
     """Delegations of holders to agents, and the levels of autonomy (0 to 5) that requests of agents need."""
 
@@ -120,7 +121,7 @@ class DelegationSettings:
     autonomy_ceiling: int = setting(5, "The highest level that any agent has here.", least=0, most=5)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProofSettings:
     """Delegated proofs."""
 
@@ -135,7 +136,7 @@ class ProofSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class HistorySettings:
     """The history and the log of a DID."""
 
@@ -144,7 +145,7 @@ class HistorySettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Throttle:
     """Token buckets. Rates are requests a second; a burst is a number of requests."""
 
@@ -170,7 +171,7 @@ class Throttle:
             raise ValueError('store = "redis" needs redis_url')
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AnchoringSettings:
     """Anchoring of proofs on the ledger."""
 
@@ -184,7 +185,7 @@ class AnchoringSettings:
     retry_seconds: float = setting(15.0, "How long after a failure it is tried again.", least=0, most=86_400)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Log:
     """What goes to standard error."""
 
@@ -196,7 +197,7 @@ class Log:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TracingSettings:
     """Traces of OpenTelemetry (extra `otel`): a request and its calls of plugins, by their names alone."""
 
@@ -206,24 +207,24 @@ class TracingSettings:
     share: float = setting(0.1, "The share of requests that have one.", least=0, most=1)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BackupSettings:
     """Where backups are, for `identity doctor`."""
 
-    directory: Path | None = setting(  # noqa: RUF009  (a Path cannot be changed)
+    directory: Path | None = setting(
         None, "The folder of sealed backups, whose newest the doctor looks at.", example='"/var/backups/identity"'
     )
     max_age_hours: float = setting(26.0, "How old the newest may be.", least=0.1, most=8_760)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Ui:
     """The pages for people."""
 
     enabled: bool = setting(True, "Whether they are served, under /ui and at / for browsers.")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Plugins:
     """Plugins as such. A plugin's own keys stand in ``[plugins.<name>]``, where name is the one that it provides
     under."""
@@ -244,13 +245,11 @@ class Plugins:
     tables: PluginTables = field(default_factory=PluginTables, repr=False, metadata={"internal": True})
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Settings:
     """The whole tree. ``origin`` tells where the value of a dotted key came from, ``file`` is the settings file if any."""
 
-    data_dir: Path = setting(  # noqa: RUF009  (a Path cannot be changed)
-        Path("identity-data"), "The directory of everything that is stored in files."
-    )
+    data_dir: Path = setting(Path("identity-data"), "The directory of everything that is stored in files.")
     database_url: str | None = setting(
         None,
         "A PostgreSQL server; unset: SQLite files in data_dir.",

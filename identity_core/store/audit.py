@@ -13,7 +13,6 @@ a few at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +23,7 @@ from identity_core.database import Database, Transaction
 from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
 from identity_core.ports.repositories import AuditRow
 from identity_core.store.row_mac import RowMac
+from identity_core.values import value_class
 
 _HEAD = """
 SELECT sequence, link, keyed_from, mac, (SELECT max(sequence) FROM audit_lines) FROM audit_head WHERE id = 1
@@ -225,7 +225,7 @@ def _time(text: str) -> datetime:
     return parse(text).astimezone(UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuditPlace:
     """A line of the chain: its number, its link and its time."""
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from identity_core.database.files import durable_draft
 from identity_core.domain.ledger.tree import Malformed
 from identity_core.domain.ledger.witness import Remembered
 from identity_core.files import open_regular
+from identity_core.values import value_class
 
 # Two kilobytes are usual; whatever has more is another file.
 MOST_BYTES = 65_536
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CheckpointFile:
     """The port ``CheckpointMemory`` in a file of its own."""
 

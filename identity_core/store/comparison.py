@@ -6,7 +6,6 @@ By SQLAlchemy alone, which tells of types and primary keys; Alembic, which write
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Dialect, Table, UniqueConstraint, create_engine, inspect
@@ -15,11 +14,12 @@ from sqlalchemy.pool import StaticPool
 
 from identity_core.database import DatabaseError, Look
 from identity_core.store.tables import metadata_of_store
+from identity_core.values import value_class
 
 _DRIVERS: Final = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Difference:
     """``place`` is a table, a column (``usage.day``) or an index. ``is_additional``: the database has it, and it is not declared."""
 

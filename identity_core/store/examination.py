@@ -5,7 +5,6 @@ tree, the outbox and other rows against those that they name. It only reads.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core.codec.times import micros
@@ -15,6 +14,7 @@ from identity_core.ports.repositories import Suspicion
 from identity_core.store.index_rows import MISSING, SELECT, VERSIONS, Row, is_ours
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.row_mac import RowMac
+from identity_core.values import value_class
 
 _IN_SPAN: Final = f"{SELECT} WHERE sequence > :after AND sequence <= :last ORDER BY sequence"
 _NEWEST: Final = "SELECT max(sequence) FROM did_versions"
@@ -103,7 +103,7 @@ _RULES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RowFault:
     """``kind`` is index, outbox, orphan or status; ``name`` that of the row, or of its DID."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import Field, dataclass, fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
@@ -20,6 +20,7 @@ import orjson
 
 from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Transaction
+from identity_core.values import value_class
 
 R = TypeVar("R")
 Convert = Callable[[Any], Any]
@@ -29,7 +30,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Form:
     """How values of one type are kept. Neither function sees None."""
 

@@ -11,7 +11,7 @@ between drafts: ``limit_fields`` is the only place that knows them. ``Retry-Afte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from math import ceil
@@ -22,6 +22,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.errors import RateLimited
 from identity_core.settings.server import UNIX
 from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
+from identity_core.values import value_class
 
 Headers = list[tuple[str, str]]
 Network = IPv4Network | IPv6Network | Literal["unix"]
@@ -31,7 +32,7 @@ Network = IPv4Network | IPv6Network | Literal["unix"]
 _NO_ADDRESS = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Limit:
     """A bucket: its public name, ``rate`` in requests a second, ``burst``. Raises ``ValueError`` for none at all."""
 
@@ -65,7 +66,7 @@ def limit_fields(limit: Limit, decision: Decision) -> Headers:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Policy:
     """The four kinds of bucket. ``key`` is for API keys that name no rate or burst of their own."""
 

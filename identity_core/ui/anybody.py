@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -30,6 +29,7 @@ from identity_core.ui.operations import ask
 from identity_core.ui.operator_session import OperatorSessions
 from identity_core.ui.render import page, to
 from identity_core.ui.session import Sessions
+from identity_core.values import value_class
 from identity_core.wire import (
     GetLedgerInclusionProofQuery,
     ListDidHistoryQuery,
@@ -47,7 +47,7 @@ _EXPECTED: Final = {"challenge": "challenge", "domain": "domain", "issuer": "iss
 _MEMBERS: Final = ("proof", "publicSignals", "predicateType", "proofId")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PublicPages:
     """``version`` is that of the service."""
 

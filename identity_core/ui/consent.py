@@ -8,7 +8,6 @@ exactly these actions, as often as there are tokens and as long as they are good
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core.api.credentials import CredentialHandlers
@@ -21,6 +20,7 @@ from identity_core.errors import IdentityError, InvalidDid, InvalidRequest, Json
 from identity_core.ui.operations import ask
 from identity_core.ui.render import page
 from identity_core.ui.session import Session, Sessions
+from identity_core.values import value_class
 from identity_core.wire import AskedPredicate, ListCredentialsQuery
 
 CREDENTIALS: Final = 200
@@ -31,7 +31,7 @@ MAX_TEXT: Final = 200
 _MEMBERS: Final = frozenset({"agentDid", "predicates", "domain", "purpose"})
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AgentRequest:
     """What an agent asks its holder for. ``predicates`` as generateDelegatedProof takes them, each with its value; ``actions`` pin those
     values. ``domain`` is the verifier and ``purpose`` the reason that the agent names, empty where it names none."""
@@ -93,7 +93,7 @@ def _action(predicate: Mapping[str, JsonValue]) -> str:
     return str(Action(str(predicate["attributeName"]), check_type(str(predicate["type"])), pin))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ConsentPages:
     """The form for a request, and the request in words."""
 

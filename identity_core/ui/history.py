@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core.codec import multibase
 from identity_core.domain.ledger.proofs import inclusion_spans
 from identity_core.domain.ledger.tree import node_hash
 from identity_core.ui.render import readable
+from identity_core.values import value_class
 
 _KEY_CHANGES: Final = {"keyAdded": "added", "keyRevoked": "revoked", "keyRemoved": "removed", "keyExpired": "removed"}
 
@@ -33,7 +33,7 @@ def key_lives(versions: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]
     return lives
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Level:
     """One level of the path from a leaf to the root. Spans are the first leaf and the last; ``own`` is the node of the path and ``beside``
     the one that the proof brings, hashes in base64url; ``is_left`` tells that ``own`` stands on the left."""

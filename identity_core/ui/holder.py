@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from identity_core.api.credentials import CredentialHandlers
@@ -17,6 +16,7 @@ from identity_core.ui.consent import ConsentPages
 from identity_core.ui.operations import ask
 from identity_core.ui.render import page, to
 from identity_core.ui.session import Session, Sessions
+from identity_core.values import value_class
 from identity_core.wire import (
     GetDashboardTimelineQuery,
     ListCredentialsQuery,
@@ -40,7 +40,7 @@ PLACES: Final = ("home", "agents", "consent", "delegations", "proofs", "credenti
 Show = Callable[[Request, Session], Awaitable[Answer]]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class HolderPages:
     """Home, Agents, Consent, Delegations, Proofs, Credentials, Keys, Export, Recover."""
 

@@ -7,7 +7,6 @@ are needed to run a service.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -34,6 +33,7 @@ from identity_core.ui.panels import shown_panels
 from identity_core.ui.plots import KeepFigures
 from identity_core.ui.render import page, to
 from identity_core.use_cases.audit import CheckAuditChain
+from identity_core.values import value_class
 from identity_core.wire import (
     GetLedgerCheckpointQuery,
     GetVerificationStatsQuery,
@@ -53,7 +53,7 @@ _TOLD: Final = ("sequence", "at", "operation", "caller", "fingerprint", "target"
 Show = Callable[[Request, OperatorSession], Awaitable[Answer]]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class OperatorHandlers:
     """The handlers that the pages ask."""
 
@@ -66,7 +66,7 @@ class OperatorHandlers:
     service: ServiceHandlers
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class OwnInstallation:
     """What no operation tells. ``reasons``: name of a dependency → why it is not well, for those that know; ``witnesses``: name of one →
     why it does not cosign, empty where it does, and the size of the log that it cosigned last."""
@@ -80,7 +80,7 @@ class OwnInstallation:
     panels: Mapping[str, OperatorPanel]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class OperatorPages:
     """Overview, DIDs, Ledger, Verifications, API keys, Plugins, Panels, Audit, Settings, Doctor."""
 

@@ -17,11 +17,12 @@ from identity_core.domain.callers import ApiKey, Caller
 from identity_core.errors import AuthFailed, Forbidden
 from identity_core.ui.cookies import CookieSessions
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.values import value_class
 
 _BOX: Final = b"identity: API key of an operator's session, v1"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class OperatorSession:
     """The key as it stands now."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from identity_core.errors import IdentityError
 from identity_core.ports.panel import MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS, OperatorPanel
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ShownPanel:
     """A panel as a page shows it. ``refusal`` is why it shows nothing, ``cut`` says that there was more than a page shows."""
 

@@ -16,6 +16,7 @@ from typing import ClassVar, Final
 
 from identity_core.api.figures import PERCENTILE
 from identity_core.use_cases.background import Repeating
+from identity_core.values import value_class
 
 SAMPLES: Final = 121
 WAITING: Final = ("database_writes_waiting", "anchoring_waiting", "plugin_in_flight")
@@ -41,7 +42,7 @@ class FigureSample:
     waiting: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class FigureInterval:
     """What lies between two samples, at the Unix time of the later. Requests, refusals (4xx) and faults (5xx) are per second; ``mean`` and
     ``within``, the upper limit of the bucket of the 99th percentile, are in ms, None where nothing was asked or it lies beyond the

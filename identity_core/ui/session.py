@@ -21,6 +21,7 @@ from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, Invali
 from identity_core.ui.cookies import CookieSessions
 from identity_core.use_cases.auth.challenge import AuthenticateDid
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.values import value_class
 
 SCOPES: Final = frozenset({"audit:read", "credentials:read", "delegations:read", "zkp:verify"})
 """What a page may ask for. ``zkp:verify`` is that of getProof; the pages verify as strangers do."""
@@ -31,7 +32,7 @@ def body_of(did: Did) -> dict[str, str]:
     return {"did": str(did), "session": "dashboard"}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Session:
     """``key`` is the multikey that signed; times are whole seconds since 1970."""
 

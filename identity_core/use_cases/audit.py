@@ -41,13 +41,14 @@ from identity_core.ports.repositories import AuditLog
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.record import line_of
 from identity_core.use_cases.records import SOON_SECONDS, StepSize
+from identity_core.values import value_class
 from identity_core.wire import ListAuditLinesQuery
 
 SCOPE = "audit:read"
 log = logging.getLogger("identity")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListAuditLines:
     """Raises ``Forbidden`` for a caller that is no API key with ``audit:read``, and for a key with an allowlist: a chain with gaps proves
     nothing, and the whole one is about everybody."""
@@ -65,7 +66,7 @@ MOST_LINES: Final = 5_000
 """How many lines one look follows, so that nobody waits for a long log."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CheckedChain:
     """Lines up to ``verified`` follow each other, from the first that is kept; the log says that it has ``total``, None where its head is
     not ours. ``broken`` says what is wrong, empty for nothing."""

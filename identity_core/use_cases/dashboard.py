@@ -10,7 +10,6 @@ rotateHolderSecret: the holder's next secret, where a custodian keeps it; or the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.codec import times
@@ -32,6 +31,7 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record, rows_of
 from identity_core.use_cases.records import EraseHolder, Erasure
 from identity_core.use_cases.verifications import Visibility
+from identity_core.values import value_class
 from identity_core.wire import (
     EraseRecordsRequest,
     GetDashboardTimelineQuery,
@@ -44,7 +44,7 @@ MOST_TOLD = 1000
 """Credentials that an answer of rotateHolderSecret names."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetDashboardTimeline:
     """Newest first. Raises ``Forbidden`` for a key or a token without ``audit:read``."""
 
@@ -59,7 +59,7 @@ class GetDashboardTimeline:
         return await self.timeline.list(TimelineQuery(dids, query.kind, since, until, before, query.limit + 1))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class EraseRecords:
     """For the holder, and for an API key that may act for the one that it names. Raises ``InvalidRequest`` for a kind that is none, or a
     key that names nobody; ``InvalidDid``, ``Forbidden``."""
@@ -81,7 +81,7 @@ class EraseRecords:
         return str(holder), await self.erase(str(holder), [kind for kind in KINDS if kind in wish.kinds], context)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ResetDisclosures:
     """Only for the holder, who has signed for it. Raises ``CredentialNotFound``, also for a credential that the caller has no part in;
     ``Forbidden`` for issuer and agents."""
@@ -104,7 +104,7 @@ class ResetDisclosures:
         return credential, now
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RotateHolderSecret:
     """Only for the holder, who has signed for it. Raises ``Forbidden``, and ``PluginUnavailable`` where the keeper is away."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+from identity_core.values import value_class
 from identity_core.wire import ListEventsQuery
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListEvents:
     """At most ``limit`` recorded versions after the sequence ``after``, without a gap.
 

@@ -8,7 +8,7 @@ ask a resolver before they use it (DIF Universal Resolver).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from identity_core.codec.structs import given
 from identity_core.domain.dids import did_url
@@ -17,10 +17,11 @@ from identity_core.domain.dids.did_url import DidUrl
 from identity_core.errors import DidMethodNotSupported, DidNotFound, FeatureNotSupported, InvalidRequest, JsonValue
 from identity_core.ports.did_method import DescribedDidMethod, DidMethod, PublishingDidMethod, ResolvingDidMethod
 from identity_core.use_cases.dids.read import Resolution, ResolveDid
+from identity_core.values import value_class
 from identity_core.wire import DidMethodProperties, DidResolutionOptions, ResolveDidQuery, ResolveIdentifierQuery
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Dereferenced:
     """``resolution`` of the DID in ``url``; ``content`` is what a fragment names in it, ``endpoint`` where a service is."""
 
@@ -30,7 +31,7 @@ class Dereferenced:
     endpoint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ResolveIdentifier:
     """Raises what ``ResolveDid`` does, ``DidMethodNotSupported`` for a DID of a method that is not installed, ``InvalidDidUrl``,
     ``FeatureNotSupported`` and ``DidUrlNotFound`` for what follows the DID, ``InvalidRequest`` for what is said twice."""
@@ -62,7 +63,7 @@ class ResolveIdentifier:
         return _selected(did, url, found)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ResolveIdentifierWithOptions:
     """Raises what ``ResolveIdentifier`` does. ``options`` are as DID Resolution §4.1 types them: a version is text."""
 
@@ -106,7 +107,7 @@ def _with_options(url: DidUrl, query: ResolveIdentifierQuery) -> DidUrl:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListDidMethods:
     """Names, sorted."""
 
@@ -116,7 +117,7 @@ class ListDidMethods:
         return sorted(self.methods)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListDidMethodProperties:
     """What is done here with DIDs of each method."""
 
@@ -133,7 +134,7 @@ class ListDidMethodProperties:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListTestIdentifiers:
     """What methods name themselves, and ``listed``, the operator's."""
 
@@ -148,7 +149,7 @@ class ListTestIdentifiers:
         return {name: dids for name, dids in found.items() if dids}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListDidTraits:
     """What methods say of themselves, and of the others what is known of all: whether their DIDs change."""
 

@@ -8,7 +8,7 @@ secret.
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
 from typing import Final
@@ -18,12 +18,13 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.ports.activity import ActivityLog, ActivityRow, TimelineEntry, Verification
 from identity_core.ports.repositories import AuditRow
+from identity_core.values import value_class
 
 # In the order in which ``TimelineEntry`` has them.
 _OF_PARTIES: Final = attrgetter(*(field.name for field in fields(Parties)))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Record:
     """Derives from the caller what the rows say of who it was. What is queued at once is stored when the awaitable resolves; it then
     outlives the process, and a loss of power only when ``durable``."""

@@ -13,6 +13,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.retention import KINDS, RecordKind, RecordRetention
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 HELD_SECONDS: Final = 0.02
 """The writer is everybody's: no step holds it longer."""
@@ -68,7 +69,7 @@ class SweepRecords(Repeating):
         return await self.records.forget(kind, until, limit=limit)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Erasure:
     """How many records of each kind were erased, and how many proofs wait for their anchors and can be erased later."""
 
@@ -76,7 +77,7 @@ class Erasure:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class EraseHolder:
     """Erases the records of a DID as holder. The audit log says who wanted it before anything is gone, and keeps its own lines."""
 

@@ -8,7 +8,6 @@ is done is what was signed, whoever carries the job.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from identity_core.codec.structs import UnsetType, ValidationError, convert, given, plain
@@ -21,6 +20,7 @@ from identity_core.domain.dids.state import DidState
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.values import value_class
 from identity_core.wire import (
     CreateDidRequest,
     RegisterDidDeactivationRequest,
@@ -39,14 +39,14 @@ T = TypeVar("T")
 SIGNING_REQUEST: Final = "signingRequest0"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class KeysWanted:
     """A DID cannot be made yet: its controller has to bring keys."""
 
     job: RegistrationJob
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ChangeToSign:
     """``body`` of our own operation, for a key of the DID to sign; ``job`` becomes one with the challenge. ``key_id`` may sign."""
 
@@ -56,7 +56,7 @@ class ChangeToSign:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SignedChange:
     """``body`` of our own operation, and the value of ``DIDAuth`` that came for it; neither is judged yet."""
 
@@ -65,7 +65,7 @@ class SignedChange:
     signed: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RegisterDid:
     """Raises what ``CreateDid`` does, and ``InvalidRequest`` for keys that are not where they belong. ``method`` is the DID method where
     none is named."""
@@ -109,7 +109,7 @@ class RegisterDid:
         return body
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RegisterDidUpdate:
     """What a controller has to sign, or what it says to have signed. Raises ``InvalidRequest``, ``InvalidDocument``, and for a DID that
     cannot change ``InvalidDid``, ``DidNotFound``, ``DidDeactivated``."""
@@ -131,7 +131,7 @@ class RegisterDidUpdate:
         return ChangeToSign(did, _signer(state), body, digest(said))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RegisterDidDeactivation:
     """The same for the end of a DID."""
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core.codec.structs import UNSET
 from identity_core.domain.callers import Caller
 from identity_core.errors import AuthRequired
+from identity_core.values import value_class
 from identity_core.wire import Health, PluginCondition, Readiness
 
 OK: Final = "ok"
@@ -27,7 +27,7 @@ SCOPE: Final = "service:read"
 Probe = Callable[[], Awaitable[str]]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Dependencies:
     """``probes``: name of a dependency → its state in one word: ``ok``, ``degraded`` (it still answers), or anything else for one that
     must be up before requests can be served. They raise nothing and end in time."""
@@ -40,7 +40,7 @@ class Dependencies:
         return dict(zip(self.probes, states, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetHealth:
     """An answer is all that it says."""
 
@@ -48,7 +48,7 @@ class GetHealth:
         return Health(status="ok")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetReadiness:
     """``plugins`` tells how everything does that the core calls."""
 
@@ -68,7 +68,7 @@ class GetReadiness:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetMetrics:
     """The text exposition of Prometheus, of all workers. Raises ``AuthRequired`` and ``Forbidden`` where it is not public."""
 
@@ -84,7 +84,7 @@ class GetMetrics:
         return self.render(await self.dependencies.states())
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetVersion:
     """Versions of the service and its parts."""
 

@@ -11,7 +11,7 @@ now, and tells of a revocation, so it is shown to those alone who may know the s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -30,12 +30,13 @@ from identity_core.ports.activity import (
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.proofs.stored import PREFIX, VERIFY_SCOPE, ProofAccess
+from identity_core.values import value_class
 from identity_core.wire import CreateVerifierChallengeRequest, GetVerificationStatsQuery, ListVerificationHistoryQuery
 
 AUDIT = "audit:read"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Visibility:
     """``dids`` None is everybody's; ``caller`` is the identity whose own acts are seen as well."""
 
@@ -60,7 +61,7 @@ LIFETIME: Final = timedelta(hours=1)
 """Long enough for an agent who has to ask the holder first."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CreateVerifierChallenge:
     """Raises ``Forbidden``, ``InvalidRequest``; ``Overloaded`` when far too many of the caller's are live."""
 
@@ -80,7 +81,7 @@ class CreateVerifierChallenge:
         return text, challenge
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListVerificationHistory:
     """Newest first. Raises ``InvalidRequest``, ``Forbidden``."""
 
@@ -118,7 +119,7 @@ class ListVerificationHistory:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetVerificationStats:
     """The same rows, counted. Raises ``Forbidden``."""
 

@@ -10,7 +10,7 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (430, 7),
+    ".": (455, 7),
     "api": (3_760, 47),
     "backup": (265, 4),
     "bootstrap": (2_235, 22),

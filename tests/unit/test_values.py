@@ -1,16 +1,18 @@
-"""Values do not change: every dataclass of the rules, the cryptography, the limits and the prover is frozen and has slots. Those that
-requests make are frozen for mypy alone (``identity_core.values``)."""
+"""Values do not change: every dataclass of the rules, the cryptography, the limits and the prover is frozen and has slots. Those of the
+core are frozen for mypy alone (``identity_core.values``)."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import pkgutil
-from dataclasses import is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any
 
 import pytest
 
 from identity_core.domain.dids.did import Did
+from identity_core.values import value_class
 
 PACKAGES = ("identity_core.domain", "identity_core.crypto", "identity_core.throttle", "identity_prover_bbs")
 # The next version, and the parts of a wished document, while they are made; what comes out of them is frozen.
@@ -53,3 +55,70 @@ def test_it_is_frozen_and_has_slots(value: type) -> None:
 def test_two_with_equal_fields_are_one_in_a_set() -> None:
     one, same = Did("did:ids:a", "ids", "a"), Did("did:ids:a", "ids", "a")
     assert {one, same} == {one}
+
+
+class Declared:
+    """What both decorators are given."""
+
+    name: str
+    secret: str = field(repr=False)
+    places: tuple[str, ...] = ()
+    memory: list[int] = field(default_factory=list, compare=False)
+
+
+def declared(decorator: Any) -> Any:
+    members = {name: value for name, value in vars(Declared).items() if name not in ("__dict__", "__weakref__")}
+    return decorator(type("Declared", (), members))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("a", "b"), ("a", "b")),
+        (("a", "b"), ("a", "c")),
+        (("a", "b", ("x",)), ("a", "b", ("y",))),
+        (("a", "b", (), [1]), ("a", "b", (), [2])),
+    ],
+)
+def test_a_value_class_compares_hashes_and_shows_as_a_frozen_dataclass_does(
+    one: tuple[Any, ...], other: tuple[Any, ...]
+) -> None:
+    ours, theirs = declared(value_class), declared(dataclass(frozen=True, slots=True))
+    assert (ours(*one) == ours(*other)) is (theirs(*one) == theirs(*other))
+    assert len({ours(*one), ours(*other)}) == len({theirs(*one), theirs(*other)})
+    assert repr(ours(*one)) == repr(theirs(*one))
+    assert ours(*one) != theirs(*one)
+    assert repr(replace(ours(*one), name="changed")) == repr(replace(theirs(*one), name="changed"))
+
+
+def test_a_value_class_keeps_what_its_author_wrote() -> None:
+    @value_class
+    class Own:
+        name: str
+
+        def __repr__(self) -> str:
+            return "hidden"
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 7
+
+    assert repr(Own("a")) == "hidden"
+    assert Own("a") == Own("b")
+    assert hash(Own("a")) == 7
+
+
+def test_two_values_without_fields_are_one_and_classes_are_told_apart() -> None:
+    @value_class
+    class Nothing:
+        pass
+
+    @value_class
+    class Other(Nothing):
+        pass
+
+    assert {Nothing(), Nothing()} == {Nothing()}
+    assert Nothing() != Other()
+    assert vars(Other)["__slots__"] == ()

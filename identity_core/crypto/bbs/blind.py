@@ -8,7 +8,7 @@ BBS draft makes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import Final
 
@@ -29,6 +29,7 @@ from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_core.crypto.bls12381.keys import hash_to_scalar, secret_scalar
 from identity_core.crypto.frames import frame, scalar
+from identity_core.values import value_class
 
 FIRST_KNOWN_SLOT: Final = 2
 """What the issuer knows and signs in the clear begins here."""
@@ -45,7 +46,7 @@ class CommitmentInvalid(ValueError):
     """The octets are no commitment for this credential, nonce and holder."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IssueRequest:
     """What a commitment is bound to: the credential's verification method (a DID URL of the issuer) and header, the holder's DID, and the
     issuer's nonce."""
@@ -66,7 +67,7 @@ class IssueRequest:
         return self.method.partition("#")[0]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Commitment:
     """A checked commitment: K, which goes under the issuer's signature, and T as octets, for the issuer's record of who is who."""
 

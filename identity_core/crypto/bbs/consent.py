@@ -8,7 +8,7 @@ signature shows P = s·OP for the context that the verifier names.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from identity_core.crypto.bbs.openings import (
@@ -26,6 +26,7 @@ from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_core.crypto.bls12381.keys import hash_to_scalar
 from identity_core.crypto.frames import frame, number, optional, scalar
+from identity_core.values import value_class
 
 CONSENT_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_CONSENT_"
 
@@ -56,7 +57,7 @@ def consent(
     return octets, tuple((blind - shown) % ORDER for blind, shown in zip(blinds, fresh, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CheckedConsent:
     """K' of each credential, and P as octets where there is a pseudonym."""
 

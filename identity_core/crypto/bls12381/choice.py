@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core.crypto.bls12381.backend import (
@@ -23,6 +22,7 @@ from identity_core.crypto.bls12381.backend import (
     Curve,
     InvalidPoint,
 )
+from identity_core.values import value_class
 
 _DOUBLED_GENERATOR: Final = bytes.fromhex(
     "a572cbea904d67468808c8eb50a9450c9721db309128012543902d0ac358a62ae28f75bb8f1c7c42c39a8c5529bf0f4e"
@@ -122,7 +122,7 @@ def _check_pairing(curve: Curve) -> None:
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BackendState:
     """What became of a backend. ``curve`` is ``None`` where it cannot be used, and ``reason`` then says why."""
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
 
@@ -109,7 +108,7 @@ class TypedValue:
         return f"TypedValue({self.type.value}, …)"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Attribute:
     """One attribute of a schema. ``low`` and ``high`` narrow the domain of an ordered type, in that type's unit; left out, they
     become the type's own."""

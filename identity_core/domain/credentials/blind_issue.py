@@ -7,7 +7,6 @@ signs the commitment with the values. All three are JSON; octets are base64url. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
@@ -20,6 +19,7 @@ from identity_core.domain.credentials.bound_credential import CRYPTOSUITE, Bound
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS
 from identity_core.domain.credentials.verifiable_credential import CONTEXTS, GAP_ENTRY_TYPE, SCHEMA_TYPE, TYPES
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 NONCE_OCTETS: Final = 32
 MAX_TEXT: Final = 4 * MAX_HEADER_OCTETS // 3 + 1
@@ -30,7 +30,7 @@ class ExchangeRefused(ValueError):
     """A message is not one of this exchange, or not about what it should be; the text says why, and is safe to show."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CredentialOffer:
     """What the issuer will sign for the DID ``holder``: the header, and a nonce of 32 octets that serves once. Raises
     ``ExchangeRefused``."""
@@ -71,7 +71,7 @@ class CredentialOffer:
             raise ExchangeRefused("the offer has no header or nonce that can be read") from None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CommittedRequest:
     """The holder's answer to the offer with this nonce: the commitment (192 octets) and the Ed25519 signature over it by the
     authentication key ``method`` (a DID URL)."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -30,6 +29,7 @@ from identity_core.domain.credentials.schema import (
 )
 from identity_core.domain.credentials.status_gaps import BITS, LAST_END, PERIODS
 from identity_core.errors import InvalidCredential, JsonValue
+from identity_core.values import value_class
 
 CRYPTOSUITE: Final = "identity-bbs-credential-2"
 
@@ -57,7 +57,7 @@ class SecretKeeper(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class StatusListReference:
     """The list that may revoke the credential: its id (22 characters) and the seconds of an epoch. Any assertion key of the issuer may
     sign it, so that keys of lists can be rotated."""
@@ -77,7 +77,7 @@ class StatusListReference:
         return {"bits": BITS, "list": self.list_id, "period": self.period}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BoundHeader:
     """The signed header. ``method`` is the DID URL of the issuer's key; ``digest`` the SHA-256 of the registered schema document.
     Nothing in it is about one holder."""
@@ -129,7 +129,7 @@ class BoundHeader:
         return (particulars.meta(self.status), *days, *self.schema.messages(values))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Particulars:
     """What a credential says of itself: id, holder's DID, validity from ``valid_from`` until just before ``valid_until``, both at
     00:00:00Z, and its handle, 0 without a status list. Raises ``ValueRefused``."""

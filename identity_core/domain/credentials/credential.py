@@ -13,7 +13,6 @@ record's, for which issuer and service vouch.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -48,7 +47,7 @@ class StatusPurpose(StrEnum):
     SUSPENSION = "suspension"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Binding:
     """What a credential of suite 2 has besides (PROTOCOL-2.md §2, §3): the octets of the signed header, the 48 octets K of the holder's
     commitment, the handle in the status list (0 without one), and the name of the holder's secret at its custodian (``NO_SECRET`` where a

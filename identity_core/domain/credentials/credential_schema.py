@@ -13,7 +13,7 @@ A number of a domain (``minimum``, ``maximum``) is written like a value of its a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
@@ -31,12 +31,13 @@ from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import NOT_EQUAL, PREDICATE_NAMES, supported_by
 from identity_core.domain.proofs.question import Asked
 from identity_core.errors import InvalidSchema, JsonValue, PredicateUnsupported
+from identity_core.values import value_class
 
 MAX_THRESHOLDS: Final = 256
 MAX_UNIT: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AttributePolicy:
     """``allowed_values`` (``allowedThresholds`` on the wire) are the only values that a predicate may name, ``proof_types`` the
     only predicates; None allows all. ``unit`` is for people."""
@@ -49,7 +50,7 @@ class AttributePolicy:
 NO_POLICY: Final = AttributePolicy()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CredentialSchema:
     """``policies`` by attribute name; an attribute that is not there has none."""
 

@@ -9,7 +9,6 @@ audits the log is told (``domain/ledger/audit.py``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Self
 
 from identity_core.codec import jcs, multibase, strict_json
@@ -20,6 +19,7 @@ from identity_core.domain.ledger.note import VerifierKey
 from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.domain.ledger.proofs import TlogProof
 from identity_core.domain.ledger.tree import Malformed, Refuted
+from identity_core.values import value_class
 
 FORMAT: Final = "identity-status-gaps-record-1"
 SUBJECT: Final = "did:statusgaps:"
@@ -29,7 +29,7 @@ service, which alone appends to the ledger."""
 _MAX_OCTETS: Final = 2_048
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GapRecord:
     """What the log has of one edition; ``digest`` is ``Manifest.digest``, ``period`` the seconds of an epoch."""
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, Final
 
@@ -31,6 +30,7 @@ from identity_core.domain.credentials.status_gaps import (
     StatusEpoch,
     StatusListRefused,
 )
+from identity_core.values import value_class
 
 SHARD_GAPS: Final = 1_024
 SHARD_TAG: Final = b"IDENTITY-SERVICE-STATUS-SHARD-V2:"
@@ -46,7 +46,7 @@ _MAX_EDITION: Final = 1 << 31
 _DIGEST_OCTETS: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SignedGap:
     """A gap, its 80-octet BBS signature, and the epoch under whose header it was made. Nothing here is checked: ``check`` does."""
 
@@ -74,7 +74,7 @@ class SignedGap:
             raise StatusListRefused("the handle lies outside of this gap")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Shard:
     """Gaps that follow one another: ``ends[i]`` and ``ends[i + 1]`` are those of ``signatures[i]``."""
 
@@ -103,7 +103,7 @@ class Shard:
         return cls(ends, tuple(octets[start : start + _SIGNATURE_OCTETS] for start in starts))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Manifest:
     """What was published of a list at an epoch. Raises ``StatusListRefused`` for what is no whole list."""
 

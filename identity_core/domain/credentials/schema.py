@@ -7,7 +7,6 @@ header of the same key can begin with, and has one form: anyone who reads it wri
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from identity_core.domain.credentials.attributes import (
     ValueRefused,
 )
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 HEADER_TAG = b"IDENTITY-SERVICE-CREDENTIAL-V1:"
 MAX_HEADER_OCTETS = 16_384
@@ -31,7 +31,7 @@ Message = bytes | int
 """What is signed in a slot: octets, which BBS maps to a scalar, or the scalar itself in a numeric slot."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Schema:
     """Attributes in their order. Slots: the hashed ones first, in that order, then the numeric ones."""
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import pairwise
@@ -26,6 +25,7 @@ from typing import Any, Final, NamedTuple
 
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_encode
+from identity_core.values import value_class
 
 HEADER_TAG: Final = b"IDENTITY-SERVICE-STATUS-V2:"
 BITS: Final = 32
@@ -68,7 +68,7 @@ class Gap(NamedTuple):
     high: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class StatusEpoch:
     """A list at one epoch, and what its header says. ``method`` is the DID URL of the BBS key that signs, ``issuer`` its controller.
 

@@ -8,7 +8,6 @@ those too. Left out on purpose: JSON-LD processing. The second context gives the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from identity_core.domain.credentials.credential_schema import CredentialSchema,
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidCredential, InvalidDid, JsonValue
+from identity_core.values import value_class
 
 CONTEXTS: Final = (status_list.VC_CONTEXT, "https://www.w3.org/ns/credentials/undefined-terms/v2")
 TYPES: Final = ("VerifiableCredential",)
@@ -62,7 +62,7 @@ def status_entries(credential: Credential, base_url: str) -> list[dict[str, str]
     return entries
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PresentedBinding:
     """What a credential of suite 2 says besides: the signed header, the holder's commitment K and the handle."""
 
@@ -71,7 +71,7 @@ class PresentedBinding:
     handle: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PresentedCredential:
     """What somebody says is a credential. All of it is a claim; ``attributes`` are as they came."""
 

@@ -12,7 +12,6 @@ of the installation; what an agent has is the lowest level of its chain of deleg
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -157,7 +156,7 @@ def _at_most(own: int | None, other: int | None) -> bool:
 HIGHEST: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AutonomyTable:
     """The levels that requests need. ``pinned``: a proof of a value that the holder fixed; ``chosen``: of one that the agent chose;
     ``anchor`` is what ``anchor: true`` adds to either, because a ledger forgets nothing; ``delegate``: a delegation to another

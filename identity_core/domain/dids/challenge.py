@@ -26,7 +26,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from itertools import count, islice
 from typing import Final
@@ -199,7 +199,7 @@ _LABEL: Final = b"identity: challenge, v1\n"
 _SAYING_BYTES: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Saying:
     """Everything that a challenge says but its nonce. ``purpose`` and ``body_hash`` are None where it is bound to none."""
 
@@ -224,7 +224,7 @@ class Saying:
         return hashlib.sha256(self.text(bytes(NONCE_BYTES)).encode()).digest()[:_SAYING_BYTES]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ChallengeKey:
     """Writes challenges and knows its own. ``secret``: 32 octets that all processes derive from the custodian."""
 

@@ -6,7 +6,6 @@ given by their multikey, without the DID, because a self-certifying DID is known
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from identity_core.domain.dids.keys import Key
@@ -14,7 +13,7 @@ from identity_core.errors import JsonValue
 from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class NewService:
     """A service to be added. ``fragment`` is given without ``#``; None means "derive it from the type"."""
 
@@ -38,7 +37,7 @@ class Authorization:
     body: JsonValue = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WitnessList:
     """Who must approve of the entries of a did:webvh: ``threshold`` of the witnesses with these ``ids`` (did:key)."""
 
@@ -65,49 +64,49 @@ class Create:
     witnesses: WitnessList | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AddService:
     """A service whose fragment is new to the document."""
 
     service: NewService
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class UpdateService:
     """Replaces type and endpoint of the service named by its fragment."""
 
     service: NewService
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RemoveService:
     """The service goes."""
 
     fragment: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AddVerificationMethod:
     """A key that the DID has never had."""
 
     key: Key
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RemoveVerificationMethod:
     """``key_id`` is the absolute DID URL of the key."""
 
     key_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SetAlsoKnownAs:
     """Replaces the whole list."""
 
     also_known_as: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SetWitnesses:
     """Who must approve of the entries after this one; None for nobody. Those of before must still approve of this one. For methods whose
     logs are published."""
@@ -134,7 +133,7 @@ class Update:
     authorization: Authorization
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Rotate:
     """Replaces ``old_key_id`` (absolute). ``revoke_at`` is None for "at once", else the end of the grace period."""
 
@@ -144,12 +143,12 @@ class Rotate:
     authorization: Authorization
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Expire:
     """The end of one or several grace periods, due at the entry's own time. It follows from an earlier rotation."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Recover:
     """A new authentication key under the recovery key, which is spent; ``recovery_key`` is its successor. With ``restore_version`` the
     document is first that of the version, so that what happened since is undone."""
@@ -161,19 +160,19 @@ class Recover:
     restore_version: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Deactivate:
     """The end of the DID, for good."""
 
     authorization: Authorization
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RotateLogKey:
     """The log goes on under a key that it committed to, and the DID stays as it is. Needs no controller: no other key can take it over."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RetireLogKey:
     """Said by a key that took over from ``multikey``: an entry that this has signed counts only with an index in the service's
     transparency log below ``tree_size``. ``compromised``: somebody else may have the key."""

@@ -6,7 +6,7 @@ hashed here; the state that comes back has no entry hash yet.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -40,12 +40,13 @@ from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, digest
 from identity_core.errors import DidDeactivated, DidExists, DidNotFound, InvalidDocument, VersionConflict
+from identity_core.values import value_class
 
 MAX_UPDATE_KEYS: Final = 10
 MAX_OPERATIONS: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Rules:
     """What an operator decides: the longest grace period, and of DIDs that are created from now on, whether keys in grace are kept from
     changing keys, whether the evidence of every change must be bound to it, and how far back a recovery may reach. ``witnesses``: the

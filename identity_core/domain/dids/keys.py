@@ -8,7 +8,7 @@ update, rotation, recovery, import.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Final
 
@@ -38,7 +38,7 @@ RECOVERY: Final = "recovery"
 """What a key is for that is in no document, and whose one signature gives the DID new keys."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class KeyType:
     """A verification method type. ``secondary`` are the purposes of a key for which no one named any and which is not the first of
     its document."""

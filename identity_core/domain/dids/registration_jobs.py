@@ -10,13 +10,13 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core.codec import multibase, strict_json
 from identity_core.codec.structs import encode
 from identity_core.domain.dids import challenge
 from identity_core.errors import InvalidRequest
+from identity_core.values import value_class
 
 _MEMBERS: Final = {"body", "challenge", "digest"}
 # 64 octets; the last character of base64 has four bits that nothing is in.
@@ -24,7 +24,7 @@ _SIGNATURE: Final = re.compile(r"[A-Za-z0-9+/_-]{85}[AQgw](?:==)?", re.ASCII)
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RegistrationJob:
     """``body`` of our own operation that the job leads to; the ``challenge`` to sign, if there is one; and the digest of what was asked."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from identity_core.domain.ledger.proofs import verify_inclusion
 from identity_core.domain.ledger.tree import HASH_BYTES, Malformed, leaf_hash, node_hash
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 _PROOF_LABEL: Final = b"identity-anchor-proof v1\0"
 _CHECKPOINT_LABEL: Final = b"identity-anchor-checkpoint v1\0"
@@ -61,7 +61,7 @@ def root_and_paths(commitments: Sequence[bytes]) -> tuple[bytes, list[list[bytes
     return level[0], paths
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AnchorPath:
     """Where a commitment is in the tree whose ``root`` the ledger of this name has or will have."""
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -26,6 +26,7 @@ from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_comm
 from identity_core.domain.ledger.note import Checkpoint
 from identity_core.domain.ledger.tree import Malformed
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 
 class AnchorStatus(StrEnum):
@@ -55,7 +56,7 @@ _NEXT: Mapping[AnchorStatus, frozenset[AnchorStatus]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Anchor:
     """The ``Anchor`` of the document."""
 
@@ -95,7 +96,7 @@ _PUBLIC: Mapping[BatchState, AnchorStatus] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Batch:
     """A tree of ``size`` commitments and how far its root is. ``attempts`` counts the failures that the ledger reported;
     ``reason`` says what it waits for, or why it failed."""
@@ -149,7 +150,7 @@ def is_due(waiting: int, oldest: datetime | None, now: datetime, *, batch_size: 
 FORMAT: Final = "identity-anchored-checkpoint/v1"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AnchoredCheckpoint:
     """``checkpoint`` with the ``path`` of its commitment; the transaction (lower-case hex) and the block that the ledger told say
     where to look for the root."""

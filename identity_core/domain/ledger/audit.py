@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core.domain.credentials import gap_log
@@ -17,6 +16,7 @@ from identity_core.domain.credentials.status_gaps import StatusListRefused
 from identity_core.domain.ledger.note import Checkpoint
 from identity_core.domain.ledger.tiles import TILE_BYTES, WIDTH, Tile
 from identity_core.domain.ledger.tree import HASH_BYTES, Frontier, Head, LogLeaf, Malformed, complete_root, read_head
+from identity_core.values import value_class
 
 MOST_FINDINGS: Final = 1_000
 MOST_MOVED: Final = 64
@@ -26,7 +26,7 @@ _GAP_LISTS: Final = gap_log.SUBJECT.encode()
 _sha256 = hashlib.sha256
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LogFault:
     """One thing that is wrong. ``kind`` is one of: signature, fork, missing-tail, missing, root, entry, moved, order, tile, form,
     contradiction; and, found by who reads the log: log, contradiction, index."""

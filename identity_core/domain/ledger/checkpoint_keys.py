@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -21,6 +21,7 @@ from identity_core.crypto import ed25519
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, of_use
 from identity_core.domain.ledger.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
 from identity_core.domain.ledger.tree import Malformed, Refuted
+from identity_core.values import value_class
 
 FIRST_LINE: Final = "identity-ledger-key-succession/v1"
 _SIZE: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -30,7 +31,7 @@ class SignedByAnother(Refuted):
     """A checkpoint of the log that none of the keys known of it has signed, and some other key under its name has."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class EarlierKey:
     """A key that was replaced at the time ``replaced_at``; ``number`` is its place in the row of keys, from 1. A checkpoint that it signed
     alone counts where it has at most ``tree_size`` entries. ``succession``: the note about it, None where there is none."""
@@ -43,7 +44,7 @@ class EarlierKey:
     succession: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CheckpointKeys:
     """The key that signs the checkpoints of a log, which has this ``number``, and those that it came after, the newest first."""
 

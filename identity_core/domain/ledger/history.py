@@ -7,7 +7,6 @@ nothing but the log's public key. That nothing newer exists is what it cannot sh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
@@ -24,13 +23,14 @@ from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
 from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 FORMAT: Final = "identity-ledger-history/v1"
 IMMUTABLE: Final = "did:key:"
 """A DID of this method is its own document; its one entry says when it was registered and is no log."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Recorded:
     """An entry and the hashes that lead from it to the root."""
 
@@ -38,7 +38,7 @@ class Recorded:
     hashes: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LoggedHistory:
     """The entries of a DID, oldest first, with proofs to the root of one signed checkpoint; and those of the service's own DID,
     which say which keys of logs are retired."""
@@ -80,7 +80,7 @@ class LoggedHistory:
             raise error if isinstance(error, Malformed) else Malformed("not the history of a DID") from error
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProvenHistory:
     """What a valid history proves."""
 
@@ -192,7 +192,7 @@ def _check_recorded(did: str, entries: Sequence[Recorded], signed: SignedCheckpo
         raise Refuted(f"there is no entry of {did}")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProvenEntry:
     """One entry that stands in a log. ``cosigned_at`` is when a quorum of witnesses had seen it there, None where none was asked for."""
 

@@ -17,12 +17,13 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Final
 
 from identity_core.crypto import ed25519, mldsa
 from identity_core.domain.ledger.tree import HASH_BYTES, Malformed, Refuted
+from identity_core.values import value_class
 
 LOG: Final = 0x01
 WITNESS: Final = 0x04
@@ -34,7 +35,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerifierKey:
     """The public key of a log (``kind`` LOG) or of a witness (WITNESS, WITNESS_ML_DSA) under its name."""
 
@@ -82,7 +83,7 @@ class VerifierKey:
         return f"{_DASH} {self.name} {base64_encode(self.id + signature)}\n"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class NoteSignature:
     """One signature line."""
 
@@ -91,7 +92,7 @@ class NoteSignature:
     signature: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Note:
     """A signed note. ``text`` ends in a newline; nothing is verified yet."""
 
@@ -146,7 +147,7 @@ def base64_decode(text: str) -> bytes:
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Checkpoint:
     """What a log signs."""
 
@@ -171,7 +172,7 @@ class Checkpoint:
         return cls(lines[0], int(lines[1]), root)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SignedCheckpoint:
     """A checkpoint whose signature by the log was verified, the octets that hold it, and by whom it was cosigned when."""
 

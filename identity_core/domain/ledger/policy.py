@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final
 
@@ -24,6 +24,7 @@ from identity_core.domain.ledger.note import (
     open_checkpoint,
 )
 from identity_core.domain.ledger.tree import Malformed, Refuted
+from identity_core.values import value_class
 
 NONE: Final = "none"
 MAX_POLICY: Final = 512 * 1024
@@ -42,7 +43,7 @@ def label(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PolicyLog:
     """A log whose checkpoints count."""
 
@@ -50,7 +51,7 @@ class PolicyLog:
     url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PolicyWitness:
     """A witness, under its name in the policy. ``url`` is its submission prefix."""
 
@@ -59,7 +60,7 @@ class PolicyWitness:
     url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WitnessGroup:
     """At least ``threshold`` of the ``members``, witnesses and groups of before."""
 
@@ -68,7 +69,7 @@ class WitnessGroup:
     members: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WitnessPolicy:
     """Groups stand after their members. ``quorum`` is a name, or ``none``."""
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from identity_core.codec import times
+from identity_core.values import value_class
 
 
 class Malformed(ValueError):
@@ -52,7 +52,7 @@ def complete_root(hashes: bytes) -> bytes:
     return hashes
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Frontier:
     """A tree of ``size`` leaves by its ``peaks``, the roots of its complete subtrees from left to right."""
 
@@ -134,7 +134,7 @@ def read_head(octets: bytes) -> Head:
     return Head(int(sequence), transaction, int(block), recorded, int(version), did, found.end())
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LogLeaf:
     """One entry of the ledger with its receipt. ``transaction_hash`` is lower-case hex, ``recorded_at`` aware UTC."""
 

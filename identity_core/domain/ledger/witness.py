@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core.domain.ledger.note import (
@@ -27,6 +26,7 @@ from identity_core.domain.ledger.note import (
 )
 from identity_core.domain.ledger.proofs import verify_consistency
 from identity_core.domain.ledger.tree import EMPTY_ROOT, HASH_BYTES, Malformed, Refuted
+from identity_core.values import value_class
 
 MAX_HASHES: Final = 63
 
@@ -53,7 +53,7 @@ class Inconsistent(Refuted):
     """The log did not grow from the last checkpoint that was cosigned: it forked."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Submission:
     """A checkpoint, and the proof that it grew from the tree of ``old`` leaves."""
 
@@ -121,7 +121,7 @@ def _verify_signature(octets: bytes, keys: Sequence[VerifierKey]) -> None:
 LINK_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Remembered:
     """``note`` is the signed checkpoint; ``audit_lines`` is the number of the last audit line, 0 when there was none, and
     ``audit_link`` its place in the chain, 32 octets. ``is_published``: others hold the checkpoint, as an operator said who put a backup

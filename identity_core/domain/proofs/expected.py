@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from identity_core.codec import jcs
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.question import AttributeOf, Question, parse_asked
 from identity_core.errors import JsonValue, PredicateUnsupported, ProofInvalid
+from identity_core.values import value_class
 
 Parts = dict[str, tuple[object, object]]
 """What is expected, and what the proof says, by the name of the part."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ExpectedCredential:
     """``predicates`` are JSON ``ZKPredicate`` (or ``neq``), all that are shown of it."""
 
@@ -24,7 +24,7 @@ class ExpectedCredential:
     predicates: tuple[Mapping[str, JsonValue], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ExpectedQuestion:
     """``same``, ``either`` and ``pseudonym`` are as ``Question`` has them."""
 

@@ -6,7 +6,7 @@ attribute of one credential are merged as in suite 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -16,6 +16,7 @@ from identity_core.domain.credentials.schema import Message
 from identity_core.domain.credentials.status_gaps import BITS
 from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, Predicate, normalise
 from identity_core.domain.proofs.question import AskedCredential, NotEqual, Question, refused
+from identity_core.values import value_class
 
 MAX_ELEMENTS: Final = 384
 MAX_ROWS: Final = 32
@@ -50,7 +51,7 @@ class Inequality(NamedTuple):
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class NormalForm:
     """What is to be shown about attributes. ``classes`` hold slots that are equal."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from hmac import compare_digest
 from typing import Final, NoReturn
@@ -141,7 +140,7 @@ class Predicate:
         return {"attributeName": self.attribute, "type": self.type.value, "value": self.value}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class InRange:
     """The slot's scalar lies in [low, high] as an integer; 0 <= low < high < 2^64."""
 
@@ -155,7 +154,7 @@ class InRange:
         return isinstance(message, int) and (self.low <= message) & (message <= self.high)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Equals:
     """The slot holds this message: a scalar in a numeric slot, octets (which are then disclosed) in a hashed one."""
 
@@ -167,7 +166,7 @@ class Equals:
         return type(message) is type(self.message) and message == self.message
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class MemberOf:
     """The slot holds one of these messages; at least two, all scalars or all octets, in ascending order."""
 

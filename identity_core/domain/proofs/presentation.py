@@ -18,6 +18,7 @@ from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs.proof import CLOCK_SKEW, Context
 from identity_core.domain.proofs.question import SUITE_2, HolderForm, Question, refused
 from identity_core.errors import JsonValue, PredicateUnsupported, ProofInvalid
+from identity_core.values import value_class
 
 CONSENT_TAG: Final = b"IDENTITY-SERVICE-ZKPRED-V2:consent-message"
 AGENT_TAG: Final = b"IDENTITY-SERVICE-ZKPRED-V2:agent"
@@ -53,7 +54,7 @@ DELEGATION_COVER: Final = Cover.QUESTION | Cover.AGENT
 """What a consent in advance covers at least: one question, asked by whoever has this key."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ConsentTerms:
     """What the holder agrees to: which fields, and from when until when, in seconds since 1970.
 
@@ -106,7 +107,7 @@ class ConsentTerms:
             raise ProofInvalid(details={"reason": "the holder's consent is not of this time"})
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class StatusPart:
     """A status list at an epoch, and the 96 octets of the key that its method names, resolved by the verifier."""
 
@@ -114,7 +115,7 @@ class StatusPart:
     public_key: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PresentationStatement:
     """The question under resolved keys (96 octets, one for each credential), on a day where validity is asked, with one status list for
     each credential where status is asked. Raises ``PredicateUnsupported``."""
@@ -139,7 +140,7 @@ class PresentationStatement:
                 raise refused("the status list is not the one that the credential names")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PresentationContext:
     """``context`` as in suite 1; ``agent_key``, 32 octets of Ed25519, of the agent that hands the proof over and signs for it; ``consent``
     where the holder consents. Raises ``ValueError``."""
@@ -230,7 +231,7 @@ class PresentationWitness:
         return "PresentationWitness(…)"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Acceptance:
     """What a verifier takes at ``now``: how long ago the epoch of a status list may have ended, and what a consent must cover."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 
 from identity_core.codec import jcs
@@ -18,9 +17,10 @@ from identity_core.domain.proofs.presentation import (
 )
 from identity_core.domain.proofs.proof import NEVER_PROVEN, Context
 from identity_core.domain.proofs.question import SUITE_2, Asked, Question
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PresentedPresentation:
     """What a presentation says about itself, without the keys: a claim until ``PresentingProver.verify_presentation`` has accepted it under
     keys that the verifier got elsewhere. The members that a proof of suite 1 has too are those of the first credential. ``pseudonym`` are

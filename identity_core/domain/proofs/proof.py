@@ -167,7 +167,7 @@ def _time(seconds: JsonValue) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ZkProof:
     """The ``ZKProof`` of the document. ``proof`` is base64url of the canonical envelope."""
 
@@ -177,7 +177,7 @@ class ZkProof:
     proof_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ReceivedProof:
     """A ``ZKProof`` as it arrived: all but ``proof`` may be missing, and is checked when it is there."""
 
@@ -221,7 +221,7 @@ class ReceivedProof:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PresentedProof:
     """What a proof says about itself. It is a claim until ``Prover.verify`` has accepted exactly this, with a key that the
     verifier got elsewhere."""

@@ -8,7 +8,6 @@ whose JCS is what proofs and consents hash.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from hmac import compare_digest
@@ -27,6 +26,7 @@ from identity_core.domain.proofs.predicate import (
     check_elements,
 )
 from identity_core.errors import JsonValue, PredicateUnsupported
+from identity_core.values import value_class
 
 SUITE_2: Final = "identity-bbs-predicates-2"
 MAX_CREDENTIALS: Final = 4
@@ -42,7 +42,7 @@ class HolderForm(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class NotEqual:
     """The attribute has a value, and another one than this."""
 
@@ -94,7 +94,7 @@ def parse_asked(schema: Schema, value: Mapping[str, Any]) -> Asked:
         raise refused(str(fault)) from None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AskedCredential:
     """A credential under this header, with 0 … 16 predicates."""
 
@@ -115,7 +115,7 @@ AttributeOf = tuple[int, str]
 """The number of a credential in the question, and the name of one of its attributes."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Question:
     """1 … 4 credentials. ``same`` are classes of attributes that are equal and not null; ``either`` groups of predicates, counted through
     all credentials, of which one holds at least; ``pseudonym`` the verifier's context. Raises ``PredicateUnsupported``."""

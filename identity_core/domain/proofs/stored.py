@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
@@ -63,7 +63,7 @@ IMPORTED: Final = "import"
 """The caller of a proof that was imported."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProofRevocation:
     """Who took a proof back, when and why. ``by`` is ``Caller.identity``."""
 

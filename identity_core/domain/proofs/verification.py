@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import filterfalse
@@ -29,6 +29,7 @@ from identity_core.domain.proofs.proof import (
     PresentedProof,
 )
 from identity_core.errors import InvalidDid, JsonValue, ProofInvalid
+from identity_core.values import value_class
 
 
 class CheckCode(StrEnum):
@@ -68,7 +69,7 @@ class CheckCode(StrEnum):
     ANCHOR_REVOKED = "ANCHOR_REVOKED"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Check:
     """One check by name. ``ok`` None: it could not be made. ``code`` stands unless it is right."""
 
@@ -106,7 +107,7 @@ _CHECKS: Final = {
 """The checks of the verify operations, in their order: name and code by the part that is compared."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Expectation:
     """What the verifier asked for. None: it has no expectation there, and is told so. ``predicates`` are JSON ``ZKPredicate``;
     ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification method; ``max_age`` how long ago the
@@ -271,7 +272,7 @@ def check_time(context: Context, now: datetime) -> Check:
     return right("time")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProofVerification:
     """The whole outcome. ``presented`` is what the proof says of itself, None when it cannot be read; it is a claim unless
     ``verified``. ``anchor`` is that of a proof that is kept here, for those whom it concerns."""

@@ -6,12 +6,12 @@ All errors are ``ValueError``, whose text quotes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from identity_core.domain.jose import CompactJws, JoseKey
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 TYPE: Final = "openid4vci-proof+jwt"
 DID_KEY: Final = "did:key:"
@@ -21,7 +21,7 @@ LEEWAY: Final = timedelta(seconds=60)
 """How far the clock of a wallet may be ahead of ours."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PossessionProof:
     """One that was opened and not yet believed. ``key_id`` is the DID URL of the key where ``key`` is None."""
 

@@ -12,7 +12,6 @@ import os
 import pickle
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, Final
@@ -44,6 +43,7 @@ from identity_core.plugin.provider import BuildContext, NotConfigured, PluginErr
 from identity_core.plugin.sockets import PROVER
 from identity_core.ports.prover import BatchVerifier, PresentingProver
 from identity_core.settings import Plugins, Settings, StartError
+from identity_core.values import value_class
 
 Send = Callable[[Message], None]
 
@@ -52,7 +52,7 @@ _MOST_LINES: Final = 50
 """Log lines of one call, or of the build, that the server gets to see."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class _Clock:
     def now(self) -> datetime:
         return datetime.now(UTC)

@@ -36,6 +36,7 @@ from identity_core.plugin.processes.channel import (
 )
 from identity_core.plugin.processes.presenting import VerifyPresentation
 from identity_core.plugin.processes.worker import Order, WorkerProcess
+from identity_core.values import value_class
 
 START_SECONDS: Final = 60.0
 """How long a worker may take until its prover is built. Large proving keys take a while."""
@@ -70,7 +71,7 @@ class _Job:
             self.answer.set_result(outcome)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class _Turn:
     """What a worker is at."""
 
@@ -78,7 +79,7 @@ class _Turn:
     deadline: asyncio.TimerHandle
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WorkerTable:
     """The workers in numbers. ``trouble`` says why there is none, and is empty while there may be one soon; ``waits`` when only other
     settings would help."""

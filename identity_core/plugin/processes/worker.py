@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -20,13 +20,14 @@ from identity_core.plugin.load import PluginSource
 from identity_core.plugin.processes.channel import FrameReader, Message, Unreadable, frame
 from identity_core.settings import PluginTables
 from identity_core.settings.sources import handed_on
+from identity_core.values import value_class
 
 _PIECE: Final = 1 << 16
 _CLOSED_SECONDS: Final = 1.0
 """How long a process may live that has closed its channel; mostly it is ending, and soon tells how."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Order:
     """What a worker is told at first: which prover to build, by its Provider's name, and its bounds.
 

@@ -31,9 +31,10 @@ from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.anchoring.figures import Figures
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AnchoringPolicy:
     """A batch is sealed at ``batch_size`` leaves or when its oldest has waited for ``seal_after``; what the ledger reports as failed is
     tried ``most_attempts`` times, ``retry_seconds`` apart."""
@@ -179,7 +180,7 @@ class RevokeLeaves:
         return await self.ledger.revoke_leaf(leaf.commitment)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ImportProofs:
     """Brings in proofs of before anchoring."""
 

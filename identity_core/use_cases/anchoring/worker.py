@@ -27,9 +27,10 @@ from identity_core.use_cases.anchoring.recheck import FollowBatches, RecheckFina
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves, Wakeup, awaited
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.project import LedgerFollower
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class NewestCheckpoint:
     """``origin`` is the log's name. What is anchored is the body, the text that is signed: its signature may be made at any time."""
 

@@ -8,7 +8,7 @@ after those two seconds at the latest. Unknown, expired and revoked keys take th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from identity_core.cache import BoundedCache
 from identity_core.domain import callers as key_text
@@ -16,6 +16,7 @@ from identity_core.domain.callers import ApiKey
 from identity_core.errors import AuthFailed
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import KeyStore
+from identity_core.values import value_class
 
 LIFETIME_SECONDS = 2.0
 CAPACITY = 10_000
@@ -68,7 +69,7 @@ class ApiKeyCache:
         self._missing.forget(digest)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuthenticateApiKey:
     """Asks ``stores`` in their order; the first that knows the key decides. ``fingerprint`` makes that of a digest."""
 

@@ -9,7 +9,7 @@ in the others, and for good.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from identity_core.codec import times
@@ -32,12 +32,13 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest
 
 _ID_BYTES = 12
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class MintedKey:
     """A key and its text, on the one context on which there is one."""
 
@@ -81,7 +82,7 @@ def _expiry_of(text: str | UnsetType | None, now: datetime) -> datetime | UnsetT
     return expires_at
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RecordKeyChange:
     """``fingerprint`` makes that of the digest of a key."""
 
@@ -100,7 +101,7 @@ class RecordKeyChange:
         await self.record(context, Event(target=key.id, details=details), self.clock.now())
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CreateApiKey:
     """``random`` gives octets of the operating system's random source."""
 
@@ -138,7 +139,7 @@ def _new_id(random: Callable[[int], bytes]) -> str:
 ATTEMPTS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ChangeStored:
     """Reads, decides, and writes if nothing changed in between, else begins again. So an update never undoes a revocation that it did
     not see."""
@@ -167,7 +168,7 @@ class ChangeStored:
         raise Overloaded
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class UpdateApiKey:
     """Changes what is named and keeps the rest: text, id and whether it is revoked do not change. Null clears a limit, an allowlist or an
     expiry."""
@@ -203,7 +204,7 @@ class UpdateApiKey:
 MAX_GRACE = timedelta(days=90)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RotatedKey:
     """The successor with its text, and the old key with the end of its life in ``revoked_at``."""
 
@@ -211,7 +212,7 @@ class RotatedKey:
     predecessor: ApiKey
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RotateApiKey:
     """Makes a successor with the same rights and limits; the old key works until the end of the grace period. ``random`` gives octets
     of the operating system's random source."""
@@ -260,7 +261,7 @@ def _retire(key: ApiKey, at: datetime) -> ApiKey:
     return replace(key, revoked_at=at if key.revoked_at is None else min(key.revoked_at, at))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RevokeApiKey:
     """Final."""
 

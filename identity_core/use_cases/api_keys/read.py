@@ -5,15 +5,15 @@ anyone who may read those places sees them there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound
 from identity_core.ports.key_store import WritableKeyStore
+from identity_core.values import value_class
 from identity_core.wire import ListApiKeysQuery
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetApiKey:
     """One look-up."""
 
@@ -27,7 +27,7 @@ class GetApiKey:
         return key
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListApiKeys:
     """One page."""
 

@@ -21,6 +21,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 PAGE: Final = 500
 FOREIGN: Final = "was not written by this service as it is"
@@ -31,7 +32,7 @@ UNFINISHED: Final = timedelta(minutes=5)
 log = logging.getLogger("identity")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TaggedKeys:
     """A ``WritableKeyStore`` over ``store`` and the tags of its keys."""
 

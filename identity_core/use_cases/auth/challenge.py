@@ -40,12 +40,13 @@ from identity_core.ports.repositories import ChallengeUseRow, IdempotencyKeys, S
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.records import SOON_SECONDS, StepSize
+from identity_core.values import value_class
 from identity_core.wire import GetDidAuthChallengeQuery
 
 OFFERED_KEPT: Final = 4_096
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ChallengeRequest:
     """What a challenge is for: the DID, purpose and body hash (None where it is bound to none), the ``moment`` that counts, and
     how many ``keys`` of the DID may sign."""
@@ -57,7 +58,7 @@ class ChallengeRequest:
     keys: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ChallengeBook:
     """``random`` is the operating system's random source. ``turn`` lets requests that come at once get different numbers.
     ``offered`` is the newest challenge of a saying that this process handed out: the first that is tried, and not more."""
@@ -123,7 +124,7 @@ class ChallengeBook:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetDidAuthChallenge:
     """Raises ``DidNotFound``, also for a DID that may not sign in here, ``DidDeactivated``, and ``InvalidRequest`` for a purpose that is
     none and a body hash that is no SHA-256. Stores nothing."""
@@ -160,7 +161,7 @@ def _check_hash(text: str) -> None:
         raise InvalidRequest("bodyHash is not a SHA-256.")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuthenticateDid:
     """Turns a signature into an ``Authorization``. Raises ``DidNotFound``, ``DidDeactivated``, ``AuthFailed``."""
 

@@ -6,7 +6,6 @@ stays spent whatever becomes of the request.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -23,6 +22,7 @@ from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, Forbid
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.values import value_class
 
 # The same for whatever is wrong, so that nobody learns by it which DIDs and keys there are.
 REMEDY: Final = (
@@ -31,7 +31,7 @@ REMEDY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuthenticateClient:
     """``issuer`` and ``token_endpoints`` are what the audience may be."""
 

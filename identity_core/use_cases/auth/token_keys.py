@@ -22,6 +22,7 @@ from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
+from identity_core.values import value_class
 from identity_core.wire import Jwk, JwkSet
 
 SEAL_KEY: Final = "token-seal"
@@ -133,7 +134,7 @@ def name_of(number: int) -> str:
     return f"token-{number}"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetJwks:
     """The public keys that verify tokens as a JWK Set (RFC 7517 §5), the one in use first."""
 

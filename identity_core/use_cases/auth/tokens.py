@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -45,13 +45,14 @@ from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import IssueTokenRequest
 
 OPERATE = "dids:operate"
 GRANT = "client_credentials"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IssuedToken:
     """The compact JWT, and what it says."""
 
@@ -59,7 +60,7 @@ class IssuedToken:
     token: AccessToken
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IssueToken:
     """Raises ``InvalidRequest``, ``InvalidDid``; ``Forbidden`` for a scope or a subject that the client may not have, ``DidNotFound``
     and ``DidDeactivated`` for the subject."""
@@ -143,7 +144,7 @@ def _granted(wanted: frozenset[str] | None, key: ApiKey) -> frozenset[str] | Non
 GENUINE_KEPT: Final = 1024
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuthenticateBearer:
     """``plugins`` is asked about tokens of other issuers; its None means that no plugin knows the token.
 

@@ -6,7 +6,7 @@ proof waits meanwhile. The store remembers what is recorded; where it was put ba
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from identity_core.codec.multibase import base64url_decode
@@ -21,6 +21,7 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.status_gaps import Published, StatusGaps
 from identity_core.use_cases.ledger.project import GetLedgerCheckpoint, leaf_of
 from identity_core.use_cases.ledger.read import hashes_of
+from identity_core.values import value_class
 from identity_core.wire import GetLedgerCheckpointQuery
 
 LOOK_BACK: Final = 256
@@ -28,7 +29,7 @@ LOOK_BACK: Final = 256
 kept, but for a list that is published again every few minutes."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RecordGaps:
     """Brings the newest edition of an epoch into the log, once."""
 
@@ -75,7 +76,7 @@ class RecordGaps:
             await self.gaps.publish(next_one, octets, published.version, after=manifest.edition)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetStatusGapsProof:
     """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``, also before it is recorded."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from identity_core.codec import multikey
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
@@ -13,6 +11,7 @@ from identity_core.errors import DidNotFound, InvalidCredential, InvalidDid
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.values import value_class
 
 
 async def newest_held_key(
@@ -49,7 +48,7 @@ def assertion_keys(document: DidDocument, kind: str = multikey.BLS12381G2) -> li
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListKeys:
     """Tells which key signs an issuer's list of signed gaps now."""
 

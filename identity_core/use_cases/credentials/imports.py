@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.structs import UNSET
@@ -32,10 +32,11 @@ from identity_core.use_cases.credentials.issue import (
 )
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
+from identity_core.values import value_class
 from identity_core.wire import ImportCredentialRequest, ImportedBinding
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ImportCredential:
     """Raises what the intake raises; ``InvalidCredential`` also for a verification method that is no assertion key of the issuer.
 

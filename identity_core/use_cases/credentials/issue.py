@@ -64,6 +64,7 @@ from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import ImportCredentialRequest, IssueCredentialRequest
 
 GAP_PERIOD: Final = 86_400
@@ -89,7 +90,7 @@ class Prepared:
         return "Prepared(…)"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Signed:
     """Whose signature it is: the verification method, its 96 octets, and the 80 octets of the signature; of suite 2 what it is bound to."""
 
@@ -99,7 +100,7 @@ class Signed:
     binding: Binding | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CredentialIntake:
     """Checks and stores. ``random`` is the operating system's random source."""
 
@@ -173,7 +174,7 @@ class CredentialIntake:
         return ShownCredential(stored, witness, context.caller.person == stored.holder)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class BoundDraft:
     """What suite 2 is going to sign: the header, what the credential says of itself but for its handle, and the list that gives it."""
 
@@ -186,7 +187,7 @@ class BoundDraft:
     request: IssueRequest
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IssueCredential:
     """Raises what the intake raises, and ``InvalidCredential`` when the service holds no key of the issuer to sign with.
 

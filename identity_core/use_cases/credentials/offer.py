@@ -6,7 +6,6 @@ which the issuer tells by another way, a stolen code alone is not enough.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.codec.structs import given
@@ -24,10 +23,11 @@ from identity_core.use_cases.credentials.held_keys import newest_held_key
 from identity_core.use_cases.credentials.read import WRITE, CredentialAccess
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import CreateCredentialOfferRequest
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WalletIssuer:
     """What signs credentials for wallets: a format that issues, None where no plugin brings it, and the keys of issuers."""
 
@@ -54,7 +54,7 @@ class WalletIssuer:
         return await newest_held_key(self.custodian, document, kind=self.securing.key_type)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WalletOffer:
     """An offer: its grant, the schema whose credential it is, and the pre-authorised code."""
 
@@ -63,7 +63,7 @@ class WalletOffer:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CreateCredentialOffer:
     """Raises ``Forbidden``, ``CredentialNotFound``, and what ``WalletIssuer.key`` raises."""
 

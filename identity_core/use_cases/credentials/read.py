@@ -12,7 +12,7 @@ listCredentials: a DID's own, or those of a DID for which an operator may act. M
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from identity_core.domain.activity import Event, RequestContext
@@ -28,6 +28,7 @@ from identity_core.ports.delegations import DelegationFilter, Delegations
 from identity_core.use_cases.credentials.sealed import SealedCredentials, ShownCredential
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import ListCredentialsQuery
 
 READ: Final = "credentials:read"
@@ -35,7 +36,7 @@ WRITE: Final = "credentials:write"
 _CHAINS_LOOKED_AT: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Seen:
     """A credential that the caller may know of. ``with_values``: also what it says."""
 
@@ -43,7 +44,7 @@ class Seen:
     with_values: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CredentialAccess:
     """Finds a credential for a caller."""
 
@@ -98,7 +99,7 @@ class CredentialAccess:
         return all(ids is None or credential.id in ids for ids in listed)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetCredential:
     """Raises ``Forbidden``, ``CredentialNotFound``. That an operator looked is written down, whatever was shown."""
 
@@ -116,7 +117,7 @@ class GetCredential:
         return ShownCredential(seen.credential, witness, context.caller.person == seen.credential.holder)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListCredentials:
     """Raises ``Forbidden``; ``InvalidRequest`` for an operator who does not say whose credentials are meant."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core.codec.structs import given, plain
@@ -22,6 +21,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialSchemas, RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import CreateCredentialSchemaRequest, ListCredentialSchemasQuery
 
 # A schema is named by a URI, because the credential's data model wants one (VC 2.0 §4.11).
@@ -30,7 +30,7 @@ _URI: Final = re.compile(r"[a-z][a-z0-9+.-]{1,31}:[A-Za-z0-9._~:/?#@!$&'()*+,;=%
 _UUID: Final = re.compile(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CreateCredentialSchema:
     """An API key with the scope may register any id; a DID those that are its own: its DID URLs, addresses below its own place at
     this service (``places`` and the DID), and UUIDs, which are no one's. Raises ``Forbidden`` for another, ``InvalidSchema``, and
@@ -69,7 +69,7 @@ class CreateCredentialSchema:
         return below or _UUID.fullmatch(schema_id) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetCredentialSchema:
     """Raises ``SchemaNotFound``."""
 
@@ -86,7 +86,7 @@ PAGE_OCTETS: Final = 8_192
 """Of attributes as they are stored; header and messages of a schema make four times that of what is shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListCredentialSchemas:
     """A page."""
 

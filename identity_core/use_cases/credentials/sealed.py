@@ -9,7 +9,6 @@ The way from a credential's id to the credential, its policy and its secrets, fo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import orjson
 
@@ -22,9 +21,10 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InternalError
 from identity_core.ports.credentials import Credentials, CredentialSchemas
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CredentialSeal:
     """``key`` has 32 octets and is never printed; ``random`` is the operating system's random source."""
 
@@ -67,7 +67,7 @@ def _bound(credential: Credential) -> bytes:
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ShownCredential:
     """A credential; ``witness`` None for those who see no values. ``to_holder``: the signature is shown too. Anyone who has it proves with
     the credential, past every delegation, so not even issuer and operator get it back."""
@@ -77,7 +77,7 @@ class ShownCredential:
     to_holder: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SealedCredentials:
     """Finds credentials and opens them."""
 

@@ -10,7 +10,7 @@ octets, no matter who asks and which process answers, so that caches can hold th
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from identity_core.cache import BoundedCache
@@ -26,6 +26,7 @@ from identity_core.ports.credentials import Credentials
 from identity_core.use_cases.credentials.read import WRITE, CredentialAccess
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import SetCredentialStatusRequest
 
 _TRIES: Final = 16
@@ -36,7 +37,7 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SetCredentialStatus:
     """What is so already stays so, and is no error. Raises ``CredentialNotFound``, ``Forbidden`` for a party that is not the
     issuer, ``Conflict`` for what revocation forbids."""
@@ -75,7 +76,7 @@ def _purpose(text: str) -> StatusPurpose:
 KEPT: Final = 256
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SignedStatusList:
     """The list as the octets that are served; ``version`` changes whenever they do."""
 
@@ -83,7 +84,7 @@ class SignedStatusList:
     octets: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetStatusList:
     """Raises ``StatusListNotFound``. Lists are kept as long as their version is the newest."""
 

@@ -24,6 +24,7 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.status_gaps import GapList, Published, StatusGaps
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.credentials.gap_log import RecordGaps
+from identity_core.values import value_class
 
 LEADS: Final = {3_600: timedelta(minutes=10), 86_400: timedelta(hours=1)}
 """How long before an epoch of that many seconds begins its list is made: what is revoked from then on is seen in the next edition."""
@@ -42,7 +43,7 @@ class StatusListUnpublished(IdentityError):
     message = "A list of revoked handles cannot be made."
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetStatusGaps:
     """The manifest of an epoch as it was published. Raises ``StatusListNotFound``."""
 
@@ -58,7 +59,7 @@ class GetStatusGaps:
         return found.manifest
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetStatusGapShard:
     """A shard of any edition that is kept. Raises ``StatusListNotFound``."""
 

@@ -6,7 +6,6 @@ and only for a credential whose signature is right: anyone who merely guesses le
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.credentials import verifiable_credential
@@ -17,10 +16,11 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.values import value_class
 from identity_core.wire import CredentialCheck, CredentialVerdict, VerifyCredentialRequest
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerifyCredential:
     """Looks, and changes nothing. ``base_url`` is where this service's status lists are."""
 

@@ -12,7 +12,6 @@ revokeIbct: the holder calls a signed token back before anybody has used it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -26,13 +25,14 @@ from identity_core.ports.delegations import Delegations, IbctMember
 from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import RevokeDelegationRequest, RevokeIbctRequest
 
 SUSPENDED = "delegation.suspended"
 RESUMED = "delegation.resumed"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class _ChangeForNow:
     """A change of the holder's or an operator's that another one takes back."""
 
@@ -73,7 +73,7 @@ class ResumeDelegation(_ChangeForNow):
 DELEGATION_REVOKED = "delegation.revoked"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RevokeDelegation:
     """For every party: the holder, who granted it or anything above it, an operator; the agent itself may renounce. A second
     time changes nothing. Raises ``DelegationNotFound``, ``Forbidden``."""
@@ -94,7 +94,7 @@ class RevokeDelegation:
         return ShownDelegation.of(chain, now)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DeleteDelegation:
     """The same without a reason, for clients that know HTTP and no more."""
 
@@ -108,7 +108,7 @@ IBCT_REVOKED: Final = "ibct.revoked"
 MARGIN: Final = timedelta(seconds=120)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IbctRevocation:
     """When it was first revoked, and until when that is remembered at the least."""
 
@@ -116,7 +116,7 @@ class IbctRevocation:
     keep_until: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RevokeIbct:
     """For the invoker and its operators; the token need not have been seen. It is remembered until the token has expired on every
     clock, or for the longest life that a token may have. Raises ``InvalidRequest`` unless it is named by exactly one of ``id`` and

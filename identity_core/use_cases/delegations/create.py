@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -33,12 +32,13 @@ from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import CreateDelegationRequest, PinnedPredicate
 
 CREATED: Final = "delegation.created"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class _Parts:
     """What the texts of a request say. ``grants`` holds the compiled ``predicates`` too."""
 
@@ -60,7 +60,7 @@ class _Parts:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CreateDelegation:
     """Raises ``Forbidden``; ``DelegationNotFound`` for a parent in which the caller has no part; ``DelegationRevoked``,
     ``DelegationExpired`` and ``DelegationNotActive`` for one that is not in force; ``AutonomyTooLow``, ``DelegationInvalid`` and

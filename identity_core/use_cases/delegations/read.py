@@ -10,7 +10,6 @@ listDelegations: a DID's own delegations, or those of the holders for whom an op
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -21,13 +20,14 @@ from identity_core.errors import DelegationNotFound, Forbidden
 from identity_core.ports.clock import Clock
 from identity_core.ports.delegations import DelegationFilter, DelegationPosition, Delegations
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.values import value_class
 from identity_core.wire import ListDelegationsQuery
 
 READ: Final = "delegations:read"
 WRITE: Final = "delegations:write"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ShownDelegation:
     """A delegation as a party sees it: ``status`` and ``effective_autonomy`` are those of its whole chain."""
 
@@ -41,7 +41,7 @@ class ShownDelegation:
         return cls(chain.leaf, chain.state(now), chain.effective_autonomy)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DelegationAccess:
     """Finds a delegation for a caller."""
 
@@ -72,7 +72,7 @@ def _has_part(caller: Caller, chain: DelegationChain) -> bool:
     return did == chain.leaf.holder or any(did == record.agent for record in chain.records)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetDelegation:
     """Raises ``DelegationNotFound``, ``Forbidden``."""
 
@@ -88,7 +88,7 @@ LOOKED_AT_MOST: Final = 1000
 _BATCH: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DelegationPage:
     """``end`` is where the next page begins, None where there is none."""
 
@@ -96,7 +96,7 @@ class DelegationPage:
     end: DelegationPosition | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListDelegations:
     """Newest first. The status is that of the chain and is in no column, so a page looks at rows until it is full or has looked at
     ``LOOKED_AT_MOST``; such a page may be short, or empty, and still have a next one. Raises ``Forbidden``."""

@@ -10,7 +10,7 @@ deactivateDid: the end of a DID, for good. The reason goes to the audit log only
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from identity_core.codec import times
@@ -24,6 +24,7 @@ from identity_core.errors import ConfirmationRequired, InvalidRequest
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
+from identity_core.values import value_class
 from identity_core.wire import (
     DeactivateDidRequest,
     RecoverDidRequest,
@@ -32,7 +33,7 @@ from identity_core.wire import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class UpdateDid:
     """Raises ``InvalidDocument``, ``VersionConflict`` (``if_match``), and what every write raises."""
 
@@ -51,7 +52,7 @@ class UpdateDid:
         return await self.writer.commit(did, change, context, if_match=if_match)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Rotated:
     """``new_key`` has its secret only where it is returned; ``grace_period_end`` is when the old key stops: the entry's own time when
     there is no grace."""
@@ -61,7 +62,7 @@ class Rotated:
     grace_period_end: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RotateDidKey:
     """Raises ``InvalidDocument`` for unknown keys and types, a key in grace, a grace beyond the cap."""
 
@@ -99,7 +100,7 @@ class RotateDidKey:
         return Rotated(version, new_key if returned else replace(new_key, secret=None), end)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Recovered:
     """The new version, and the recovery key that succeeds the spent one."""
 
@@ -107,7 +108,7 @@ class Recovered:
     recovery_key: Key
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RecoverDid:
     """Raises ``InvalidDocument`` for bad keys, a recovery key that is also an authentication key, the spent one again, or a version that
     is out of reach; ``DidNotFound`` for a version that there is not."""
@@ -138,7 +139,7 @@ class RecoverDid:
         return Recovered(version, following)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DeactivateDid:
     """Raises ``ConfirmationRequired`` unless ``confirm`` is true."""
 

@@ -40,6 +40,7 @@ from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner, SignedEntry
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 
 async def keep_secrets(custodian: Custodian, did: Did, made: Sequence[Key]) -> None:
@@ -85,7 +86,7 @@ class DidLocks:
                 self._locks[did] = (lock, users - 1)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DidWriter:
     """Commits changes."""
 

@@ -7,7 +7,7 @@ the custodian (DIF Registration's word).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from identity_core.codec.structs import given
@@ -35,7 +35,7 @@ class Created:
     keys: tuple[Key, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CreateDid:
     """Creates a DID. Raises ``InvalidDid`` for an unknown method, ``InvalidDocument``, ``DidExists``, ``LedgerUnavailable``."""
 

@@ -49,7 +49,7 @@ class CurrentVersion:
         return self.due[-1] if self.due else self.recorded
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DidReader:
     """Reads recorded and due versions. ``registered_callers``: whether a DID must be recorded here to authenticate."""
 
@@ -157,7 +157,7 @@ class DidReader:
 PAGE = 500
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CatchUp:
     """Folds every ledger entry behind the index's cursor. A DID whose entries no method accepts, because somebody wrote around the
     service, or whose rows are not ours, is put under suspicion and passed over; all others go on."""

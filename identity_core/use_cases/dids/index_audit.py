@@ -20,6 +20,7 @@ from identity_core.ports.repositories import IndexedVersion, IndexRows, Quaranti
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.head_check import LOOKS, HeadCheck
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 PAGE = 500
 AT_ONCE = 64
@@ -29,7 +30,7 @@ LOG_INVALID = "its log on the ledger does not hold"
 log = logging.getLogger("identity")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IndexAudit:
     """Compares; ``seal`` and ``repair`` write too."""
 

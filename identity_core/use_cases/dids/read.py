@@ -13,7 +13,6 @@ before it. What is appended meanwhile is not of this answer.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -53,7 +52,7 @@ Followed = tuple[IndexedVersion, IndexedVersion | None]
 """A version and the one after it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ResolveDid:
     """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version, ``DidDeactivated`` for an unknown version of a
     deactivated DID, ``InvalidRequest`` for a query that says both or a time that is none; ``PluginUnavailable`` and ``NotAcceptable`` as
@@ -142,7 +141,7 @@ class ResolveDid:
         return found, following
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListDids:
     """Heads in order of DID; one more than the limit where there is one. Raises ``Forbidden`` when the caller is no API key, or the key
     lacks the scope."""
@@ -163,7 +162,7 @@ class HistoryPage:
     after: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ListDidHistory:
     """Raises ``DidNotFound``; ``DidDeactivated`` only where the setting hides the history of a deactivated DID."""
 
@@ -226,7 +225,7 @@ class ListDidHistory:
 ENTRIES_OF_A_PAGE: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DidLog:
     """A log as JSON lines, each closed by a newline: its length in octets, its pages, and how many versions it has."""
 
@@ -235,7 +234,7 @@ class DidLog:
     versions: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetDidLog:
     """The log of a DID. Raises ``DidNotFound``; its pages raise ``LedgerUnavailable``."""
 

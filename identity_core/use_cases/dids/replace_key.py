@@ -7,7 +7,7 @@ it within a second and goes on. A crash before the entry leaves all as it was, a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -16,13 +16,14 @@ from identity_core.domain.dids.log.service_keys import TYPE, Replacement, newest
 from identity_core.errors import JsonValue
 from identity_core.use_cases.dids.log_keys import FRESH_SECONDS
 from identity_core.use_cases.dids.service_log import ServiceLog
+from identity_core.values import value_class
 
 NONCE_BYTES: Final = 32
 MOST_LISTED: Final = 16
 """So many service entries the document keeps; its log has the others."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ReplacedKey:
     """What was done: ``multikey``, with this ``number``, signs instead of ``replaces``. ``destroyed`` are the numbers of keys of before
     that left the custodian."""
@@ -36,7 +37,7 @@ class ReplacedKey:
     destroyed: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ReplaceServiceKey:
     """``use`` is one of ``service_keys.USES``, ``name_of`` gives the name in the custodian of the key of a number; ``first`` is the least
     number that the present key has. ``ahead`` keys of the next numbers are made before they are needed. What a key has signed counts for

@@ -10,7 +10,6 @@ the tree has then, no reader takes an entry of it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
 from identity_core.codec import multikey
@@ -25,12 +24,13 @@ from identity_core.errors import DidMethodNotSupported, DidQuarantined, InvalidD
 from identity_core.ports.repositories import IndexRows
 from identity_core.use_cases.dids.log_keys import FRESH_SECONDS, LOG_KEY, name_of, public_key
 from identity_core.use_cases.dids.service_log import PAGE, ServiceLog
+from identity_core.values import value_class
 
 HANDED_ON_PER_SECOND: Final = 100.0
 """Leaves the ledger to the service: each is a durable append."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Rotation:
     """What was done. ``generation`` is the present one, from 1; ``handed_on`` DIDs were moved by themselves; ``retired`` are the multikeys
     that count no more from ``tree_size`` on; ``waiting`` DIDs of before pre-rotation can only go on under a key that was not retired;
@@ -47,7 +47,7 @@ class Rotation:
     late: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RotateServiceKey:
     """``settle_seconds`` is how long a signed entry may be on its way to the ledger."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -25,6 +24,7 @@ from identity_core.ports.did_method import PreRotatingDidMethod
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.dids.commit import TICK, DidWriter
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY, FollowServiceLog, SignedEntry, public_key
+from identity_core.values import value_class
 
 SERVICE_METHOD: Final = "ids"
 """Its logs say what happened to a key, which those of did:webvh have no place for."""
@@ -54,7 +54,7 @@ def _is_of(entry: bytes, own: str) -> bool:
     return Did.parse(document.did).method == SERVICE_METHOD and [one.multibase for one in document.methods] == [own]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ServiceLog:
     """``method`` keeps it; ``origin`` is the name of the service in the challenges that its own key signs."""
 

@@ -12,7 +12,6 @@ approveDidVersion: a witness approves of a version. Its proof is all that it nee
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import orjson
@@ -31,6 +30,7 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.witness_files import WitnessFile, WitnessFiles
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
 from identity_core.use_cases.record import rows_of
+from identity_core.values import value_class
 from identity_core.wire import ApproveDidVersionRequest
 
 WITNESS: Final = "witness"
@@ -44,7 +44,7 @@ LOGS_KNOWN: Final = 32
 """So many logs are remembered, with some 200 octets an entry."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WitnessedLog:
     """Of each entry of a log: its versionId, its length in octets, and who must approve of it. ``said`` has the parameters that ask for
     it."""
@@ -72,7 +72,7 @@ class WitnessedLog:
         return WitnessFile(versions, sum(self.octets[:versions]), octets)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ReadWitnessedLog:
     """What is recorded of a log, which is not verified again. ``known`` has it from before: of a log only the last entry that was known
     and those behind it are read. Raises ``DidNotFound``, ``LedgerUnavailable``."""
@@ -111,7 +111,7 @@ class ReadWitnessedLog:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetPublishedLog:
     """The log of a DID as its own place shows it. Raises ``DidNotFound``, also for one of which nothing is approved yet, and as
     ``GetDidLog``."""
@@ -146,7 +146,7 @@ class GetPublishedLog:
         return kept.octets
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PublishApprovals:
     """Adds the approvals of a did-witness.json to those that are published. Raises ``DidNotFound``, ``LogInvalid`` for a file that is none,
     ``InvalidDocument`` for a DID without witnesses and for approvals that say nothing new, ``VersionConflict`` where another one was
@@ -177,7 +177,7 @@ class PublishApprovals:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Waiting:
     """A version of which too few witnesses have approved: of ``witnesses`` those with the keys ``approved`` have."""
 
@@ -186,7 +186,7 @@ class Waiting:
     approved: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Approvals:
     """How far a log of ``versions`` entries is published, its newest versionId, and what ``waiting`` for approvals, oldest first."""
 
@@ -197,7 +197,7 @@ class Approvals:
     waiting: tuple[Waiting, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetDidApprovals:
     """Raises ``DidNotFound``, ``InvalidDocument`` for a DID that never had witnesses."""
 
@@ -223,7 +223,7 @@ class GetDidApprovals:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ApproveDidVersion:
     """The same proof again, or one that a newer one covers, changes nothing. Raises ``AuthFailed`` for a proof that is not good,
     ``DidNotFound`` also for a version that there is not, ``Forbidden`` for somebody who is no witness of the version or one before it,

@@ -29,6 +29,7 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.dids.log_keys import public_key
 from identity_core.use_cases.dids.service_log import find_service
+from identity_core.values import value_class
 
 OVERLAP: Final = timedelta(days=30)
 
@@ -105,7 +106,7 @@ class ReadCheckpointKeys:
         return keys
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SignSuccession:
     """What the old and the new key of the log ``origin`` sign about their replacement; the new one alone about a compromised one."""
 

@@ -25,6 +25,7 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.checkpoint_keys import name_of, signing_still
+from identity_core.values import value_class
 from identity_core.wire import GetLedgerCheckpointQuery
 
 
@@ -42,7 +43,7 @@ def leaf_of(line: LedgerEntry) -> LogLeaf:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProjectLedger:
     """Appends what the ledger has beyond the tree, up to where the ledger ended at the call.
 
@@ -184,7 +185,7 @@ class CheckpointSigner:
         return keys
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetLedgerCheckpoint:
     """The last checkpoint that a quorum has cosigned (``cosigned``, None where there is none); else, and where any quorum will do, the
     signed checkpoint over everything that the ledger holds now."""

@@ -11,7 +11,6 @@ getLedgerInclusionProof and getLedgerConsistencyProof, made from tiles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from identity_core.codec import multikey
 from identity_core.codec.times import printed
@@ -23,6 +22,7 @@ from identity_core.errors import BlockNotFound, LedgerUnavailable, LogRangeInval
 from identity_core.ports.anchoring import ServiceName, StoredTree
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
+from identity_core.values import value_class
 from identity_core.wire import (
     EarlierLedgerKey,
     GetLedgerBlockQuery,
@@ -32,7 +32,7 @@ from identity_core.wire import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetLedgerTransaction:
     """The entry with this transaction hash (64 hex digits). Raises ``TransactionNotFound``."""
 
@@ -57,7 +57,7 @@ class GetLedgerTransaction:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Block:
     """The entries of one block, of which ``entries`` is a page."""
 
@@ -67,7 +67,7 @@ class Block:
     entries: Sequence[LogLeaf]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetLedgerBlock:
     """A block and its entries after the sequence that the query names. Raises ``BlockNotFound`` for one that is not there or that holds
     no entry."""
@@ -103,7 +103,7 @@ class GetLedgerBlock:
         return lines[0]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetLedgerTile:
     """The octets of a tile or of a bundle. A partial tile is there as long as the log has that many entries, also when it is
     full by now. ``bundles`` False keeps entries back: those of deactivated DIDs would show in them.
@@ -139,7 +139,7 @@ class GetLedgerTile:
         return bundled([leaf_of(line).encode() for line in lines])
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class InclusionProof:
     """That ``leaf`` is in the tree of ``size`` with ``root``. ``checkpoint`` is the signed note over that tree, None for a tree
     that was asked for by its size."""
@@ -152,7 +152,7 @@ class InclusionProof:
     checkpoint: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ConsistencyProof:
     """That the tree of ``second`` leaves begins with that of ``first``."""
 
@@ -169,7 +169,7 @@ async def hashes_of(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...
     return tuple(span_hash(span, node) for span in spans)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetLedgerInclusionProof:
     """For the entry with a transaction hash, in the tree of the size that the query says or else in the whole.
 
@@ -192,7 +192,7 @@ class GetLedgerInclusionProof:
         return InclusionProof(leaf, leaf_hash(leaf.encode()), size, root, tuple(hashes), checkpoint)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetLedgerConsistencyProof:
     """Between two sizes; without a second, the whole. Raises ``LogRangeInvalid``."""
 
@@ -209,7 +209,7 @@ class GetLedgerConsistencyProof:
         return ConsistencyProof(first, second, old_root, new_root, tuple(hashes))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetLedgerKey:
     """The name of the log, the key that signs its checkpoints, those before it, and the DID whose log lists the keys that sign entries."""
 

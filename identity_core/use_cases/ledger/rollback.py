@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.ledger.tree import Malformed
@@ -14,6 +14,7 @@ from identity_core.ports.clock import Clock
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower
 from identity_core.use_cases.ledger.storage import CheckStorage
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 
 class AnotherLedger(StorageMismatch):
@@ -24,7 +25,7 @@ class ForkedLog(StorageMismatch):
     """Others hold a checkpoint of entries that are lost, and what is signed now under the same name is a fork."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Rollback:
     """``reason`` is what a start would say, empty where it would say nothing. ``entries`` and ``audit_lines`` are what the databases
     hold, ``known_entries`` and ``known_audit_lines`` what they held, as far as anything still tells."""
@@ -36,7 +37,7 @@ class Rollback:
     known_audit_lines: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AcceptRollback:
     """What was projected from lost entries is dropped, the audit log says so, and the checkpoint of now is remembered. Nothing else may
     write meanwhile. ``drop_projections`` drops what was projected from ledger entries after a sequence, ``rename`` keeps the name of the

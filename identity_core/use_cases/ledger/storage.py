@@ -36,12 +36,13 @@ from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import AuditLog, DocumentIndex
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
+from identity_core.values import value_class
 
 PATIENCE_SECONDS = 2.0
 LOOK_SECONDS = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CheckStorage:
     """Every method raises ``StorageMismatch``, whose message says what was found; and what the ports raise."""
 

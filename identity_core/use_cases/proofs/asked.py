@@ -8,7 +8,6 @@ predicates holds says less than both, and both are named.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core.codec.structs import UNSET, given
@@ -23,7 +22,7 @@ from identity_core.wire import AskedPredicate, DelegatedProofRequest, ZKPredicat
 _JOINT: Final = "credentials"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AskedPart:
     """One credential of the holder's, and the predicates over it as the request has them."""
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.credentials.credential_schema import digest
@@ -56,9 +55,10 @@ from identity_core.errors import (
 from identity_core.ports.credentials import CredentialSchemas
 from identity_core.ports.prover import PresentingProver, ProofWorkers, Prover
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerifiedProof:
     """What is proven. ``unchecked`` names the parts about which the verifier had no expectation: a proof for somebody else, or
     of another question, passes there. It always names what a proof does not say: ``holder``, ``credentialValidity``,
@@ -117,7 +117,7 @@ def _own(text: str, suite: str, statement: Statement, presented: PresentedProof)
 NAME = "issuerKey"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class FoundKey:
     """The check, the raw key (96 octets) where it is right, and what is strange about the document that has it."""
 
@@ -126,7 +126,7 @@ class FoundKey:
     warnings: tuple[CheckCode, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IssuerKeys:
     """Resolves assertion keys."""
 
@@ -174,7 +174,7 @@ class IssuerKeys:
             return found.state
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CheckProof:
     """Raises ``PluginUnavailable``, ``PluginTimeout`` and ``Overloaded`` when the prover cannot be asked: nothing is known then."""
 

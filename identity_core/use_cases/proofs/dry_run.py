@@ -6,7 +6,6 @@ have asked; so it is never decided here. Of an IBCT that was used nothing is tol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.callers import Caller
@@ -15,10 +14,11 @@ from identity_core.errors import AnchoringDisabled, Forbidden, IbctReplayed, Ide
 from identity_core.ports.proofs import Precedent
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
 from identity_core.use_cases.proofs.steps import ProofAttempt, check_capability, check_delegation
+from identity_core.values import value_class
 from identity_core.wire import DelegatedProofRequest
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class UsableDelegation:
     """A delegation as the agent may know it; ``uses_left`` None for no limit."""
 
@@ -35,7 +35,7 @@ class UsableDelegation:
         return cls(chain.leaf.id, chain.state(now).value, max(0, min(left)) if left else None, ends)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DryRun:
     """``refused`` is the first refusal, None where there is none; ``delegation`` None until it is known to be that of the parties."""
 
@@ -43,7 +43,7 @@ class DryRun:
     delegation: UsableDelegation | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CheckDelegatedProof:
     """``making`` is what would make the proof."""
 

@@ -58,7 +58,7 @@ from identity_core.wire import DelegatedProofRequest
 _FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout, PluginUnavailable)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class FairQueue:
     """Lets one caller after another go on, in the order in which they came: one step of one proof a round of the event loop.
 

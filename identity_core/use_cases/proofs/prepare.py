@@ -7,7 +7,6 @@ to one secret of the holder's, and the proof is about their status if every one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hmac import compare_digest
 
 from identity_core.domain.credentials.attributes import TypedValue
@@ -25,7 +24,7 @@ from identity_core.use_cases.proofs.asked import AskedProof, Claim
 from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AskedOfAttribute:
     """What is found out about one attribute of a credential, by its number; ``json`` is in the one canonical form."""
 

@@ -9,7 +9,7 @@ seen by those who prove from the next edition on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -41,6 +41,7 @@ from identity_core.ports.status_gaps import GapList, StatusGaps
 from identity_core.use_cases.credentials.holder_secrets import is_kept, lost
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.values import value_class
 
 CONSENT_LIFETIME: Final = timedelta(hours=1)
 """How long the holder's consent to one challenge is good, at least; its times are whole hours, the same for everybody."""
@@ -50,7 +51,7 @@ _SHARDS_KEPT: Final = 32
 """Of a large list 0.5 MB a manifest, and 0.2 MB a shard of 1,024 gaps."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PresentBound:
     """``publisher`` makes a list that is not there yet. ``manifests`` and ``shards`` are those that were read and found whole, by the
     octets of the manifest: what is published anew has others. Raises what ``ProofWorkers.present`` and the custodian do, and

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -57,7 +57,7 @@ MARGIN: Final = timedelta(seconds=120)
 _LATER: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProofPolicy:
     """The installation's choices. ``audience`` is whom a proof is for when the request names no ``domain``; ``lifetime`` how long a
     proof is good; ``shows_agent`` whether proofs name the agent, which links all of its proofs. At most ``disclosures``

@@ -18,7 +18,7 @@ counts, and repeating it changes nothing. Where the proof was anchored, its anch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -33,6 +33,7 @@ from identity_core.ports.anchoring import AnchorRevocation
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import RevokeProofRequest
 
 PREFIX: Final = "vc1_"
@@ -41,7 +42,7 @@ _NAME: Final = "challengeUse"
 """Beside the check ``challenge``, which compares."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ChallengeUse:
     """Judges and spends the challenge of a question."""
 
@@ -79,7 +80,7 @@ def _own_challenge(question: Expectation) -> str | None:
     return question.nonce.decode() if is_ours and question.nonce is not None else None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProofAccess:
     """Finds a proof for somebody who has a part in it."""
 
@@ -115,7 +116,7 @@ def _takes_part(stored: StoredProof, caller: Caller) -> bool:
 VERIFY_SCOPE = "zkp:verify"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GetProof:
     """Raises what ``ProofAccess`` does. An operator's look is audited."""
 
@@ -135,7 +136,7 @@ PROVE_SCOPE = "zkp:prove"
 REVOKED = "proof.revoked"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RevokeProof:
     """``anchors`` is None in an installation that revokes no anchors. Raises what ``ProofAccess`` does."""
 

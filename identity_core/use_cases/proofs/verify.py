@@ -55,6 +55,7 @@ from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.stored import ChallengeUse, ProofAccess
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 from identity_core.wire import VerifyProofRequest, VerifyStoredProofRequest
 
 _DELEGATION_WARNINGS: Final = {
@@ -68,7 +69,7 @@ _ANCHOR_WARNINGS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProofStatus:
     """Completes verdicts about stored proofs."""
 
@@ -221,7 +222,7 @@ class CheckAnonymously:
             self._unfinished -= 1
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerifyProof:
     """``check_anonymously`` is for strangers. Raises what ``CheckProof`` does."""
 
@@ -277,7 +278,7 @@ class VerifyProof:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerifyStoredProof:
     """Raises ``InvalidRequest``, ``ProofNotFound``, and what ``CheckProof`` does."""
 

@@ -7,7 +7,6 @@ transaction code takes one of five places before it is compared, so that many at
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -38,6 +37,7 @@ from identity_core.use_cases.credentials.offer import WalletIssuer
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
+from identity_core.values import value_class
 
 WALLET: Final = Caller(name="wallet")
 
@@ -50,7 +50,7 @@ class WalletRefused(InvalidRequest):
         self.kind = kind
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RedeemCode:
     """Exchanges a pre-authorised code for the grant of an access token. Raises ``WalletRefused``."""
 
@@ -89,7 +89,7 @@ class RedeemCode:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CollectCredential:
     """Issues what a token grants, bound to the key that the wallet proves to have."""
 

@@ -10,7 +10,7 @@ the documents. What a log cannot show is that newer entries were kept back: who 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -72,7 +72,7 @@ class DraftedEntry:
         return self.body.octets(self.version_id, entries.canonical(proof))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Chain:
     """The logs of the DID method ``method`` under ``rules``."""
 
@@ -228,7 +228,7 @@ def _proven(after: DidState, document: DidDocument, proofs: Iterable[str]) -> tu
     return tuple(sorted(listed.intersection((*(after.proven_keys or ()), *proofs))))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Verified:
     """What a valid log proves. It proves nothing about newer entries that somebody may have kept back.
 

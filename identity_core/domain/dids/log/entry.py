@@ -11,7 +11,6 @@ import functools
 import hashlib
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -38,7 +37,7 @@ _VERSION_ID: Final = re.compile(rf"([1-9][0-9]{{0,9}})-({HASH.pattern})", re.ASC
 _SHA256: Final = b"\x12\x20"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Entry:
     """An entry whose shape was checked, and nothing else. ``body`` is the entry without its proofs."""
 

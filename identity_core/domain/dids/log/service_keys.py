@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import urllib.parse
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -18,6 +17,7 @@ from identity_core.domain.dids.document import ServiceEntry
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
+from identity_core.values import value_class
 
 TYPE: Final = "ServiceKeyReplacement"
 TOKEN: Final = "token"  # noqa: S105  (what the key signs)
@@ -27,7 +27,7 @@ _DID_KEY: Final = "did:key:"
 _MEMBERS: Final = ("replaces", "treeSize", "compromised", "succession")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Replacement:
     """The key ``multikey`` with this ``number``, from 2, signs from ``at`` on, which is the time of the entry, in the place of
     ``replaces``: access tokens, or checkpoints of the ledger's log, which had ``tree_size`` entries then. ``compromised``: what the old key

@@ -6,7 +6,6 @@ Its document lists the keys that were replaced beside it, of tokens and of check
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -17,9 +16,10 @@ from identity_core.domain.dids.log.chain import Chain, fold
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.service_keys import Replacement, read_replacements
 from identity_core.domain.dids.state import LOG_KEY_RETIRED, DidState, LogInvalid
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LogKeyHistory:
     """What a service log says. ``generations`` are multikeys, the first first and the present last; ``next_key_hashes`` are those of
     ``log_keys.key_hash`` that may follow; ``retired`` has the tree size from which on entries of a key count no more. ``replaced`` are the

@@ -8,13 +8,13 @@ is the DID. Nor is one that an update adds, because the body of that names it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from identity_core.domain.dids.log import birth, entry
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class UnnamedKey:
     """The multikey that came with a version, and that the controller has not asked for by name."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import urllib.parse
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from identity_core.domain.dids.log.entry import Entry
 from identity_core.domain.dids.log.witness import Witnesses, check_witnessed, read_witnesses
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid
+from identity_core.values import value_class
 
 VERSION: Final = "did:webvh:1.0"
 MAX_LINE: Final = 256 * 1024
@@ -43,7 +43,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
 _MAX_TTL: Final = 2**31
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WebvhState:
     """What a did:webvh log says after an entry: the parameters in force for the next one."""
 

@@ -7,7 +7,6 @@ that is replaced still has to witness the entry that replaces it, or a stolen up
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
@@ -16,6 +15,7 @@ from identity_core.codec import multikey, strict_json, times
 from identity_core.crypto.ed25519 import Ed25519KeyPair
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
+from identity_core.values import value_class
 
 NOTHING: Final = b"[]\n"
 """The did-witness.json without an approval."""
@@ -26,7 +26,7 @@ MOST_PENDING: Final = 64
 the others."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Witnesses:
     """``threshold`` of ``keys`` (Ed25519 multikeys) must approve."""
 
