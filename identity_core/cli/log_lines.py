@@ -3,16 +3,19 @@
 A record holds words of strangers (a path, a header, a plugin's message), so characters that a terminal or a line-based
 collector would obey are escaped, and a line stays below 8 KiB. A record may bring ``fields``, names and values that follow the message,
 and ``story``, by which a failure that repeats itself is known.
+
+Lines of requests, of which there are thousands a second, are written together: all of one turn of the event loop at its end, in one call.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import traceback
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import orjson
 
@@ -24,6 +27,8 @@ MESSAGE_CHARACTERS, TRACE_CHARACTERS = 2_000, 1_500
 # A failure is told again after this long, with how often it came in between; so many different ones are known.
 REPEAT_SECONDS: Final = 60.0
 STORIES: Final = 256
+# The logger of ``api/request_log.py``: its records have fields, and neither arguments nor a failure.
+REQUESTS: Final = "identity.request"
 
 
 def logging_config(log: Log) -> dict[str, Any]:
@@ -38,12 +43,58 @@ def logging_config(log: Log) -> dict[str, Any]:
             "repeats": {"()": f"{__name__}.Repeats"},
         },
         "formatters": {"lines": {"()": f"{__name__}.{formatter}"}},
-        "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["server", "repeats"]}
-        },
+        "handlers": {"stderr": {"class": f"{__name__}.Stderr", "formatter": "lines", "filters": ["server", "repeats"]}},
         "root": {"handlers": ["stderr"], "level": "WARNING" if log.level in ("debug", "info") else level},
         "loggers": {"identity": {"level": level}, "identity_core": {"level": level}, "uvicorn": {"level": level}},
     }
+
+
+class Stderr(logging.StreamHandler[TextIO]):
+    """Writes every record at once, but those of requests at the end of the event loop's turn, where there is one, or before the next record
+    of another kind. What waits is also written when the handler is flushed or closed, so at exit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: list[str] = []
+        # The loop that is going to flush; one that ended before does not.
+        self._flushing: asyncio.AbstractEventLoop | None = None
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Whether the record was let through: those of requests have nothing that the filters look for."""
+        if record.name != REQUESTS:
+            return bool(super().handle(record))
+        line = self.format(record)
+        loop = asyncio._get_running_loop()
+        with self.lock:  # type: ignore[union-attr]
+            self._waiting.append(line)
+            if loop is None:
+                self.flush()
+            elif self._flushing is not loop:
+                self._flushing = loop
+                loop.call_soon(self.flush)
+        return True
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes what waits, and the record."""
+        self.flush()
+        super().emit(record)
+
+    def flush(self) -> None:
+        """Writes what waits. A stream that is broken is reported as the library reports it, and the lines are lost."""
+        with self.lock:  # type: ignore[union-attr]
+            lines, self._waiting, self._flushing = self._waiting, [], None
+            if lines:
+                try:
+                    self.stream.write("\n".join([*lines, ""]))
+                except Exception:  # noqa: BLE001  (a log that cannot be written must not break what it tells of)
+                    self.handleError(logging.LogRecord(REQUESTS, logging.INFO, __file__, 0, lines[0], None, None))
+                    return
+            super().flush()
+
+    def close(self) -> None:
+        """Writes what waits first."""
+        self.flush()
+        super().close()
 
 
 class ServerLines(logging.Filter):
@@ -93,6 +144,9 @@ class TextLines(logging.Formatter):
     """``2026-01-02T03:04:05Z WARNING identity: what happened name=value``; the lines of a traceback follow after ``|``."""
 
     def format(self, record: logging.LogRecord) -> str:
+        if record.name == REQUESTS:
+            fields = "".join([f" {name}={value}" for name, value in record.fields.items()])  # type: ignore[attr-defined]
+            return f"{_second(int(record.created))} INFO {REQUESTS}: request{escaped(fields)}"
         time, message, trace = _parts(self, record)
         fields = "".join(f" {name}={value}" for name, value in getattr(record, "fields", {}).items())
         head = f"{time} {record.levelname} {record.name}: {message}{escaped(fields)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import logging
 import logging.config
@@ -11,8 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from identity_core.api import request_log
+from identity_core.api.request_log import RequestRecord
 from identity_core.cli import log_lines
-from identity_core.cli.log_lines import REPEAT_SECONDS, JsonLines, Repeats, ServerLines, TextLines, logging_config
+from identity_core.cli.log_lines import (
+    REPEAT_SECONDS,
+    REQUESTS,
+    JsonLines,
+    Repeats,
+    ServerLines,
+    Stderr,
+    TextLines,
+    logging_config,
+)
 from identity_core.settings import Log
 
 NASTY = "a\r\nb\x1b[31m\u2028\u202e\x00\ud800\x9b"
@@ -128,3 +141,124 @@ def test_a_traceback_that_repeats_itself_is_counted() -> None:
             made.exc_info = sys.exc_info()
             told.append(repeats.filter(made))
     assert told == [True, False, True]
+
+
+class Stream(io.StringIO):
+    """Remembers each call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.writes.append(text)
+        return len(text)
+
+
+def stderr(stream: io.StringIO) -> Stderr:
+    handler = Stderr()
+    handler.setStream(stream)
+    handler.setFormatter(TextLines())
+    return handler
+
+
+def request(number: int) -> logging.LogRecord:
+    made = RequestRecord({"status": 200, "requestId": str(number)})
+    made.created = 1767323045.9
+    return made
+
+
+def line_of(number: int) -> str:
+    return f"2026-01-02T03:04:05Z INFO identity.request: request status=200 requestId={number}\n"
+
+
+def test_the_logger_of_requests_is_known_by_its_name() -> None:
+    assert request_log.log.name == REQUESTS
+
+
+@pytest.mark.parametrize("lines", [TextLines(), JsonLines()])
+def test_a_record_of_a_request_is_written_as_any_other_with_its_fields(lines: logging.Formatter) -> None:
+    ours, plain = request(1), record("request", name=REQUESTS)
+    ours.fields = plain.fields = {"status": 200, "requestId": NASTY.replace("\ud800", "")}  # type: ignore[attr-defined]
+    # The same record under the name of another logger goes the way of all others.
+    plain.name = "identity.others"
+    assert lines.format(ours) == lines.format(plain).replace("identity.others", REQUESTS)
+    assert "\n" not in lines.format(ours)
+
+
+def test_lines_of_requests_of_one_turn_are_one_write() -> None:
+    stream = Stream()
+    handler = stderr(stream)
+
+    async def turns() -> list[int]:
+        for number in range(3):
+            handler.handle(request(number))
+        seen = [len(stream.writes)]
+        await asyncio.sleep(0)
+        handler.handle(request(3))
+        await asyncio.sleep(0)
+        return [*seen, len(stream.writes)]
+
+    assert asyncio.run(turns()) == [0, 2]
+    assert stream.writes == ["".join(map(line_of, range(3))), line_of(3)]
+
+
+def test_another_record_comes_after_the_requests_before_it() -> None:
+    stream = Stream()
+    handler = stderr(stream)
+
+    async def turn() -> list[str]:
+        handler.handle(request(0))
+        handler.handle(record("broke", level=logging.ERROR))
+        return [*stream.writes]
+
+    written = asyncio.run(turn())
+    assert "".join(written) == line_of(0) + "2026-01-02T03:04:05Z ERROR identity: broke\n"
+
+
+def test_nothing_waits_where_no_loop_runs_and_nothing_is_lost_at_the_end() -> None:
+    stream = Stream()
+    handler = stderr(stream)
+    handler.handle(request(0))
+    assert stream.writes == [line_of(0)]
+    loop = asyncio.new_event_loop()
+    # The loop ends in the turn in which the request was answered.
+    loop.call_soon(lambda: (handler.handle(request(1)), loop.stop()))
+    loop.run_forever()
+    loop.close()
+
+    async def another() -> None:
+        handler.handle(request(2))
+        await asyncio.sleep(0)
+        handler.handle(request(3))
+
+    asyncio.run(another())
+    handler.handle(request(4))
+    assert "".join(stream.writes) == "".join(map(line_of, range(5)))
+
+
+def test_what_waits_is_written_when_the_handler_is_replaced() -> None:
+    stream = Stream()
+    handler = stderr(stream)
+
+    async def turn() -> None:
+        handler.handle(request(0))
+        # As ``dictConfig`` does it when the settings are read again.
+        logging.shutdown([lambda: handler])
+        assert stream.writes == [line_of(0)]
+
+    asyncio.run(turn())
+    assert stream.writes == [line_of(0)]
+
+
+def test_a_stream_that_is_broken_breaks_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    handler = stderr(stream)
+    stream.close()
+    failed = []
+    monkeypatch.setattr(handler, "handleError", failed.append)
+    handler.handle(request(0))
+    handler.setStream(working := Stream())
+    handler.handle(request(1))
+    assert len(failed) == 1
+    assert working.writes == [line_of(1)]
