@@ -34,6 +34,7 @@ from identity_core.settings import load
 ROUNDS = 3
 # On a busy machine jobs in the background ask beside a request: it goes on until two rounds took as few statements as any.
 MOST_ROUNDS = 20
+VALUES = "identity_core.values"
 # What works may wait for a busy machine.
 PATIENT = {
     "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "60",
@@ -72,8 +73,9 @@ class Recorder:
         if self.on and event == "call":
             module = frame.f_globals.get("__name__", "")
             name = frame.f_code.co_qualname
-            # What a comprehension is depends on the version of Python; the lines of a dataclass have no file.
-            if module.startswith("identity_") and not frame.f_code.co_name.startswith("<"):
+            # What a comprehension is depends on the version of Python; the lines of a dataclass have no file, and those by which values
+            # are compared and hashed are no step of a request.
+            if module.startswith("identity_") and module != VALUES and not frame.f_code.co_name.startswith("<"):
                 self.calls.append((module, self._made(frame) or name))
 
     @staticmethod
