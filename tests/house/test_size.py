@@ -10,26 +10,26 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (455, 7),
-    "api": (3_760, 47),
+    ".": (495, 8),
+    "api": (4_050, 49),
     "backup": (265, 4),
-    "bootstrap": (2_235, 22),
-    "cli": (8_505, 94),
+    "bootstrap": (2_295, 23),
+    "cli": (8_545, 94),
     "client": (635, 11),
     "codec": (410, 7),
-    "conformance": (2_285, 23),
-    "crypto": (1_765, 31),
-    "database": (1_080, 11),
-    "domain": (7_735, 77),
-    "plugin": (2_080, 22),
-    "ports": (875, 22),
-    "settings": (900, 8),
-    "store": (3_200, 34),
+    "conformance": (2_530, 26),
+    "crypto": (1_855, 32),
+    "database": (1_095, 11),
+    "domain": (8_000, 82),
+    "plugin": (2_100, 22),
+    "ports": (925, 23),
+    "settings": (905, 8),
+    "store": (3_220, 34),
     "throttle": (635, 8),
     "ui": (1_065, 15),
-    "use_cases": (6_350, 77),
+    "use_cases": (6_505, 80),
 }
-ALL = (44_185, 520)
+ALL = (45_505, 537)
 
 
 def test_no_room_outgrows_its_limit() -> None:
