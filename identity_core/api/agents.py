@@ -22,11 +22,16 @@ from identity_core.api.request import NOTHING, Admission, Answer, Operation, Req
 from identity_core.api.security import BEARER
 from identity_core.api.transport import Message, Receive, Scope, Send, read_body
 from identity_core.codec import strict_json
+from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import encode
+from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.domain.tokens import AGENTS
-from identity_core.errors import AuthFailed, Forbidden, IdentityError, InternalError
+from identity_core.errors import AuthFailed, Forbidden, IdentityError, InternalError, InvalidRequest
+from identity_core.use_cases.consents import AskedConsent, HolderConsents
+from identity_core.use_cases.proofs.steps import PROVE_SCOPE
+from identity_core.values import value_class
 
 SERVICE: Final = "identity.service"
 """Where the scope of the application has the ``AskedService`` of a request."""
@@ -57,14 +62,49 @@ _NO_JSON: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "mess
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
+@value_class
+class AskHolder:
+    """Asks a holder on the page of consent (``ui/consent.py``) of ``origin``. ``check`` reads a request as the page does, and raises
+    ``InvalidRequest`` for one that it would not show."""
+
+    consents: HolderConsents
+    origin: str
+    check: Callable[[str], object]
+
+    async def __call__(self, agent: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """``status`` and what goes with it: ``approved``, ``declined``, ``waiting`` where the holder has been asked before, and
+        ``consent_required``. ``given`` are the arguments of a request for a proof. Raises ``InvalidRequest``."""
+        shown = {"agentDid": agent, "predicates": [given["predicate"]]}
+        shown |= {name: given[name] for name in ("domain", "purpose") if name in given}
+        holder, reply = given["holderDid"], given.get("consentId")
+        if reply is None:
+            self.check(orjson.dumps(shown).decode())
+            asked = self.consents.ask(agent, holder, shown)
+            return self._wanted("consent_required", asked, shown)
+        asked, is_answered, approval = await self.consents.find(reply, agent, holder, shown)
+        if not is_answered:
+            return self._wanted("waiting", asked, shown)
+        if approval is None:
+            return {"status": "declined"}
+        return {"status": "approved", "credentialId": approval.credential_id, "ibct": approval.ibct}
+
+    def _wanted(self, status: str, asked: AskedConsent, shown: Mapping[str, Any]) -> dict[str, Any]:
+        """Behind the # of the link, so that it stays in the browser; of the holder it says nothing."""
+        linked = base64url_encode(orjson.dumps({**shown, "reply": asked.reply}))
+        url = f"{self.origin}/ui/consent#{linked}"
+        return {"status": status, "consentId": asked.reply, "consentUrl": url, "expiresAt": printed(asked.expires_at)}
+
+
 @dataclass(slots=True)
 class AskedService:
-    """The operations, asked for the agent ``did``. ``beyond`` is the refusal of one that no result of a tool tells."""
+    """The operations, asked for the agent ``did``. ``holders`` asks for the consent of one, None where there are no pages. ``beyond`` is
+    the refusal of an operation that no result of a tool tells."""
 
     did: str
     caller: Caller
     outer: Request
     operations: Mapping[str, Run]
+    holders: AskHolder | None
     beyond: Exception | None = field(default=None, init=False)
 
     async def ask(
@@ -82,6 +122,17 @@ class AskedService:
         except Exception as error:
             self.beyond = error
             raise
+
+    async def consent(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """As ``AskHolder``. Raises ``Forbidden`` without the right to ask for proofs."""
+        if self.holders is None:
+            raise InvalidRequest("ibct is missing: the holder signs one, and this service has no pages to ask for it.")
+        try:
+            self.caller.require_scope(PROVE_SCOPE)
+        except Forbidden as error:
+            self.beyond = error
+            raise
+        return await self.holders(self.did, given)
 
     async def _asked(self, operation: str, body: Any, path: Mapping[str, str], query: Mapping[str, Any]) -> Any:
         octets = b"" if body is None else orjson.dumps(body)
@@ -117,6 +168,7 @@ class AgentEndpoint:
     gate: Admission
     operations: Mapping[str, Run]
     application: Application
+    holders: AskHolder | None
     origin: str
     max_body: int
     body_seconds: float
@@ -145,7 +197,7 @@ class AgentEndpoint:
         return await self._answered(request, scope, caller, did)
 
     async def _answered(self, request: Request, scope: Scope, caller: Caller, did: Did) -> Answer:
-        service = AskedService(str(did), caller, request, self.operations)
+        service = AskedService(str(did), caller, request, self.operations, self.holders)
         inner = {
             "type": "http",
             "http_version": scope["http_version"],

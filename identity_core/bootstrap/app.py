@@ -28,7 +28,7 @@ from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
-from identity_core.bootstrap.agents import agent_endpoints
+from identity_core.bootstrap.agents import agent_endpoints, open_consents
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
@@ -213,7 +213,8 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     wallets = wallet_endpoints(opened, sealed_credentials)
     measured = open_metrics(opened, tags.dids.cache, stack)
     operator = _operator_handlers(opened, tags, measured)
-    pages, forms = await pages_for_people(opened, tags, operator, challenges, lambda: measured.render({}), stack)
+    consents, render = await open_consents(opened), lambda: measured.render({})
+    pages, forms = await pages_for_people(opened, tags, operator, challenges, consents, render, stack)
     refusals = AuditRefusals(Record(store.activity), clock, quotas_of(opened))
     gate = gate_of(opened, token_keys, challenges)
     operations: dict[str, Run] = {}
@@ -228,7 +229,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         | guide_pages(guide_folder()),
         people=pages,
         forms=forms | wallets.forms | {TOKEN_PATH: token_endpoint(opened, token_keys, refusals).form},
-        endpoints=await agent_endpoints(settings, gate, operations, stack),
+        endpoints=await agent_endpoints(settings, gate, operations, consents, stack),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,
         origins=Origins(settings.server.cors_origins),

@@ -129,8 +129,17 @@ async def _forget_expired(
 ) -> CutAuditLog | None:
     """Deletes what has expired, and what is kept for a time, as long as the process lives. What cuts the audit log, if that is to be."""
     proof_lifetime = timedelta(seconds=settings.proof.lifetime_seconds)
-    asked = (store.spent_challenges, store.verifier_challenges, proof_lifetime, store.idempotency, store.usage)
-    await stack.enter_async_context(ForgetExpired(*asked, clock, clock.monotonic))
+    forgetting = ForgetExpired(
+        store.spent_challenges,
+        store.verifier_challenges,
+        proof_lifetime,
+        store.idempotency,
+        store.consent_replies,
+        store.usage,
+        clock,
+        clock.monotonic,
+    )
+    await stack.enter_async_context(forgetting)
     days = {kind: getattr(settings.retention, f"{kind}_days") for kind in KINDS}
     kept = {kind: timedelta(days=number) for kind, number in days.items() if number is not None}
     await stack.enter_async_context(SweepRecords(store.retention, kept, clock, clock.monotonic))

@@ -38,6 +38,7 @@ from identity_core.ui.session import Sessions
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import CheckAuditChain
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook
+from identity_core.use_cases.consents import HolderConsents
 from identity_core.use_cases.credentials.read import CredentialAccess
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
@@ -82,6 +83,7 @@ async def pages_for_people(
     tags: PageTags,
     operator: OperatorHandlers,
     challenges: ChallengeBook,
+    consents: HolderConsents,
     render: Callable[[], bytes],
     stack: AsyncExitStack,
 ) -> tuple[dict[str, Handler], dict[str, PageForm]]:
@@ -103,7 +105,7 @@ async def pages_for_people(
     api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, opened.clock, opened.fingerprint)
     operators = OperatorSessions(api_keys=api_keys, **common)
     public = PublicPages(tags.dids, tags.ledger, tags.proofs, sessions, operators, __version__)
-    consent = ConsentPages(tags.credentials, sessions)
+    consent = ConsentPages(tags.credentials, sessions, consents)
     holder = HolderPages(tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard, consent, sessions)
     sampled = await stack.enter_async_context(KeepFigures(render, time.time))
     shown = OperatorPages(operator, _installation(opened, sampled), operators)

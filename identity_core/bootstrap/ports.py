@@ -142,6 +142,11 @@ async def sessions_secret(custodian: Custodian) -> bytes:
     return await _secret(custodian, b"identity: sessions of the pages, v1")
 
 
+async def consents_secret(custodian: Custodian) -> bytes:
+    """What the answers of holders to agents are sealed under."""
+    return await _secret(custodian, b"identity: answers of holders to agents, v1")
+
+
 async def fingerprints(custodian: Custodian) -> Callable[[str], str]:
     """What makes the fingerprint of an API key's digest."""
     return partial(key_text.fingerprint, await _secret(custodian, b"identity: fingerprints of API keys, v1"))

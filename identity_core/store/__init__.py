@@ -14,6 +14,7 @@ from identity_core.store import migrations
 from identity_core.store.activity import StoredActivity, StoredTimeline, StoredVerifications, StoredVerifierChallenges
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
+from identity_core.store.consents import StoredConsentReplies
 from identity_core.store.cosigned import StoredCosignedCheckpoints
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
@@ -44,6 +45,7 @@ class Store:
         self.documents = Documents(database, secret, self.quarantine)
         self.index_rows = StoredIndexRows(database, secret)
         self.spent_challenges = StoredSpentChallenges(database)
+        self.consent_replies = StoredConsentReplies(database)
         self.usage = StoredUsage(database)
         self.idempotency = StoredIdempotencyKeys(database)
         self.audit = AuditLines(database, secret)

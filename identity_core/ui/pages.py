@@ -40,11 +40,12 @@ def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
 
 
 def ui_forms(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, PageForm]:
-    """What POST serves. A session is begun by a script, which reads the API's shape of a refusal."""
+    """What POST serves. A session is begun, and an agent answered, by a script, which reads the API's shape of a refusal."""
     return {
         "/ui/verify": PageForm(explained(public.verified), "verifyProof"),
         "/ui/session": PageForm(holder.sessions.begin),
         "/ui/consent": PageForm(explained(holder.signed_in(holder.consent.read))),
+        "/ui/consent/reply": PageForm(holder.consent.reply),
         "/ui/sign-out": PageForm(explained(holder.sign_out)),
         "/ui/operator/session": PageForm(explained(operator.begin)),
         "/ui/operator/sign-out": PageForm(explained(operator.end)),

@@ -18,7 +18,9 @@ from tests.ui.visiting import NARROW, WAIT_MILLISECONDS, Open, Site, Watched
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with local_server(environment={"IDENTITY_PLUGINS_MODULES": "tests.ui.hostile_panels"}) as server:
+    with local_server(
+        environment={"IDENTITY_PLUGINS_MODULES": "tests.ui.hostile_panels", "IDENTITY_MCP_ENABLED": "true"}
+    ) as server:
         yield Site(server.url, server.api_key, tmp_path_factory.mktemp("keys"))
 
 

@@ -334,7 +334,7 @@
   // One delegation for what was asked, and a token for each time.
   async function answersOf(signer, approve) {
     const asked = JSON.parse(approve.dataset.request);
-    const [times, hours] = approve.querySelector("[name=term]:checked").value.split(" ").map(Number);
+    const [times, hours] = (approve.dataset.reply ? "1 1" : approve.querySelector("[name=term]:checked").value).split(" ").map(Number);
     const now = Date.now(), end = now + hours * 3600e3;
     const terms = {
       holderDid: signer.did,
@@ -363,6 +363,19 @@
     return answers;
   }
 
+  // Where the agent fetches the answer it is kept for it, and nothing is handed over.
+  async function reply(approve, answer) {
+    await answered("/ui/consent/reply", { method: "POST", body: new URLSearchParams({ reply: approve.dataset.reply, answer: JSON.stringify(answer) }) });
+    approve.hidden = true;
+    const told = document.querySelector("#told");
+    told.hidden = false;
+    told.focus();
+  }
+
+  document.addEventListener("click", (event) => {
+    if (event.target.id === "decline") doing(() => reply(event.target.form, null));
+  });
+
   // The form comes into the page when the request has been read.
   document.addEventListener("submit", (event) => {
     const approve = event.target;
@@ -372,6 +385,7 @@
       const signer = await signerFor(signedIn());
       if (signer === null) return;
       const answers = await answersOf(signer, approve);
+      if (approve.dataset.reply) return reply(approve, answers[0]);
       const shown = document.querySelector("#answer");
       shown.value = answers.map((answer) => JSON.stringify(answer)).join("\n");
       approve.hidden = true;

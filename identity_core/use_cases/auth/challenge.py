@@ -36,6 +36,7 @@ from identity_core.errors import AuthFailed, InvalidRequest
 from identity_core.ports.activity import VerifierChallenges
 from identity_core.ports.api_keys import Usage
 from identity_core.ports.clock import Clock
+from identity_core.ports.consents import ConsentReplies
 from identity_core.ports.repositories import ChallengeUseRow, IdempotencyKeys, SpentChallenges
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
@@ -225,13 +226,14 @@ class ForgetExpired(Repeating):
     asked: VerifierChallenges
     proof_lifetime: timedelta
     answers: IdempotencyKeys
+    consents: ConsentReplies
     usage: Usage
     clock: Clock
     monotonic: Callable[[], float]
     sizes: Sequence[StepSize] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sizes = [StepSize(self.monotonic) for _ in range(4)]
+        self.sizes = [StepSize(self.monotonic) for _ in range(5)]
 
     async def step(self) -> float:
         """Comes back soon while there is more."""
@@ -242,6 +244,7 @@ class ForgetExpired(Repeating):
             lambda limit: self.challenges.forget(now - CLOCK_SET_BACK, limit=limit),
             lambda limit: self.asked.forget(asked_until, limit=limit),
             lambda limit: self.answers.forget(now, limit=limit),
+            lambda limit: self.consents.forget(now, limit=limit),
             lambda limit: self.usage.forget(today, limit=limit),
         )
         more = [await size.step(each) for size, each in zip(self.sizes, forget, strict=True)]

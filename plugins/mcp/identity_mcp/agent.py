@@ -111,6 +111,10 @@ class Agent:
             answer = await self._send(served.method, place, body, query)
         return _value(answer)
 
+    async def consent(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Nobody is asked from here. Raises ``Refused``."""
+        raise Refused("INVALID_REQUEST", "ibct is missing: the holder signs one for this agent and this predicate.")
+
     async def _send(self, method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
         headers = {"Authorization": f"Bearer {await self._bearer()}"}
         content = None

@@ -86,19 +86,27 @@ LIST_OUT: Final = _object(
     ("items", "nextCursor"),
 )
 REQUEST_IN: Final = _object(
-    ASKED | {"includeProof": {"type": "boolean", "description": "Whether the proof itself comes along: 2 to 5 kB."}},
-    NEEDED,
+    ASKED
+    | {
+        "includeProof": {"type": "boolean", "description": "Whether the proof itself comes along: 2 to 5 kB."},
+        "purpose": _text("Why, for the holder who is asked.", 200),
+        "consentId": _text("That of the answer before, where the holder was asked.", 8_192),
+    },
+    ("holderDid", "predicate"),
 )
 REQUEST_OUT: Final = _object(
     {
-        "status": {"type": "string", "enum": ["proved"]},
+        "status": {"type": "string", "enum": ["proved", "consent_required", "waiting", "declined"]},
         "proofId": {"type": "string"},
         "delegationId": {"type": "string"},
         "proofUri": {"type": "string"},
         "anchor": {"type": ["object", "null"]},
         "proof": {"type": "object"},
+        "consentId": {"type": "string"},
+        "consentUrl": {"type": "string", "description": "The page on which the holder answers."},
+        "expiresAt": {"type": "string"},
     },
-    ("status", "proofId", "delegationId", "proofUri"),
+    ("status",),
 )
 VERIFY_IN: Final[Json] = _object({"proof": PROOF, "proofId": _text("A stored proof."), "expect": EXPECTED}) | {
     "oneOf": [{"required": ["proof"]}, {"required": ["proofId"]}]

@@ -31,3 +31,9 @@ class Service(Protocol):
         """The JSON of what ``operation`` (an operationId) answers; None in ``query`` is left out. Raises ``Refused`` or
         ``IdentityError``."""
         ...
+
+    async def consent(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the holder says to the arguments of ``request_proof`` without an IBCT: ``status`` ``approved`` with ``ibct`` and
+        ``credentialId``; ``declined``; ``consent_required`` or ``waiting`` with ``consentId``, ``consentUrl`` and ``expiresAt``. Raises as
+        ``ask``."""
+        ...

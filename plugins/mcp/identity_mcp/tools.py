@@ -36,8 +36,16 @@ async def list_delegations(service: Service, given: Json) -> Json:
 
 
 async def request_proof(service: Service, given: Json) -> Json:
-    """generateDelegatedProof. The proof travels as a link, because it is of no use to a model and kilobytes long."""
+    """generateDelegatedProof, with the IBCT of the arguments or the one that the holder gives when she is asked. The proof travels as a
+    link, because it is of no use to a model and kilobytes long."""
     include = given.pop("includeProof", False)
+    if "ibct" not in given:
+        said = dict(await service.consent(given))
+        if said["status"] != "approved":
+            return said
+        given |= {name: said[name] for name in ("ibct", "credentialId")}
+    for name in ("consentId", "purpose"):
+        given.pop(name, None)
     made = await service.ask("generateDelegatedProof", {**given, "agentDid": service.did})
     answer = {"status": "proved", "proofId": made["proofId"], "delegationId": made["delegationId"]}
     answer |= {"proofUri": PROOF_URI + quote(made["proofId"], safe=""), "anchor": made.get("anchor")}
@@ -137,8 +145,10 @@ TOOLS: Final = {
         _tool(
             request_proof,
             "Request a proof",
-            "Proves that a predicate holds of a holder's credential, without showing the attribute. Needs an IBCT that the holder has "
-            "signed for this agent and this predicate; it works once, and the identical request gets the identical answer.",
+            "Proves that a predicate holds of a holder's credential, without showing the attribute. Takes an IBCT that the holder has "
+            "signed for this agent and this predicate; it works once, and the identical request gets the identical answer. Without one "
+            "the holder is asked where the service has pages: give her consentUrl, and call again with the same arguments and "
+            "consentId.",
             schemas.REQUEST_IN,
             schemas.REQUEST_OUT,
             reads=False,

@@ -17,7 +17,7 @@ NOBODY: Any = None
 def endpoints(settings: Settings) -> dict[str, Any]:
     async def run() -> dict[str, Any]:
         async with AsyncExitStack() as stack:
-            return await agents.agent_endpoints(settings, NOBODY, {}, stack)
+            return await agents.agent_endpoints(settings, NOBODY, {}, NOBODY, stack)
 
     return asyncio.run(run())
 

@@ -120,6 +120,7 @@ SINCE = (
             "cosigned_checkpoints",
             "witness_files",
             "holder_secrets",
+            "consent_replies",
         )
     ),
     "ALTER TABLE transparency_head DROP COLUMN service_did",

@@ -17,8 +17,14 @@ from tests.rooms import START, MovableClock
 
 def sweep_of(store: Store, clock: MovableClock) -> ForgetExpired:
     return ForgetExpired(
-        *(store.spent_challenges, store.verifier_challenges, timedelta(days=1), store.idempotency, store.usage),
-        *(clock, lambda: 0.0),
+        store.spent_challenges,
+        store.verifier_challenges,
+        timedelta(days=1),
+        store.idempotency,
+        store.consent_replies,
+        store.usage,
+        clock,
+        lambda: 0.0,
     )
 
 

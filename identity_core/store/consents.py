@@ -1,0 +1,36 @@
+"""The port ``ConsentReplies`` on the tables of the store."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from identity_core.codec.times import micros
+from identity_core.database import Transaction
+from identity_core.ports.consents import ConsentReply
+from identity_core.store.records import Repository, Table
+
+_REPLIES: Final = Table("consent_replies", ConsentReply)
+_KEEP: Final = f"{_REPLIES.insert} ON CONFLICT DO NOTHING"
+_FIND: Final = f"{_REPLIES.select} WHERE digest = :digest"
+_FORGET: Final = """
+DELETE FROM consent_replies WHERE digest IN
+(SELECT digest FROM consent_replies WHERE expires_at <= :until ORDER BY expires_at LIMIT :limit)
+"""
+
+
+class StoredConsentReplies(Repository):
+    """The port ``ConsentReplies`` on the tables of the store."""
+
+    async def keep(self, reply: ConsentReply) -> bool:
+        return await self._change(_KEEP, _REPLIES.write(reply)) > 0
+
+    async def find(self, digest: bytes) -> ConsentReply | None:
+        def read(transaction: Transaction) -> ConsentReply | None:
+            row = transaction.execute(_FIND, {"digest": digest}).fetchone()
+            return None if row is None else _REPLIES.read(row)
+
+        return await self._database.read(read)
+
+    async def forget(self, until: datetime, *, limit: int) -> int:
+        return await self._change(_FORGET, {"until": micros(until), "limit": limit}, durable=False)

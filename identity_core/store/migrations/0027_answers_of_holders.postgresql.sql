@@ -1,0 +1,8 @@
+CREATE TABLE consent_replies (
+    digest BYTEA NOT NULL,
+    sealed BYTEA NOT NULL,
+    expires_at BIGINT NOT NULL,
+    CONSTRAINT pk_consent_replies PRIMARY KEY (digest)
+);
+
+CREATE INDEX ix_consent_replies_expires_at ON consent_replies (expires_at);

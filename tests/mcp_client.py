@@ -1,0 +1,118 @@
+"""Agents at ``/mcp``: by the SDK's own client, and by octets of our own making."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+import jwt
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from mcp import Client
+from mcp.client.auth.extensions.client_credentials import PrivateKeyJWTOAuthProvider, SignedJWTParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+
+from tests.attack.stranger import Answer, Holder, Wire
+
+REVISION = "2026-07-28"
+SCOPES = "delegations:read zkp:prove zkp:verify"
+
+
+class Kept:
+    """Where the SDK keeps its token."""
+
+    token: OAuthToken | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.token
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.token = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        raise AssertionError("a DID is a client already")
+
+
+def provider(agent: Holder, kept: Kept, scope: str = SCOPES) -> PrivateKeyJWTOAuthProvider:
+    key = Ed25519PrivateKey.from_private_bytes(bytes(agent.key))
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    signing = SignedJWTParameters(issuer=agent.did, subject=agent.did, signing_key=pem, signing_algorithm="EdDSA")
+    url = agent.wire.url
+    return PrivateKeyJWTOAuthProvider(
+        f"{url}/mcp", kept, agent.did, signing.create_assertion_provider(), scope=scope, issuer=url
+    )
+
+
+def with_client(agent: Holder, talk: Callable[[Client], Awaitable[Any]], **how: Any) -> OAuthToken:
+    """``talk`` with a client of the SDK that knows no more than a URL and the agent's key. The token that it got."""
+    kept = Kept()
+
+    async def run() -> None:
+        async with httpx2.AsyncClient(auth=provider(agent, kept), timeout=60) as http:
+            transport = streamable_http_client(f"{agent.wire.url}/mcp", http_client=http)
+            async with Client(transport, **how) as client:
+                await talk(client)
+
+    asyncio.run(run())
+    assert kept.token is not None
+    return kept.token
+
+
+Headers = dict[str, str]
+
+
+def token_of(agent: Holder, scope: str = SCOPES, resource: str = "/mcp") -> str:
+    """An access token, obtained by a form of our own making."""
+    key = Ed25519PrivateKey.from_private_bytes(bytes(agent.key))
+    now, url = int(time.time()), agent.wire.url
+    claims = {"iss": agent.did, "sub": agent.did, "aud": url, "exp": now + 60, "jti": str(uuid.uuid4())}
+    return signed_in(agent.wire, jwt.encode(claims, key, algorithm="EdDSA"), scope, resource)
+
+
+def signed_in(wire: Wire, assertion: str, scope: str = SCOPES, resource: str = "/mcp") -> str:
+    """An access token for an assertion."""
+    form = {
+        "grant_type": "client_credentials",
+        "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+        "client_assertion": assertion,
+        "scope": scope,
+        "resource": wire.url + resource,
+    }
+    sent = {"Content-Type": "application/x-www-form-urlencoded"}
+    token: str = wire.call("POST", "/oauth/token", urlencode(form).encode(), sent).json["access_token"]
+    return token
+
+
+def message(method: str = "tools/list", **params: Any) -> dict[str, Any]:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": REVISION,
+        "io.modelcontextprotocol/clientInfo": {"name": "stranger", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+
+
+def call(wire: Wire, body: Any, headers: Headers, *, name: str | None = None) -> Answer:
+    method = body.get("method", "tools/list") if isinstance(body, dict) else "tools/list"
+    sent = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": REVISION, "Mcp-Method": method}
+    return wire.call("POST", "/mcp", body, sent | ({} if name is None else {"Mcp-Name": name}) | headers)
+
+
+def bearer(token: str) -> Headers:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def call_tool(wire: Wire, token: str, name: str, arguments: dict[str, Any]) -> Any:
+    """The result of a tool."""
+    answer = call(wire, message("tools/call", name=name, arguments=arguments), bearer(token), name=name)
+    assert answer.status == 200, answer.body
+    return answer.json["result"]
