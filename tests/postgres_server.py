@@ -131,7 +131,8 @@ class PostgresServer:
             f"max_connections={self.connections}",
             "shared_buffers=32MB",
             # Autovacuum would start a process in each of hundreds of databases, time and again.
-            *(("fsync=on",) if self.fsync else ("fsync=off", "full_page_writes=off", "autovacuum=off")),
+            # What is said here no ALTER SYSTEM changes.
+            *(() if self.fsync else ("fsync=off", "full_page_writes=off", "autovacuum=off")),
         )
         options = [part for setting in settings for part in ("-c", setting)]
         with (self.folder / "log").open("ab") as log:

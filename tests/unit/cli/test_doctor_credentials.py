@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import logging
 import os
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -59,6 +60,23 @@ def test_credentials_of_suite_1_in_force_are_told_with_the_way_to_suite_2(tmp_pa
     found = told(holding(tmp_path, {}, {"valid_until": datetime.now(UTC) + DAY}, other))
     assert (found.state, found.says.partition(":")[0]) == ("warn", "3 in force, of 2 issuers, are of suite 1")
     assert "anew" in found.remedy
+
+
+def test_those_of_suite_1_that_are_issued_anew_and_revoked_are_told_no_more(tmp_path: Path) -> None:
+    """As the remedy says, in its order."""
+    assert "issue them anew" in told(holding(tmp_path, {})).remedy
+    settings = holding(tmp_path, {"binding": Binding(b"h", b"k", 1, "")}, first=1)
+    assert told(settings).says.startswith("1 in force")
+
+    async def revoke() -> None:
+        store = Store.open(tmp_path)
+        old = await store.credentials.get("urn:c:0")
+        assert old is not None
+        assert await store.credentials.set_status(old, CredentialStatus.REVOKED, None, datetime.now(UTC))
+        await store.close()
+
+    asyncio.run(revoke())
+    assert told(settings).state == "ok"
 
 
 def test_what_is_bound_over_revoked_or_erased_is_not(tmp_path: Path) -> None:
@@ -141,9 +159,16 @@ def test_secrets_of_holders_that_are_not_kept_are_told(tmp_path: Path) -> None:
     assert "issue another" in found.remedy
     elsewhere = tmp_path / "2"
     elsewhere.mkdir()
-    (found,) = doctor_credentials.holders(holding(elsewhere, {"binding": Binding(b"h", points[0], 1, "s")}))
+    settings = holding(elsewhere, {"binding": Binding(b"h", points[0], 1, "s")})
+    (found,) = doctor_credentials.holders(settings)
     assert found.state == "fail", "a custodian that is not there keeps nothing"
     assert not (elsewhere / "custodian.sqlite").exists()
+    # As the remedy says, what the custodian keeps is put back.
+    assert found.remedy.startswith("Put back what the custodian of holders' secrets keeps")
+    for name in ("custodian.sqlite", "custodian.key"):
+        shutil.copyfile(own / name, elsewhere / name)
+    (elsewhere / "custodian.key").chmod(0o600)
+    assert [one.state for one in doctor_credentials.holders(settings)] == ["ok"]
 
 
 def test_what_is_bound_to_secrets_of_a_stolen_key_is_told_by_issuer(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def said_of(server: PostgresServer) -> list[Diagnosis]:
 
 def test_a_server_is_set_right(cautious: PostgresServer) -> None:
     """It forgets, has no standby, and has one that is away."""
-    for name, value in (("full_page_writes", "off"), ("synchronous_commit", "local")):
+    for name, value in (("fsync", "off"), ("full_page_writes", "off"), ("synchronous_commit", "local")):
         assert said_of(cautious) == []
         typed_at_psql(cautious, "-c", f"ALTER SYSTEM SET {name} = {value}", "-c", RELOAD)
         # To reload is only asked for.

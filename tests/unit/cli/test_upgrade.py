@@ -19,8 +19,11 @@ from typing import Any
 import pytest
 
 from identity_core.bootstrap import upgrade as upgrade_module
+from identity_core.cli import doctor_database
+from identity_core.cli.doctor_database import Diagnosis
 from identity_core.cli.local_server import LocalServer
 from identity_core.database import look_at, migrations
+from identity_core.settings import load
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
 from identity_core.store.comparison import compare
@@ -75,6 +78,12 @@ def audited(identity: Commands, folder: Path) -> list[dict[str, Any]]:
     return [line for line in found if line["operation"] == "upgradeInstallation"]
 
 
+def examined_at(folder: Path) -> list[Diagnosis]:
+    """What the doctor finds wrong with the databases."""
+    settings = load(environment={}, overrides={"data_dir": folder})
+    return [one for one in doctor_database.storage(settings) if one.state != "ok"]
+
+
 def test_an_older_installation_is_brought_up_with_its_backup(
     identity: Commands, older: Path, key: Path, backup: Path
 ) -> None:
@@ -82,11 +91,14 @@ def test_an_older_installation_is_brought_up_with_its_backup(
     pending = identity.json("upgrade", "check", "--data-dir", older)["pending"]
     assert [one.split(":")[0] for one in pending] == ["custodian_migrations", "store"]
     assert digests(older) == before, "a check changes nothing"
+    (found,) = examined_at(older)
+    assert found.remedy == "make a backup, then `identity upgrade apply`; the next start does it as well"
     words = ("--backup", backup, "--key-file", key, "--data-dir", older)
     stale = identity.refused("upgrade", "apply", *words, "--within-hours", "0.0000001", status=2)
     assert "--within-hours" in stale[0], "none is so recent"
     made = identity.json("upgrade", "apply", *words)
     assert made["applied"] == pending
+    assert examined_at(older) == [], "the remedy of the doctor was done"
     assert datetime.fromisoformat(made["backupOf"])
     look = look_at(None, older / "identity.sqlite")
     assert compare(look) == []

@@ -1,0 +1,187 @@
+"""What the doctor says of places, programs and numbers: each remedy is done, after which nothing is found any more. And a table in which
+each finding of the doctor has the test of its remedy."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import shutil
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from identity_core.cli import doctor, doctor_database
+from tests.postgres_server import PostgresServer, postgres_server
+from tests.unit.cli.conftest import Commands
+from tests.unit.cli.test_doctor_remedies import examined
+from tests.unit.cli.test_doctor_remedies_typed import installed
+
+__all__ = ["installed", "postgres_server"]
+
+
+def test_a_data_directory_of_another_user(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = installed.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    (found,) = examined("data directory", {})
+    assert (found.state, found.remedy) == ("warn", "run the service as that user")
+    assert found.says.endswith(f"belongs to user {owner}")
+    monkeypatch.setattr(os, "geteuid", lambda: owner)
+    assert examined("data directory", {}) == []
+
+
+def test_a_data_directory_that_is_none(identity: Commands, here: Path) -> None:
+    (here / "data").write_text("")
+    (found,) = examined("data directory", {})
+    assert found.remedy == "name another with --data-dir, or change its owner"
+    (here / "other").mkdir(mode=0o700)
+    looked = identity.json("doctor", "--data-dir", "other")["findings"]
+    assert [one["state"] for one in looked if one["check"] == "data directory"] == ["ok"]
+
+
+def test_what_the_first_start_makes_needs_nothing(identity: Commands, here: Path) -> None:
+    """`identity keys create` makes an installation as a start does."""
+    (found,) = examined("data directory", {})
+    assert found.remedy == "nothing: `identity serve` makes it"
+    (here / "data").mkdir(mode=0o700)
+    (here / "data/note").touch()
+    (found,) = examined("API keys", {})
+    assert found.remedy == "nothing: the first start makes one"
+    identity.ok("keys", "create", "--name", "ops", "--admin", "--data-dir", "data")
+    assert [*examined("data directory", {}), *examined("API keys", {})] == []
+
+
+def test_a_key_beside_what_it_seals(identity: Commands, installed: Path) -> None:
+    """The passphrase is set for an installation that is there: its next opening seals under it."""
+    (found,) = examined("master key", {})
+    assert found.remedy.startswith("set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE, and keep a copy of custodian.key")
+    shutil.copyfile(installed / "custodian.key", installed.with_name("copy.key"))
+    installed.with_name("passphrase").write_text("correct horse battery staple")
+    named = {"IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE": str(installed.with_name("passphrase"))}
+    Commands(named).ok("keys", "list", "--data-dir", "data")
+    assert [*examined("master key", named), *examined("plugins", named), *examined("API keys", named)] == []
+
+
+def test_fewer_workers(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    (found,) = examined("server", {"IDENTITY_SERVER_WORKERS": "3"})
+    assert (found.says, found.remedy) == ("3 workers on 2 processors", "take fewer")
+    assert examined("server", {"IDENTITY_SERVER_WORKERS": "2"}) == []
+
+
+def test_a_network_file_system(here: Path, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is below `data` is on one."""
+    kind = doctor_database.file_system
+    mounts = here / "mounts"
+    mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nserver:/x {here}/data nfs4 rw 0 0\n")
+    monkeypatch.setattr(doctor_database, "file_system", lambda folder, _: kind(folder, mounts))
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 51, 3))
+    (found,) = examined("database", {})
+    assert found.remedy == "use a local disk, or a PostgreSQL server: --database-url"
+    on_server = examined("database", {"IDENTITY_DATABASE_URL": postgres_server.url()})
+    assert not [one for one in on_server if "network file system" in one.says]
+    mounts.write_text("/dev/sda1 / ext4 rw 0 0\n")
+    assert examined("database", {}) == []
+
+
+def test_sqlite_is_updated(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 51, 2))
+    (found,) = examined("database", {})
+    assert found.remedy.endswith("or update SQLite")
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 51, 3))
+    assert examined("database", {}) == []
+
+
+TYPED, DONE, CREDENTIALS = "test_doctor_remedies_typed", "test_doctor_remedies_done", "test_doctor_credentials"
+MACHINE, HELD = "test_doctor_machine", "test_credential_secret"
+OF_FINDINGS = {
+    "doctor._data_directory": [
+        (DONE, "test_what_the_first_start_makes_needs_nothing"),
+        (DONE, "test_a_data_directory_that_is_none"),
+        (DONE, "test_a_data_directory_of_another_user"),
+        ("test_doctor_remedies", "test_modes_are_what_the_remedy_makes_them"),
+        ("test_doctor_remedies", "test_modes_are_what_the_remedy_makes_them"),
+    ],
+    "doctor._disk": [(TYPED, "test_room_is_made")],
+    "doctor._curves": [(TYPED, "test_curves_are_installed")] * 2,
+    "doctor._throttle": [
+        ("test_doctor_remedies", "test_settings_are_what_the_remedy_says"),
+        (TYPED, "test_redis_is_started_or_another_is_named"),
+    ],
+    "doctor._server": [
+        ("test_doctor_remedies", "test_settings_are_what_the_remedy_says"),
+        ("test_doctor_remedies", "test_settings_are_what_the_remedy_says"),
+        (DONE, "test_fewer_workers"),
+    ],
+    "doctor._plugins": [(TYPED, "test_a_plugin_that_fails_is_disabled_or_goes")],
+    "doctor._master_key": [
+        (DONE, "test_a_key_beside_what_it_seals"),
+        ("test_doctor_remedies", "test_settings_are_what_the_remedy_says"),
+    ],
+    "doctor._api_keys": [
+        (TYPED, "test_a_key_store_that_is_another_is_put_back"),
+        (DONE, "test_what_the_first_start_makes_needs_nothing"),
+    ],
+    "doctor_credentials.credentials": [
+        (CREDENTIALS, "test_those_of_suite_1_that_are_issued_anew_and_revoked_are_told_no_more")
+    ],
+    "doctor_credentials.status_lists": [(CREDENTIALS, "test_a_list_that_is_not_published_for_now_is_told")] * 2,
+    "doctor_credentials.holders": [(CREDENTIALS, "test_secrets_of_holders_that_are_not_kept_are_told")] * 2,
+    "doctor_credentials._of_former_roots": [
+        (CREDENTIALS, "test_what_is_bound_to_secrets_of_a_stolen_key_is_told_by_issuer")
+    ],
+    "doctor_database.stopped": [(TYPED, "test_plugins_are_chosen_as_the_remedy_says")],
+    "doctor_database._sqlite": [(DONE, "test_a_network_file_system"), (DONE, "test_sqlite_is_updated")],
+    "doctor_database._postgresql": [
+        (MACHINE, "test_a_library_that_is_missing_is_named"),
+        (TYPED, "test_a_server_that_is_away_is_started_or_another_is_named"),
+    ],
+    "doctor_database.judge": [(TYPED, "test_a_server_is_set_right")] * 4,
+    "doctor_database.tables": [
+        (TYPED, "test_what_is_broken_is_put_back"),
+        (TYPED, "test_what_was_added_is_removed"),
+    ],
+    "doctor_database.index": [
+        ("tests.attack.test_index_tampering", "test_no_edit_of_a_row_is_believed_and_no_other_did_suffers")
+    ],
+    "doctor_database._broken_files": [(TYPED, "test_what_is_broken_is_put_back")],
+    "doctor_database._compared": [
+        ("test_doctor_storage", "test_what_is_wrong_with_the_databases"),
+        ("test_upgrade", "test_an_older_installation_is_brought_up_with_its_backup"),
+    ],
+    "doctor_database.checkpoint": [("test_doctor_remedies", "test_settings_are_what_the_remedy_says")],
+    "doctor_held.holders_file": [
+        (HELD, "test_a_file_that_lost_its_secret_is_told"),
+        (HELD, "test_a_rotation_leaves_what_was_and_tells_what_is_issued_anew"),
+    ],
+    "doctor_machine.clocks": [(MACHINE, "test_a_clock_that_went_back"), (MACHINE, "test_the_clock_of_a_server")],
+    "doctor_machine.listener": [(MACHINE, "test_somebody_else_at_the_port_is_told")],
+    "doctor_machine.backups": [(MACHINE, "test_the_age_of_the_newest_backup")] * 3,
+    "doctor_witnesses.witnesses": [(TYPED, "test_a_policy_is_written_as_the_remedy_says")],
+    "doctor_witnesses._compared": [("tests.fault.test_service_witnesses", "test_the_doctor_says_how_far_the_quorum_is")]
+    * 3,
+}
+
+
+def findings_of(path: Path) -> Counter[str]:
+    """How often each function of a module finds something that has a remedy."""
+    found: Counter[str] = Counter()
+    for function in ast.parse(path.read_text()).body:
+        if isinstance(function, ast.FunctionDef):
+            calls = [one.func for one in ast.walk(function) if isinstance(one, ast.Call)]
+            made = sum(isinstance(one, ast.Name) and one.id in ("warn", "wrong") for one in calls)
+            found.update({f"{path.stem}.{function.name}": made})
+    return +found
+
+
+def test_each_finding_has_the_test_of_its_remedy() -> None:
+    """Who adds a finding types its remedy in a test, and names that here."""
+    found: Counter[str] = Counter()
+    for path in Path(doctor.__file__).parent.glob("doctor*.py"):
+        found += findings_of(path)
+    assert {name: len(tests) for name, tests in OF_FINDINGS.items()} == dict(found)
+    for module, name in {test for tests in OF_FINDINGS.values() for test in tests}:
+        place = importlib.import_module(module if "." in module else f"tests.unit.cli.{module}")
+        assert hasattr(place, name), (module, name)
