@@ -176,7 +176,6 @@ def operator_sees_it_all(world: World, opened: Open) -> None:
         expect(page).to_have_url(f"{world.site.url}/ui/operator{path}")
         expect(page.locator("main h1")).to_be_visible()
         watched.look(page)
-        examine(page)
         shows_no_value(page)
         content = page.locator("main").inner_text()
         assert [name for name in VALUES if re.search(rf"\b{name}\b", content)] == [], page.url

@@ -174,8 +174,8 @@ def test_keys_of_the_service_are_replaced_on_the_token(
     with service(tmp_path / "data", "--workers", "2", environment=environment, before=STARTED) as running:
         holder, old = running.stranger.holder(), access_token(running).json["access_token"]
         for key in ("token", "log"):
-            # A deadline of a second leaves the rotation two to wait for what is on its way.
-            quick = {**environment, "IDENTITY_LEDGER_DEADLINE_SECONDS": "1"}
+            # The rotation waits for what is on its way to the ledger: twice this deadline.
+            quick = {**environment, "IDENTITY_LEDGER_DEADLINE_SECONDS": "2"}
             done = identity(quick, "keys", "rotate", key, "--compromised", "--json", "--data-dir", tmp_path / "data")
             assert done.returncode == 0, done.stderr
         rotated = json.loads(done.stdout)
