@@ -21,7 +21,7 @@ from tests.attack.stranger import Answer, Holder, add_key, base64url, body_hash,
 from tests.fault import service_process
 from tests.fault.service_process import Running
 
-FLOOD = 1000 * rounds(2)
+FLOOD = 1000 * rounds(1)
 ATTEMPTS = 100
 # What one attempt with a bad signature may cost the server: without a cap it would be one for each of the flood.
 MOST_VERIFICATIONS = 400

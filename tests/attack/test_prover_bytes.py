@@ -9,7 +9,7 @@ from identity_core.crypto.bls12381 import ORDER, select
 from identity_core.crypto.bls12381.backend import G1_GENERATOR, InvalidPoint
 from tests.attack.prover_forge import CURVE, Forger, ask, honest, parts, verdict, wrap
 
-ROUNDS = max(1200, int(os.environ.get("IDENTITY_ROUNDS", "0")))
+ROUNDS = max(600, int(os.environ.get("IDENTITY_ROUNDS", "0")))
 BACKENDS = ["blst", "pyblst", "arkworks", "py_ecc"]
 P = 0x1A0111EA397FE69A4B1BA7B6434BACD764774B84F38512BF6730D2A0F6B0F6241EABFFFEB153FFFFB9FEFFFFFFFFAAAB
 ASKED = ask(
