@@ -125,7 +125,9 @@ def test_a_did_lives_in_chromium(application: Path, served: LocalServer) -> None
     files = {"flow.mjs": application / "flow.mjs", **{path.name: path for path in package.glob("*.js")}}
     with (
         sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=program, args=["--no-sandbox"]) as browser,
+        playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        ) as browser,
     ):
         page = browser.new_page()
         page.set_default_timeout(60_000)

@@ -17,6 +17,8 @@ from tests.servers import local_server
 
 need_furo()
 
+WAIT_MILLISECONDS = 60_000
+
 
 @pytest.fixture(scope="module")
 def server(built: Path) -> Iterator[LocalServer]:
@@ -31,8 +33,12 @@ def tab(server: LocalServer) -> Iterator[Page]:
         give_up = pytest.fail if os.environ.get("CI") else pytest.skip
         give_up("no Chromium: apt-get install chromium")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser.new_page()
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+        browser = driver.chromium.launch(executable_path=program, args=arguments)
+        expect.set_options(timeout=WAIT_MILLISECONDS)
+        page = browser.new_page()
+        page.set_default_timeout(WAIT_MILLISECONDS)
+        yield page
         browser.close()
 
 

@@ -93,7 +93,7 @@ def test_the_clock_of_a_server(
             found = only(doctor_machine.clocks(settings))
         assert found.state == "warn"
         # The question itself takes a moment.
-        assert abs(seconds_of(found.says) + seconds) < 5
+        assert abs(seconds_of(found.says) + seconds) < 30
 
 
 def test_a_service_that_runs_is_known(server: LocalServer) -> None:
