@@ -40,6 +40,7 @@ STATIC: Final = {
     "hx-csp.js": "text/javascript; charset=utf-8",
     "signing.js": "text/javascript; charset=utf-8",
     "keys.js": "text/javascript; charset=utf-8",
+    "notes.js": "text/javascript; charset=utf-8",
     "checking.js": "text/javascript; charset=utf-8",
     "plots.js": "text/javascript; charset=utf-8",
     "uplot.js": "text/javascript; charset=utf-8",

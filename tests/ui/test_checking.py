@@ -14,10 +14,20 @@ from playwright.sync_api import Page, expect
 
 from identity_core.api.contract import load_document
 from identity_core.codec import jcs, multibase, multikey
+from identity_core.codec.times import printed
 from identity_core.domain.dids.log import verify
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_core.domain.ledger.history import verify_entry
+from identity_core.domain.ledger.note import (
+    WITNESS,
+    Checkpoint,
+    VerifierKey,
+    cosignature_line,
+    cosignature_message,
+    sign_checkpoint,
+)
+from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.domain.ledger.proofs import TlogProof, inclusion_spans
-from identity_core.domain.ledger.tree import LogLeaf, leaf_hash, node_hash
+from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash, node_hash
 from tests.ui.visiting import MARKUP, Open, Site, examine
 
 Entry = dict[str, Any]
@@ -119,6 +129,22 @@ def committed(parameters: Entry, key: SigningKey) -> str:
     return written([first, sealed(later, first["versionId"], 2, key)])
 
 
+WEAK = multikey.encode_public(multikey.ED25519, b"\x01" + bytes(31))
+# The neutral element and zero are a signature under this key of whatever one likes.
+NEUTRAL = multibase.base58btc_encode(b"\x01" + bytes(63))
+
+
+def weak() -> str:
+    """One entry, whose key is of small order."""
+    said = {"method": "did:ids:1.0", "scid": "{SCID}", "updateKeys": [WEAK], "nextKeyHashes": []}
+    body = {"versionId": "{SCID}", "versionTime": "2026-01-01T00:00:00.000000Z", "parameters": said}
+    body["state"] = {"id": "did:ids:{SCID}"}
+    scid = multihash(body)
+    entry = sealed(json.loads(json.dumps(body).replace("{SCID}", scid)), scid, 1, MALLORY)
+    entry["proof"][0] |= {"verificationMethod": f"did:key:{WEAK}#{WEAK}", "proofValue": NEUTRAL}
+    return written([entry])
+
+
 THIEF = SigningKey(b"t" * 32)
 THEIRS = multikey.encode_public(multikey.ED25519, bytes(THIEF.verify_key))
 WRONG |= {
@@ -133,6 +159,7 @@ WRONG |= {
     "that commits to nothing any more": (committed({"updateKeys": [HERS]}, MALLORY), "keys"),
     "that says no keys any more": (committed({}, MALLORY), "keys"),
 }
+WRONG = {"signed by nobody under a key of small order": (weak(), "signature"), **WRONG}
 PRE_ROTATED = committed({"updateKeys": [HERS], "nextKeyHashes": [multihash(THEIRS)]}, MALLORY)
 
 LOG_KEY = SigningKey(b"k" * 32)
@@ -169,6 +196,88 @@ WRONG_PLACES = {
     "a checkpoint that another has signed": (place(0, signer=MALLORY), str(VERIFIER), "signed"),
     "a checkpoint of another log": (place(0), str(VerifierKey("eve.example", VERIFIER.public)), "signed"),
     "a key that is none": (place(0), str(VERIFIER)[:-2], "key"),
+}
+
+WITNESSES = [SigningKey(bytes([number]) * 32) for number in (1, 2, 3)]
+NAMED = [VerifierKey(f"w{number}.example", bytes(one.verify_key), WITNESS) for number, one in enumerate(WITNESSES)]
+SEEN = datetime(2026, 1, 2, tzinfo=UTC)
+LINES = [f"log {VERIFIER}", *(f"witness W{number} {key} https://w.example" for number, key in enumerate(NAMED))]
+
+
+def policy(*more: str, lines: list[str] = LINES) -> str:
+    return "\n".join([*lines, *more]) + "\n"
+
+
+TWO = policy("# any two", "group two 2 W0 W1 W2", "quorum two")
+BOTH = policy("group inner any W0 W1", "group outer all inner W2", "quorum outer")
+
+
+def cosigned(
+    *numbers: int, seconds: int = int(SEEN.timestamp()), signer: SigningKey | None = None, text: str | None = None
+) -> str:
+    """A place whose checkpoint those witnesses have seen, each a minute after the other."""
+    found = place(3)
+    note = found.split("\n\n")[1] + "\n" if text is None else text
+    for minute, number in enumerate(numbers):
+        at = seconds + 60 * minute
+        message = cosignature_message(note, at)
+        found += cosignature_line(NAMED[number], at, (signer or WITNESSES[number]).sign(message).signature)
+    return found
+
+
+RIGHT_POLICIES = {
+    "no witness asked": (place(3), policy("quorum none"), ["signed"], None),
+    "a witness that nobody asked": (cosigned(0), policy("quorum none"), ["signed", "cosigned"], None),
+    "two of three": (cosigned(2, 0), TWO, ["signed", "cosigned", "quorum"], "2026-01-02T00:01:00Z"),
+    "groups of groups": (cosigned(1, 0, 2), BOTH, ["signed", "cosigned", "quorum"], "2026-01-02T00:02:00Z"),
+    "another log beside it": (
+        cosigned(0, 1),
+        f"log {VerifierKey('eve.example', bytes(MALLORY.verify_key))}\n{TWO}",
+        ["signed", "cosigned", "quorum"],
+        "2026-01-02T00:01:00Z",
+    ),
+}
+WRONG_POLICIES = {
+    "fewer than the quorum": (cosigned(1), TWO, "quorum"),
+    "none": (place(3), TWO, "quorum"),
+    "one of the wrong group": (cosigned(0, 1), BOTH, "quorum"),
+    "the same witness twice": (cosigned(1, 1), TWO, "quorum"),
+    "the signature of another": (cosigned(0, 1, signer=MALLORY), TWO, "cosigned"),
+    "a wrong one beside a quorum": (
+        cosigned(0, 1) + cosigned(2, signer=MALLORY).splitlines()[-1] + "\n",
+        TWO,
+        "cosigned",
+    ),
+    "of another checkpoint": (cosigned(0, 1, text="ledger.example\n8\nAAAA\n"), TWO, "cosigned"),
+    "of no time": (cosigned(0, 1, seconds=0), TWO, "cosigned"),
+    "of a time that no calendar has": (cosigned(0, 1, seconds=253_402_300_800), TWO, "cosigned"),
+    "cut short": (cosigned(0) + NAMED[1].line(bytes(71)), TWO, "cosigned"),
+    "of a log that the policy does not know": (
+        cosigned(0, 1),
+        policy("group two 2 W0 W1 W2", "quorum two", lines=LINES[1:]),
+        "signed",
+    ),
+    "signed by another in the log's name": (place(3, signer=MALLORY), policy("quorum none"), "signed"),
+    "with a control character": (cosigned(0, 1) + "\u2014 x AAAAAAAA\x01\n", TWO, "checkpoint"),
+    "without a quorum line": (cosigned(0, 1), policy("group two 2 W0 W1 W2"), "policy"),
+    "with two quorums": (cosigned(0, 1), policy("quorum none", "quorum none"), "policy"),
+    "with a quorum that nobody defined": (cosigned(0, 1), policy("quorum all-of-them"), "policy"),
+    "with a group of strangers": (cosigned(0, 1), policy("group g 1 W9", "quorum g"), "policy"),
+    "with a witness in two groups": (cosigned(0, 1), policy("group g 1 W0", "group h 1 W0", "quorum g"), "policy"),
+    "with a witness twice in one": (cosigned(0), policy("group g 2 W0 W0", "quorum g"), "policy"),
+    "with one key under two names": (
+        cosigned(0),
+        policy(f"witness W3 {NAMED[0]}", "group g 2 W0 W3", "quorum g"),
+        "policy",
+    ),
+    "with a threshold of zero": (place(3), policy("group g 0 W0", "quorum g"), "policy"),
+    "with a threshold out of reach": (cosigned(0), policy("group g 2 W0", "quorum g"), "policy"),
+    "with a threshold that is a name": (place(3), policy("group g constructor W0", "quorum g"), "policy"),
+    "with a group of nobody": (place(3), policy("group g all none", "quorum g"), "policy"),
+    "with a witness called none": (place(3), policy(f"witness none {NAMED[0]}", "quorum none"), "policy"),
+    "with the key of a log as a witness": (cosigned(0), policy(f"witness L {VERIFIER}", "quorum none"), "policy"),
+    "with another word": (cosigned(0), policy("trust everyone", "quorum none"), "policy"),
+    "with a key that is none": (cosigned(0), policy("quorum none").replace("+", "-", 1), "policy"),
 }
 
 
@@ -221,8 +330,33 @@ def test_the_browser_finds_where_an_entry_stands(verifying: Page) -> None:
     for index in range(7):
         assert paste(verifying, place(index), str(VERIFIER)) == ["holds", *OF_PLACES, "signed"]
     assert paste(verifying, place(0, size=1)) == ["holds", *OF_PLACES]
-    expect(verifying.locator("[data-unsigned]")).to_be_visible()
+    expect(verifying.locator("[data-unchecked=signed]")).to_be_visible()
     expect(verifying.locator("#log-result dl")).to_contain_text("ledger.example")
     found = {name: paste(verifying, text, key) for name, (text, key, _) in WRONG_PLACES.items()}
     assert found == {name: ["fails", requirement] for name, (_, _, requirement) in WRONG_PLACES.items()}
-    expect(verifying.locator("[data-unsigned]")).to_be_hidden()
+    expect(verifying.locator("[data-unchecked=signed]")).to_be_hidden()
+
+
+def of_command_line(text: str, given: str) -> str | None:
+    """When the quorum was there, as ``identity ledger verify --policy`` says. Raises ``Malformed``, ``Refuted``."""
+    at = verify_entry(TlogProof.parse(text.encode()), WitnessPolicy.parse(given.encode())).cosigned_at
+    return None if at is None else printed(at)
+
+
+def test_the_browser_asks_for_the_witnesses_that_a_policy_names(verifying: Page) -> None:
+    """What the command line refuses the browser refuses, and the other way round."""
+    for name, (text, given, checked, at) in RIGHT_POLICIES.items():
+        assert of_command_line(text, given) == at, name
+        assert paste(verifying, text, given) == ["holds", *OF_PLACES, *checked], name
+        if at is not None:
+            expect(verifying.locator("[data-found=cosignedAt] dd")).to_have_text(at)
+    expect(verifying.locator("[data-found=witnesses] dd")).to_have_text("W0, W1")
+    expect(verifying.locator("[data-unchecked=quorum]")).to_be_hidden()
+    assert paste(verifying, place(3), str(VERIFIER))[0] == "holds"
+    expect(verifying.locator("[data-unchecked=quorum]")).to_be_visible()
+    for text, given, _ in WRONG_POLICIES.values():
+        with pytest.raises((Malformed, Refuted)):
+            of_command_line(text, given)
+    found = {name: paste(verifying, text, given) for name, (text, given, _) in WRONG_POLICIES.items()}
+    assert found == {name: ["fails", requirement] for name, (_, _, requirement) in WRONG_POLICIES.items()}
+    examine(verifying)

@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const { base58, base58Of, canonical } = window.identity;
+  const { Unmet, checkSigned, demand, joined, opened, policyOf, same, sha256, unpacked, utf8, verifies } = window.identityNotes;
   const HASH = /^Qm[1-9A-HJ-NP-Za-km-z]{44}$/;
   const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
   const MEMBERS = "parameters,proof,state,versionId,versionTime";
@@ -9,18 +10,9 @@
   const MOST_DIGITS = 128; // of base58: more would only cost time
   const FIRST_LINE = "c2sp.org/tlog-proof@v1";
   const MOST_HASHES = 63;
+  const ASKED = ["key", "method", "policy", "signed", "cosigned", "quorum"]; // shown only where they were checked, or are not met
   const LEAF = /^identity-ledger-leaf\/v1\nsequence ([1-9]\d{0,18})\ntransaction ([0-9a-f]{64})\nblock ([1-9]\d{0,18})\nrecorded (\S+)\nversion ([1-9]\d{0,18})\ndid ([^\n]+)\n\n/;
-  const utf8 = (text) => new TextEncoder().encode(text);
-  const joined = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
-  const sha256 = async (octets) => new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
   const multihash = async (text) => base58Of([0x12, 0x20, ...(await sha256(utf8(text)))]);
-
-  // The name of the requirement, as the page has it in words, that is not met.
-  class Unmet extends Error {}
-
-  function demand(holds, requirement) {
-    if (!holds) throw new Unmet(requirement);
-  }
 
   const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
   const isTexts = (value) => Array.isArray(value) && value.length <= 10 && new Set(value).size === value.length && value.every((one) => typeof one === "string");
@@ -31,11 +23,6 @@
     const found = base58(text.slice(1));
     const octets = [...Array(Math.max(count - found.length, 0)).fill(0), ...found];
     return octets.length === count && base58Of(octets) === text.slice(1) ? Uint8Array.from(octets) : null;
-  }
-
-  async function verifies(octets, message, signature) {
-    const key = await crypto.subtle.importKey("raw", octets, { name: "Ed25519" }, false, ["verify"]);
-    return crypto.subtle.verify({ name: "Ed25519" }, key, signature, message);
   }
 
   function read(line) {
@@ -117,23 +104,10 @@
         throw error;
       }
     }
-    return { did: state.did, versions: state.number, versionId: state.versionId, time: state.time, deactivated: state.deactivated };
-  }
-
-  // Octets from base64 in its one form.
-  function unpacked(text, requirement) {
-    let octets;
-    try {
-      octets = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    } catch {
-      throw new Unmet(requirement);
-    }
-    demand(btoa(String.fromCharCode(...octets)) === text, requirement);
-    return octets;
+    return { did: state.did, versions: state.number, versionId: state.versionId, time: state.time, deactivated: state.deactivated, checked: [] };
   }
 
   const node = (left, right) => sha256(joined([1], left, right));
-  const same = (one, other) => one.length === other.length && one.every((octet, place) => octet === other[place]);
 
   // RFC 9162 §2.1.3.2; ``index`` and ``size`` are of BigInt.
   async function rootOf(leaf, index, size, hashes) {
@@ -153,34 +127,9 @@
     return hash;
   }
 
-  // The checkpoint of a signed note (C2SP tlog-checkpoint), not yet verified.
-  function opened(note) {
-    const end = note.lastIndexOf("\n\n"), text = note.slice(0, end + 1), [origin, size, root, ...rest] = text.split("\n");
-    demand(end > 0 && origin && /^(0|[1-9]\d{0,18})$/.test(size) && rest.length === 1 && note.endsWith("\n"), "checkpoint");
-    const signatures = note.slice(end + 2, -1).split("\n").map((line) => /^\u2014 (\S+) (\S+)$/.exec(line));
-    demand(signatures.every(Boolean), "checkpoint");
-    return { text, origin, size: BigInt(size), root: unpacked(root, "checkpoint"), signatures };
-  }
-
-  // By the key of a log, name+id+base64 (C2SP signed-note).
-  async function checkNote(checkpoint, written) {
-    const [, name, id, key] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(written) || [];
-    demand(name, "key");
-    const octets = unpacked(key, "key");
-    demand(octets.length === 33 && octets[0] === 1, "key");
-    const tag = (await sha256(joined(utf8(`${name}\n`), octets))).slice(0, 4);
-    demand([...tag].map((octet) => octet.toString(16).padStart(2, "0")).join("") === id, "key");
-    demand(checkpoint.origin === name, "signed");
-    const found = checkpoint.signatures
-      .filter((line) => line[1] === name)
-      .map((line) => unpacked(line[2], "checkpoint"))
-      .find((one) => same(one.slice(0, 4), tag));
-    demand(found !== undefined && found.length === 68, "signed");
-    demand(await verifies(octets.slice(1), utf8(checkpoint.text), found.slice(4)), "signed");
-  }
-
   // What ``identity ledger prove`` writes: the entry itself is in ``extra``.
-  async function checkPlace(text, key) {
+  // ``policy`` is null where nobody said whose checkpoints count.
+  async function checkPlace(text, policy) {
     const end = text.indexOf("\n\n"), lines = text.slice(0, Math.max(end, 0)).split("\n");
     demand(end > 0 && lines[0] === FIRST_LINE, "place");
     const [, packed] = /^extra (\S+)$/.exec(lines[1]) || [], [, index] = /^index (0|[1-9]\d{0,18})$/.exec(lines[2]) || [];
@@ -192,21 +141,21 @@
     demand(BigInt(sequence) - 1n === BigInt(index), "path");
     const checkpoint = opened(text.slice(end + 2));
     demand(same(await rootOf(await sha256(joined([0], extra)), BigInt(index), checkpoint.size, hashes), checkpoint.root), "path");
-    if (key) await checkNote(checkpoint, key);
-    return { did, version, transaction, time: recorded, index, size: String(checkpoint.size), origin: checkpoint.origin };
+    const signed = policy === null ? { checked: [] } : await checkSigned(checkpoint, policy);
+    return { did, version, transaction, time: recorded, index, size: String(checkpoint.size), origin: checkpoint.origin, ...signed };
   }
 
   // Shows of the page's own words those that apply. ``kind`` is ``log`` or ``place``.
-  function show(kind, verdict, found, unmet, signed) {
+  function show(kind, verdict, found, unmet) {
     const result = document.querySelector("#log-result");
     for (const each of result.querySelectorAll("[data-verdict]")) each.hidden = each.dataset.verdict !== verdict;
     for (const each of result.querySelectorAll("[data-kind]")) each.hidden = each.dataset.kind !== kind || verdict === "unable";
     for (const each of result.querySelectorAll("[data-requirement]")) {
       const name = each.dataset.requirement;
-      each.hidden = verdict === "fails" ? name !== unmet.message : ["key", "method"].includes(name) || (name === "signed" && !signed);
+      each.hidden = verdict === "fails" ? name !== unmet.message : ASKED.includes(name) && !(found && found.checked.includes(name));
       each.className = verdict;
     }
-    for (const each of result.querySelectorAll("[data-unsigned]")) each.hidden = verdict !== "holds" || signed;
+    for (const each of result.querySelectorAll("[data-unchecked]")) each.hidden = verdict !== "holds" || found.checked.includes(each.dataset.unchecked);
     for (const each of result.querySelectorAll("[data-found]")) {
       const value = found && found[each.dataset.found];
       each.hidden = value === undefined || value === null;
@@ -223,13 +172,14 @@
   form.hidden = false;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const text = form.querySelector("#log").value.trim(), key = form.querySelector("#log-key").value.trim();
+    const text = form.querySelector("#log").value.trim(), given = form.querySelector("#log-key").value.trim();
     const kind = text.startsWith("c2sp.org/") ? "place" : "log";
     try {
       if (!isSecureContext || !crypto.subtle) throw new Error("no WebCrypto here");
-      show(kind, "holds", await (kind === "place" ? checkPlace(`${text}\n`, key) : checkLog(text)), null, key !== "");
+      const found = kind === "place" ? checkPlace(`${text}\n`, given === "" ? null : await policyOf(given)) : checkLog(text);
+      show(kind, "holds", await found, null);
     } catch (error) {
-      show(kind, error instanceof Unmet ? "fails" : "unable", null, error, key !== "");
+      show(kind, error instanceof Unmet ? "fails" : "unable", null, error);
     }
   });
 })();

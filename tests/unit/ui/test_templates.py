@@ -42,7 +42,7 @@ def test_vendored_files_are_what_the_page_says() -> None:
     assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "pico.css", "uplot.js", "uplot.css"}
     for name, digest in rows:
         assert hashlib.sha256((HERE / "static" / name).read_bytes()).hexdigest() == digest
-    own = {"ui.css", "signing.js", "keys.js", "checking.js", "plots.js", "icon.svg"}
+    own = {"ui.css", "signing.js", "keys.js", "notes.js", "checking.js", "plots.js", "icon.svg"}
     assert set(STATIC) == {name for name, _ in rows} | own
     assert {path.name for path in (HERE / "static").iterdir()} == set(STATIC) | {
         "LICENSE.htmx",
