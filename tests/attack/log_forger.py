@@ -7,6 +7,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
+from identity_core.codec import multibase, multikey
 from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
@@ -104,6 +105,20 @@ def sealed(body: dict[str, Any], signer: WalletSigner = LOG_KEY, **changes: str)
     config = entry.proof_config(signer.multikey, body["versionTime"]) | changes
     value = entry.proof_value(signer._pair.sign(entry.proof_input(config, body)))
     return entry.canonical(body | {"proof": [config | {"proofValue": value}]})
+
+
+WEAK_KEY = multikey.encode_public(multikey.ED25519, b"\x01" + bytes(31))
+"""The neutral element: of order 1."""
+_NEUTRAL = multibase.base58btc_encode(b"\x01" + bytes(63))
+
+
+def signed_by_nobody(item: dict[str, Any]) -> bytes:
+    """A first entry whose one key is of small order, with a signature that is right under it for every message."""
+    item = copy.deepcopy(item)
+    item["parameters"]["updateKeys"] = [WEAK_KEY]
+    body = parsed(reminted(item))
+    config = entry.proof_config(WEAK_KEY, body["versionTime"])
+    return entry.canonical(body | {"proof": [config | {"proofValue": _NEUTRAL}]})
 
 
 def authorization_json(authorization: Authorization) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from identity_core.conformance.controller import WalletSigner
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.log import LogInvalid, verify
-from tests.attack.log_forger import METHOD, parsed, resealed, sealed, whole_life
+from tests.attack.log_forger import METHOD, parsed, resealed, sealed, signed_by_nobody, whole_life
 
 LIFE = whole_life()
 OTHER = whole_life("mallory")
@@ -41,6 +41,11 @@ def test_the_whole_log_verifies_and_holds_every_kind_of_entry() -> None:
         history.RECOVERED,
         history.DEACTIVATED,
     ]
+
+
+def test_a_key_of_small_order_signs_nothing() -> None:
+    with pytest.raises(LogInvalid, match="prime-order"):
+        verify(signed_by_nobody(parsed(LINES[0])))
 
 
 @given(st.data())

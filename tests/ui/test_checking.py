@@ -28,6 +28,7 @@ from identity_core.domain.ledger.note import (
 from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.domain.ledger.proofs import TlogProof, inclusion_spans
 from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash, node_hash
+from tests.attack.log_forger import signed_by_nobody
 from tests.ui.visiting import MARKUP, Open, Site, examine
 
 Entry = dict[str, Any]
@@ -129,22 +130,6 @@ def committed(parameters: Entry, key: SigningKey) -> str:
     return written([first, sealed(later, first["versionId"], 2, key)])
 
 
-WEAK = multikey.encode_public(multikey.ED25519, b"\x01" + bytes(31))
-# The neutral element and zero are a signature under this key of whatever one likes.
-NEUTRAL = multibase.base58btc_encode(b"\x01" + bytes(63))
-
-
-def weak() -> str:
-    """One entry, whose key is of small order."""
-    said = {"method": "did:ids:1.0", "scid": "{SCID}", "updateKeys": [WEAK], "nextKeyHashes": []}
-    body = {"versionId": "{SCID}", "versionTime": "2026-01-01T00:00:00.000000Z", "parameters": said}
-    body["state"] = {"id": "did:ids:{SCID}"}
-    scid = multihash(body)
-    entry = sealed(json.loads(json.dumps(body).replace("{SCID}", scid)), scid, 1, MALLORY)
-    entry["proof"][0] |= {"verificationMethod": f"did:key:{WEAK}#{WEAK}", "proofValue": NEUTRAL}
-    return written([entry])
-
-
 THIEF = SigningKey(b"t" * 32)
 THEIRS = multikey.encode_public(multikey.ED25519, bytes(THIEF.verify_key))
 WRONG |= {
@@ -159,7 +144,10 @@ WRONG |= {
     "that commits to nothing any more": (committed({"updateKeys": [HERS]}, MALLORY), "keys"),
     "that says no keys any more": (committed({}, MALLORY), "keys"),
 }
-WRONG = {"signed by nobody under a key of small order": (weak(), "signature"), **WRONG}
+WRONG = {
+    "signed by nobody under a key of small order": (signed_by_nobody(shown_log()[0]).decode(), "signature"),
+    **WRONG,
+}
 PRE_ROTATED = committed({"updateKeys": [HERS], "nextKeyHashes": [multihash(THEIRS)]}, MALLORY)
 
 LOG_KEY = SigningKey(b"k" * 32)

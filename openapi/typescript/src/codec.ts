@@ -61,19 +61,31 @@ export async function signing(secretMultikey: string): Promise<(message: Octets)
   return async (message) => new Uint8Array(await crypto.subtle.sign({ name: "Ed25519" }, key, message));
 }
 
-/** Whether `signature` is one of `message` by a public multikey (`z6Mk…`). Throws for what is no such key. */
+/** Whether `signature` is one of `message` by a public multikey (`z6Mk…`). Throws for what is no such key, and for one of small order. */
 export async function verifies(publicMultikey: string, message: Octets, signature: Octets): Promise<boolean> {
-  const key = await crypto.subtle.importKey("raw", multikey(publicMultikey, ED25519_PUBLIC), { name: "Ed25519" }, false, ["verify"]);
+  const octets = multikey(publicMultikey, ED25519_PUBLIC);
+  if (isWeak(octets)) throw new TypeError("an Ed25519 key of small order, under which anybody signs");
+  const key = await crypto.subtle.importKey("raw", octets, { name: "Ed25519" }, false, ["verify"]);
   return crypto.subtle.verify({ name: "Ed25519" }, key, signature, message);
 }
 
-/** Whether a text is a public multikey of Ed25519. */
+/** Whether a text is a public multikey of Ed25519, and its key not of small order. */
 export function isPublicKey(text: string): boolean {
   try {
-    return multikey(text, ED25519_PUBLIC).length === 32;
+    return !isWeak(multikey(text, ED25519_PUBLIC));
   } catch {
     return false;
   }
+}
+
+const PRIME = 2n ** 255n - 19n;
+const EIGHTH = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n;
+// The points of the orders 1, 2, 4 and 8 by their y; WebCrypto takes them.
+const WEAK = [0n, 1n, PRIME - 1n, EIGHTH, PRIME - EIGHTH];
+
+function isWeak(key: Octets): boolean {
+  const y = key.reduceRight((sum, octet) => sum * 256n + BigInt(octet), 0n) % 2n ** 255n;
+  return WEAK.includes(y % PRIME);
 }
 
 function multikey(text: string, prefix: number[]): Octets {
