@@ -207,7 +207,8 @@ class AgentEndpoint:
             "raw_path": AGENTS.encode(),
             "query_string": b"",
             "root_path": "",
-            "headers": [field for field in scope["headers"] if field[0] not in _KEPT_BACK],
+            # Blanks around a value are no part of it (RFC 9110 §5.5), and the application compares values with the body.
+            "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"] if name not in _KEPT_BACK],
             SERVICE: service,
         }
         told = _Collected(request.body_octets)

@@ -104,7 +104,7 @@ class AgentServer:
         try:
             value = await self._resource(self._service_of(context), uri)
         except (Refused, IdentityError) as refused:
-            raise MCPError(code=INVALID_PARAMS, message=_told(refused)) from None
+            raise MCPError(code=INVALID_PARAMS, message=_told(refused), data={"uri": neutral(uri)}) from None
         text = orjson.dumps(value).decode()
         return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=JSON, text=text)])
 

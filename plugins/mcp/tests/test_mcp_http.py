@@ -188,6 +188,18 @@ def test_headers_that_say_something_else_than_the_body(scene: Scene) -> None:
     assert call(scene.target.wire, listed, headers, name="resolve_did").json["error"]["code"] == -32020
 
 
+def test_blanks_around_a_header_are_no_part_of_it(scene: Scene) -> None:
+    listed = message("tools/call", name="list_delegations", arguments={})
+    answer = call(scene.target.wire, listed, bearer(token_of(scene.agent)), name="  list_delegations \t")
+    assert "structuredContent" in answer.json["result"]
+
+
+def test_a_resource_that_there_is_not_is_named(scene: Scene) -> None:
+    uri = "identity://proofs/unknown"
+    answer = call(scene.target.wire, message("resources/read", uri=uri), bearer(token_of(scene.agent)), name=uri)
+    assert (answer.json["error"]["code"], answer.json["error"]["data"]) == (-32602, {"uri": uri})
+
+
 def test_sizes_and_methods(scene: Scene) -> None:
     headers = bearer(token_of(scene.agent))
     assert call(scene.target.wire, b"x" * 300_000, headers).status == 413
