@@ -12,7 +12,7 @@ from functools import partial
 
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
-from identity_core.database import DatabaseDamaged, DatabaseError, MigrationFailed, faults_of
+from identity_core.database import DatabaseDamaged, DatabaseError, DatabaseForbidden, MigrationFailed, faults_of
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.tree import Malformed
 from identity_core.domain.ledger.witness import Remembered
@@ -99,7 +99,7 @@ def told_at_start(settings: Settings) -> Iterator[None]:
     try:
         yield
     except StartError as error:
-        if not isinstance(error.__cause__, DatabaseDamaged | MigrationFailed):
+        if not isinstance(error.__cause__, DatabaseDamaged | DatabaseForbidden | MigrationFailed):
             raise
         raise storage_error(settings, error.__cause__) from error
     except (DatabaseError, StorageMismatch) as error:
@@ -124,6 +124,10 @@ def storage_error(settings: Settings, error: Exception) -> StartError:
     if isinstance(cause, MigrationFailed):
         fix = "install the version of identity-service that made it, or put back a backup from before the upgrade"
         return StartError(str(cause), where, fix)
+    if isinstance(cause, DatabaseForbidden):
+        why = f"the role of database_url may not do that: {' '.join(cause.reason.split())}"
+        fix = "connect as the role that owns the tables (`\\dt` of psql names it), or give this one its rights"
+        return StartError(why, where, fix)
     what = cause.reason if isinstance(cause, DatabaseError) else cause or error
     return StartError(f"the databases cannot be used: {what}", where, "see `identity doctor`")
 

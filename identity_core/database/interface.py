@@ -197,6 +197,10 @@ class ConstraintViolated(DatabaseError):
     """A row would break a UNIQUE, CHECK, NOT NULL or FOREIGN KEY rule; the job that tried was undone, alone."""
 
 
+class DatabaseForbidden(DatabaseError):
+    """The role that the server knows us by may not do that."""
+
+
 class ValueNotStorable(DatabaseError, InvalidRequest):
     """A value that the database cannot be asked about, such as a text with U+0000 on PostgreSQL: it came from a client, and no row has
     it."""

@@ -17,6 +17,7 @@ from identity_core.database.interface import (
     Database,
     DatabaseAbsent,
     DatabaseError,
+    DatabaseForbidden,
     DatabaseMismatch,
     DatabaseUnavailable,
     MigrationFailed,
@@ -85,7 +86,7 @@ def _compare(database: Database, prefix: str, steps: list[Step]) -> None:
     table = f"{prefix}migrations"
     try:
         missing = database.read_now(lambda transaction: _missing(transaction, table, steps))
-    except (DatabaseUnavailable, DatabaseMismatch, MigrationFailed):
+    except (DatabaseUnavailable, DatabaseMismatch, DatabaseForbidden, MigrationFailed):
         raise
     except DatabaseError as error:
         raise DatabaseAbsent(f"there are no tables {prefix}*") from error

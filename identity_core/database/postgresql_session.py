@@ -16,6 +16,7 @@ from identity_core.database.interface import (
     ConstraintViolated,
     Cursor,
     DatabaseError,
+    DatabaseForbidden,
     DatabaseUnavailable,
     Job,
     NotReplicated,
@@ -140,6 +141,8 @@ def translated(error: psycopg.Error) -> DatabaseError:
     ``DatabaseUnavailable``, a value that it has no form for ``ValueNotStorable``, a fault in the SQL itself a plain ``DatabaseError``."""
     if isinstance(error, psycopg.IntegrityError):
         return ConstraintViolated(str(error))
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return DatabaseForbidden(str(error))
     if isinstance(error, psycopg.DataError) and error.sqlstate is None:
         # The driver could not write the value down; the server was not asked.
         return ValueNotStorable(str(error))
