@@ -45,6 +45,7 @@ pytest_plugins = [
     "features.steps.rotations",
     "features.steps.theft",
     "features.steps.tokens",
+    "features.steps.vcalm",
     "features.steps.wallet_consents",
     "features.steps.web",
     "features.steps.verifications",

@@ -18,6 +18,8 @@ import rfc8785
 from nacl.public import PrivateKey
 from nacl.signing import SigningKey, VerifyKey
 
+BREAKING_FORMAT = "breaks-on-demand"
+"""The securing format of the fault plugin."""
 DID_AUTH, RECOVERY_KEY = "DIDAuth", "RecoveryKey"
 ED25519, X25519 = "Ed25519VerificationKey2020", "X25519KeyAgreementKey2020"
 SIGNATURE_OCTETS = 64

@@ -17,9 +17,11 @@ import identity_keys_sql
 import identity_ledger_sql
 
 from features.faults.words import Broken, faults, is_hung
+from features.formats import BREAKING_FORMAT
 from identity_core.api.security import Gate
 from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.domain.callers import ApiKey
+from identity_core.errors import InvalidCredential
 from identity_core.plugin import NoSettings, Provider, hookimpl
 from identity_core.ports.ledger import LedgerHead
 from identity_core.store.activity import StoredActivity
@@ -149,6 +151,19 @@ class SlowKeys:
         await self._real.close()
 
 
+class Securing:
+    """A format of which there are no credentials, and sometimes not even that is told."""
+
+    name = BREAKING_FORMAT
+
+    async def read(self, secured: Any) -> Any:
+        await strike("securing")
+        raise InvalidCredential
+
+    async def verify(self, secured: Any, public_key: str, *, binding: Any = None) -> Any:
+        raise InvalidCredential
+
+
 class Method:
     """did:ids, until it breaks."""
 
@@ -199,6 +214,11 @@ def identity_provide_key_store() -> Provider[Any]:
 @hookimpl(specname="identity_provide_key_store")
 def provide_slow_key_store() -> Provider[Any]:
     return _wrapping("slow", identity_keys_sql, "identity_provide_key_store", SlowKeys)
+
+
+@hookimpl
+def identity_provide_securing() -> Provider[Any]:
+    return Provider("faulty", build=lambda _settings, _context: Securing())
 
 
 @hookimpl

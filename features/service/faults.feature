@@ -205,6 +205,9 @@ Feature: What no client can cause is answered in the same shape
       | resetDisclosures          |
       | rotateHolderSecret        |
       | createVerifierChallenge   |
+      | verifyVcalmCredential     |
+      | verifyVcalmPresentation   |
+      | createVcalmChallenge      |
       | getLedgerCheckpoint       |
       | getStatusGapsProof        |
       | getLedgerInclusionProof   |

@@ -21,12 +21,12 @@ def ledger(world: World) -> None:
 
 @given("a service whose plugins raise")
 def raising(world: World) -> None:
-    world.kind, world.notes["fault"] = "faulty", "keys:raise method:raise"
+    world.kind, world.notes["fault"] = "faulty", "keys:raise method:raise securing:raise"
 
 
 @given("a service whose plugins hang")
 def hanging(world: World) -> None:
-    world.kind, world.notes["fault"] = "hanging", "keys:hang ledger:hang"
+    world.kind, world.notes["fault"] = "hanging", "keys:hang ledger:hang securing:hang"
 
 
 @given("a service whose custodian raises")

@@ -21,6 +21,9 @@ ROOT_ALIASES: Mapping[str, Sequence[str]] = {
     "/1.0/create": ("registerDid",),
     "/1.0/update": ("registerDidUpdate",),
     "/1.0/deactivate": ("registerDidDeactivation",),
+    "/vcalm/credentials/verify": ("verifyVcalmCredential",),
+    "/vcalm/presentations/verify": ("verifyVcalmPresentation",),
+    "/vcalm/challenges": ("createVcalmChallenge",),
 }
 
 # What a listener for operators serves: the operations of these tags and these besides, and ``WITH_BOTH`` so that it can be asked for its

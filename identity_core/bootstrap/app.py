@@ -42,6 +42,7 @@ from identity_core.bootstrap.pages import PageTags, page_tags, pages_for_people
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import service_handlers
 from identity_core.bootstrap.runtime import Runtime
+from identity_core.bootstrap.vcalm import vcalm_handlers
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED
 from identity_core.settings import StartError
@@ -175,6 +176,7 @@ def _handlers(
         tags.dids,
         identifier_handlers(opened, tags.dids),
         registration_handlers(opened, tags.dids, operations),
+        vcalm_handlers(opened, tags.credentials.verify),
         auth_handlers(opened, token_keys, challenges),
         operator.events,
         tags.ledger,

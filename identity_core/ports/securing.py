@@ -1,4 +1,4 @@
-"""The socket for securing mechanisms of credentials (VC Data Model 2.0 §5.13): one plugin a format, such as ``bbs-2023`` or ``dc+sd-jwt``.
+"""The socket for securing mechanisms of credentials (VC 2.0 §5.13): one plugin a format, such as ``bbs-2023`` or ``dc+sd-jwt``.
 
 A format computes and asks no one: the core resolves the issuer's key, holds private keys and compares times. Which credentials are revoked
 is not the format's to know. A format is the smallest Protocol of what it can do: verify; besides, derive; besides, issue.

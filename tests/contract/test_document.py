@@ -376,6 +376,8 @@ def test_the_operations_that_change_something_take_an_idempotency_key(document: 
     changes_nothing |= {"POST /identifiers/{identifier}"}
     # A job of DID Registration works once, and what is so already is refused.
     changes_nothing |= {"POST /registrar/update", "POST /registrar/deactivate"}
+    # Verifiers of VCALM read; a challenge is stored when it is spent.
+    changes_nothing |= {"POST /vcalm/credentials/verify", "POST /vcalm/presentations/verify", "POST /vcalm/challenges"}
     for where, operation in operations(document):
         names = {dereference(document, each)["name"] for each in operation.get("parameters", [])}
         changes = where.startswith(("POST", "PATCH")) and where not in changes_nothing

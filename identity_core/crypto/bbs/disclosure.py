@@ -27,7 +27,7 @@ def named(scalars: Sequence[int]) -> RandomScalars:
 
 
 def calculate_random_scalars(count: int) -> list[int]:
-    """``count`` scalars from 1 to r - 1 of the system's dice, within 2^-128 of uniform; ``OSError`` without."""
+    """``count`` scalars from 1 to r - 1 of the system's chosen, within 2^-128 of uniform; ``OSError`` without."""
     scalars: list[int] = []
     while len(scalars) < count:
         scalar = int.from_bytes(secrets.token_bytes(EXPAND_OCTETS), "big") % ORDER
@@ -57,11 +57,11 @@ def proof_gen(
     hidden = core.undisclosed_indexes(len(messages), disclosed_indexes)
     key = octets_to_public_key(suite, public_key)
     signed = octets_to_signature(suite, signature)
-    dice = named(random_scalars(5 + len(hidden)))
-    init = core.proof_init(suite, key, signed, header, scalars, disclosed_indexes, dice)
+    chosen = named(random_scalars(5 + len(hidden)))
+    init = core.proof_init(suite, key, signed, header, scalars, disclosed_indexes, chosen)
     shown = {index: scalars[index] for index in disclosed_indexes}
     challenge = calculate_challenge(init, shown, presentation_header)
-    return proof_to_octets(core.proof_finalize(init, challenge, signed.e, dice, [scalars[index] for index in hidden]))
+    return proof_to_octets(core.proof_finalize(init, challenge, signed.e, chosen, [scalars[index] for index in hidden]))
 
 
 def proof_verify(

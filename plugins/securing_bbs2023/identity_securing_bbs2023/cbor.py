@@ -1,5 +1,5 @@
 """The five types of CBOR (RFC 8949) that a proof value of bbs-2023 is made of: unsigned integers, byte strings, texts, arrays and maps of
-integers. Read as they are written in the core deterministic encoding (§4.2.1) and in no other way, so that a value has one form.
+integers. Read as they are written in the core deterministic encoding (RFC 8949 §4.2.1) and in no other way, so that a value has one form.
 
 By hand: a general decoder reads tags, floats and nesting of any depth, all of which an attacker chooses.
 """

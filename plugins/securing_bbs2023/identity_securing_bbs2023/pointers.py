@@ -1,4 +1,4 @@
-"""What JSON pointers select of a compact JSON-LD document (VC Data Integrity ECDSA Cryptosuites v1.0 §3.4.13): the values that
+"""What JSON pointers select of a compact JSON-LD document (VC Data Integrity ECDSA 1.0 §3.4): the values that
 they point to, and of each object on the way its id and type."""
 
 from __future__ import annotations

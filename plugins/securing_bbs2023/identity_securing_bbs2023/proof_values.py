@@ -1,4 +1,4 @@
-"""Proof values (Data Integrity BBS Cryptosuites v1.0 §3.3): a multibase text of a header and CBOR. The features for holder binding and
+"""Proof values (VC Data Integrity BBS 1.0 §3.3): a multibase text of a header and CBOR. The features for holder binding and
 pseudonyms, which the draft marks as at risk, are left out."""
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ MAX_BLANK_NODES: Final = 64
 MAX_PERMUTATIONS: Final = 2_000
 """Orders of blank nodes with equal hashes that may be tried; six that nothing tells apart need 720."""
 SKOLEM: Final = "urn:bnid:"
-"""How blank nodes are named while statements are selected (VC Data Integrity ECDSA Cryptosuites v1.0 §3.4.9)."""
+"""How blank nodes are named while statements are selected (VC Data Integrity ECDSA 1.0 §3.4)."""
 
 Quad = Mapping[str, Mapping[str, str]]
 Labels = Mapping[str, str]
@@ -50,7 +50,7 @@ CONTEXTS: Final = frozenset(_PATHS)
 
 
 class _Canonical(URDNA2015):  # type: ignore[misc]
-    """RDFC-1.0 (URDNA2015 under its later name) with a budget for the graphs that its §7.1 warns of."""
+    """RDFC-1.0 (URDNA2015 under its later name) with a budget for poisoned graphs (RDFC-1.0 §7.1)."""
 
     def __init__(self) -> None:
         super().__init__()

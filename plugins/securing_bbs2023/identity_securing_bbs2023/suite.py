@@ -1,4 +1,4 @@
-"""The cryptosuite bbs-2023 (Data Integrity BBS Cryptosuites v1.0 §3.3, §3.4; candidate recommendation): base proofs, derived proofs, and
+"""The cryptosuite bbs-2023 (VC Data Integrity BBS 1.0 §3.3, §3.4; candidate recommendation): base proofs, derived proofs, and
 their verification. A document is one without its proof; ``proof`` is a proof's members without ``proofValue``.
 
 What is signed are statements: the hash of the proof's own and of the mandatory ones as the header, and each other statement as a message.

@@ -1,0 +1,9 @@
+@createVcalmChallenge
+Feature: Obtain a challenge for a presentation
+
+  Scenario: Anybody gets one
+    Given a good request for createVcalmChallenge
+    When it is sent
+    Then the answer is 200
+    And no one may keep a copy of the answer
+    And the answer has only the member challenge

@@ -1,0 +1,23 @@
+"""The handlers of the tag ``vcalm`` over the ports and the installed formats."""
+
+from __future__ import annotations
+
+import secrets
+
+from identity_core.api.vcalm import VcalmHandlers
+from identity_core.bootstrap.runtime import Runtime
+from identity_core.domain.credentials.presentation import PresentationChallengeKey
+from identity_core.use_cases.credentials.verify import VerifyCredential
+from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.use_cases.vcalm import CreateVcalmChallenge, VerifyVcalmCredential, VerifyVcalmPresentation
+
+
+def vcalm_handlers(opened: Runtime, own: VerifyCredential) -> VcalmHandlers:
+    """The handlers of the tag ``vcalm``; ``own`` verifies the credentials of this service."""
+    clock, key = opened.clock, PresentationChallengeKey(opened.challenge_secret)
+    credential = VerifyVcalmCredential(opened.plugins.securing_formats(), IssuerKeys(opened.reader), own, clock)
+    return VcalmHandlers(
+        credential,
+        VerifyVcalmPresentation(credential, opened.reader, key, opened.store.spent_challenges, clock),
+        CreateVcalmChallenge(key, secrets.token_bytes, clock),
+    )

@@ -1,0 +1,35 @@
+"""Credentials of bbs-2023 as an issuer and a holder make them at home."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from identity_securing_bbs2023 import Bbs2023
+
+from identity_core.codec import multikey
+from identity_core.crypto.bbs import interface
+from identity_core.crypto.bbs.suite import ciphersuite
+from identity_core.crypto.bls12381 import select
+from identity_core.ports.securing import UnsecuredCredential
+
+
+@functools.cache
+def bbs() -> Bbs2023:
+    """The format, once a process."""
+    return Bbs2023()
+
+
+def disclosed(
+    claims: Mapping[str, Any], key: Mapping[str, str], *, mandatory: Sequence[str], pointers: Sequence[str]
+) -> dict[str, Any]:
+    """What a holder shows of a credential that the key of ``createDid``'s answer has signed."""
+    unsecured = UnsecuredCredential(claims, key["keyId"], key["publicKey"], datetime.now(UTC), mandatory)
+    draft = bbs().draft(unsecured)
+    (_, secret), (_, public) = multikey.decode_secret(key["privateKey"]), multikey.decode_public(key["publicKey"])
+    signature = interface.sign(ciphersuite(select()), secret, public, draft.header, draft.messages)
+    shown = bbs().derive(bbs().secure(draft, signature), key["publicKey"], pointers=pointers)
+    assert isinstance(shown, dict)
+    return shown
