@@ -77,7 +77,7 @@ class Verifying(Proving):
         freshness = ChallengeUse(store.verifier_challenges)
         record = Record(store.activity)
         access = ProofAccess(store.proofs, store.verifier_challenges)
-        status = ProofStatus(access, store.proofs, store.credentials, store.delegations)
+        status = ProofStatus(access, store.proofs)
         self.challenges = CreateVerifierChallenge(
             store.verifier_challenges, self.clock, os.urandom, timedelta(minutes=5)
         )

@@ -311,7 +311,7 @@ def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, auton
     check_anonymously = CheckAnonymously(CheckProof(opened.anonymous_verifier, issuers, store.credential_schemas), most)
     freshness = ChallengeUse(store.verifier_challenges)
     access = ProofAccess(proofs, store.verifier_challenges)
-    status = ProofStatus(access, proofs, store.credentials, store.delegations)
+    status = ProofStatus(access, proofs)
     verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
     making = _generate(opened, sealed_credentials, autonomy)
     return ProofHandlers(

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
@@ -25,11 +26,34 @@ from identity_core.ports.activity import ActivityRow
 from identity_core.values import value_class
 
 
+@value_class
+class CredentialRecord:
+    """What decides whether a credential is in force; times aware UTC, ``valid_until`` excluded."""
+
+    status: CredentialStatus
+    valid_from: datetime
+    valid_until: datetime | None
+
+
+@value_class
+class ProofRecords:
+    """What the records say by now of a stored proof. ``credentials`` are in the proof's order; None stands for one that is unknown, as
+    for the chain. A proof that is not there any more counts as revoked."""
+
+    revoked: bool
+    credentials: tuple[CredentialRecord | None, ...]
+    chain: DelegationChain | None
+
+
 class Proofs(Protocol):
     """Reads proofs and takes them back; those that are made here are written by ``Invocations.finish`` alone."""
 
     async def get(self, proof_id: str) -> StoredProof | None:
         """The proof with this id, or None."""
+        ...
+
+    async def records(self, proof: StoredProof) -> ProofRecords:
+        """What has become of the proof and of what it stands on, read together."""
         ...
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation) -> StoredProof | None:

@@ -11,11 +11,14 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec.times import micros
+from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Transaction
+from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.ledger.anchor_proof import proof_commitment
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
+from identity_core.ports.proofs import CredentialRecord, ProofRecords
+from identity_core.store.delegations import read_chain
 from identity_core.store.records import Table
 
 _OF_BATCH = """
@@ -88,6 +91,11 @@ _GET = f"{_SELECT} WHERE id = :id"
 _UNANCHORED = (
     f"{_SELECT} WHERE anchor_status = 'pre-phase7' AND revoked_at IS NULL ORDER BY created_at, id LIMIT :limit"
 )
+# A row even where neither the proof nor a credential is there.
+_STANDS_ON = """
+SELECT (SELECT count(*) FROM proofs WHERE id = :id AND revoked_at IS NULL), c.id, c.status, c.valid_from, c.valid_until
+FROM (SELECT 1 AS one) AS always LEFT JOIN credentials AS c ON c.id IN ({})
+"""
 _REVOKE = """
 UPDATE proofs SET revoked_at = :at, revoked_by = :by, revocation_reason = :reason WHERE id = :id AND revoked_at IS NULL
 """
@@ -101,6 +109,9 @@ class StoredProofs:
 
     async def get(self, proof_id: str) -> StoredProof | None:
         return await self._database.read(lambda transaction: find_proof(transaction, proof_id))
+
+    async def records(self, proof: StoredProof) -> ProofRecords:
+        return await self._database.read(lambda transaction: read_records(transaction, proof))
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation) -> StoredProof | None:
         parameters = {
@@ -132,6 +143,24 @@ def find_proof(transaction: Transaction, proof_id: str) -> StoredProof | None:
     """The proof with this id, or None."""
     row = transaction.execute(_GET, {"id": proof_id}).fetchone()
     return None if row is None else _TABLE.read(row)
+
+
+def read_records(transaction: Transaction, proof: StoredProof) -> ProofRecords:
+    """What the records say of the proof, inside somebody's transaction."""
+    # PostgreSQL has no NUL in texts; no credential has such an id either.
+    ids = {f"id{number}": each.replace("\0", "\1") for number, each in enumerate(proof.credential_ids)}
+    # Nothing but the names of parameters goes into the text.
+    statement = _STANDS_ON.format(", ".join(f":{name}" for name in ids))
+    rows = transaction.execute(statement, {"id": proof.id, **ids}).fetchall()
+    found = {row[1]: _credential_record(*row[2:]) for row in rows if row[1] is not None}
+    credentials = tuple(found.get(each) for each in ids.values())
+    return ProofRecords(not rows[0][0], credentials, read_chain(transaction, proof.delegation_id))
+
+
+def _credential_record(status: str, valid_from: int, valid_until: int | None) -> CredentialRecord:
+    return CredentialRecord(
+        CredentialStatus(status), moment(valid_from), None if valid_until is None else moment(valid_until)
+    )
 
 
 def oldest_unanchored(transaction: Transaction, limit: int) -> Sequence[StoredProof]:

@@ -29,6 +29,8 @@ STATEMENTS = {
     "createDid": (12, 2),
     "generateDelegatedProof of suite 1": (18, 2),
     "generateDelegatedProof": (21, 2),
+    # The proof is read once, and once more what it stands on; seven are the write of what was seen.
+    "verifyStoredProof": (11, 1),
 }
 
 

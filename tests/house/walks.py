@@ -142,7 +142,7 @@ def _is_domain_object(call: Call) -> bool:
 
 @cache
 def walks() -> dict[str, Walk]:
-    """The walks of createDid, and of generateDelegatedProof with a credential of each suite."""
+    """The walks of createDid, of generateDelegatedProof with a credential of each suite, and of verifyStoredProof."""
     statements = Statements()
     with tempfile.TemporaryDirectory() as folder, statements.listening():
         return asyncio.run(_walks(Path(folder), statements))
@@ -153,7 +153,7 @@ async def _walks(folder: Path, statements: Statements) -> dict[str, Walk]:
     threading.setprofile(recorder)
     try:
         settings = load(
-            environment=PATIENT | {"IDENTITY_PROOF_DISCLOSURES": str(1 + MOST_ROUNDS)}, overrides={"data_dir": folder}
+            environment=PATIENT | {"IDENTITY_PROOF_DISCLOSURES": str(2 + MOST_ROUNDS)}, overrides={"data_dir": folder}
         )
         async with open_installation(settings) as installation:
             key = await installation.first_key()
@@ -197,8 +197,16 @@ class WalkedInstallation:
 
 async def _measured(house: WalkedInstallation) -> dict[str, Walk]:
     create = await house.walk(lambda: ("/dids", {"method": "ids"}))
-    proofs = {suite: await house.walk(await proof_requests(house, suite)) for suite in (1, 2)}
-    return {"createDid": create, "generateDelegatedProof of suite 1": proofs[1], "generateDelegatedProof": proofs[2]}
+    requests = {suite: await proof_requests(house, suite) for suite in (1, 2)}
+    proofs = {suite: await house.walk(request) for suite, request in requests.items()}
+    made = await house.post(*requests[1]())
+    verify = await house.walk(lambda: (f"/zkp/proofs/{made['proof']['proofId']}/verify", {}))
+    return {
+        "createDid": create,
+        "generateDelegatedProof of suite 1": proofs[1],
+        "generateDelegatedProof": proofs[2],
+        "verifyStoredProof": verify,
+    }
 
 
 async def proof_requests(house: WalkedInstallation, suite: int = 2) -> Callable[[], tuple[Any, ...]]:

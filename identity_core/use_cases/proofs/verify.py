@@ -30,7 +30,7 @@ from typing import Final
 from identity_core.codec.structs import UNSET, given, plain
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.credentials.credential import Credential, CredentialStatus
+from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import DelegationState
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
@@ -49,9 +49,7 @@ from identity_core.domain.proofs.verification import (
 )
 from identity_core.errors import InvalidRequest, Overloaded, ProofNotFound
 from identity_core.ports.clock import Clock
-from identity_core.ports.credentials import Credentials
-from identity_core.ports.delegations import Delegations
-from identity_core.ports.proofs import Proofs
+from identity_core.ports.proofs import CredentialRecord, Proofs
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.stored import ChallengeUse, ProofAccess
 from identity_core.use_cases.record import Record
@@ -75,8 +73,6 @@ class ProofStatus:
 
     access: ProofAccess
     proofs: Proofs
-    credentials: Credentials
-    delegations: Delegations
 
     async def __call__(
         self, verdict: ProofVerification, stored: StoredProof, caller: Caller, now: datetime
@@ -85,13 +81,14 @@ class ProofStatus:
         after the mathematics, so that what was revoked meanwhile is seen."""
         if now >= stored.expires_at or not await self.access.knows_status(stored, caller):
             return verdict
-        newest = await self.proofs.get(stored.id)
-        revoked = newest is None or newest.revocation is not None
+        records = await self.proofs.records(stored)
+        found = [_credential_check(credential, now) for credential in records.credentials]
         checks = (
-            wrong("revocation", CheckCode.PROOF_REVOKED) if revoked else right("revocation"),
-            await self._credential_check(stored, now),
+            wrong("revocation", CheckCode.PROOF_REVOKED) if records.revoked else right("revocation"),
+            # Of several credentials the first that is not in force makes it wrong.
+            next((check for check in found if not check.ok), found[0]),
         )
-        warnings = _warnings(await self.delegations.chain(stored.delegation_id), stored.anchor, now)
+        warnings = _warnings(records.chain, stored.anchor, now)
         # Of an imported proof no one here has seen the holder's token.
         told = set(NEVER_PROVEN) - (set() if stored.ibct_id else {"holder"})
         unchecked = tuple(name for name in verdict.unchecked if name not in told)
@@ -103,13 +100,8 @@ class ProofStatus:
             anchor=stored.anchor,
         )
 
-    async def _credential_check(self, stored: StoredProof, now: datetime) -> Check:
-        """Of several credentials the first that is not in force makes it wrong."""
-        found = [_credential_check(await self.credentials.get(one), now) for one in stored.credential_ids]
-        return next((check for check in found if not check.ok), found[0])
 
-
-def _credential_check(credential: Credential | None, now: datetime) -> Check:
+def _credential_check(credential: CredentialRecord | None, now: datetime) -> Check:
     if credential is None:
         return wrong("credential", CheckCode.CREDENTIAL_UNKNOWN)
     if credential.status is CredentialStatus.REVOKED:
