@@ -498,6 +498,15 @@ class ProofNotFound(IdentityError):
     message = "The proof does not exist."
 
 
+class PresentationNotFound(IdentityError):
+    """No such request for a presentation exists, it was deleted an hour after its end, or another verifier made it: the
+    answer is the same."""
+
+    code = "PRESENTATION_NOT_FOUND"
+    status = 404
+    message = "The request for a presentation does not exist."
+
+
 class SchemaNotFound(IdentityError):
     """No credential schema has this identifier."""
 
@@ -631,6 +640,7 @@ CODES: Final[Mapping[str, type[IdentityError]]] = {
     DelegationNotNarrower.code: DelegationNotNarrower,
     Conflict.code: Conflict,
     ProofNotFound.code: ProofNotFound,
+    PresentationNotFound.code: PresentationNotFound,
     SchemaNotFound.code: SchemaNotFound,
     StatusListNotFound.code: StatusListNotFound,
     InvalidSchema.code: InvalidSchema,

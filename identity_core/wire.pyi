@@ -787,6 +787,23 @@ class PluginProcesses(Struct, frozen=True, kw_only=True):
     ready: int
     restarts: int
 
+class Presentation(Struct, frozen=True, kw_only=True):
+    id: str
+    state: Literal["pending", "presented", "declined"]
+    answered_at: str | None
+    credentials: tuple[PresentedWalletCredential, ...]
+
+class PresentationRequest(Struct, frozen=True, kw_only=True):
+    id: str
+    uri: str
+    expires_at: str
+
+class PresentedWalletCredential(Struct, frozen=True, kw_only=True):
+    id: str
+    issuer_did: str
+    schema_id: str
+    claims: dict[str, Any]
+
 class ProblemMetadata(Struct, frozen=True, kw_only=True):
     error: ResolutionProblem
 
@@ -945,6 +962,11 @@ class RegistrationState(Struct, frozen=True, kw_only=True):
     did_state: RegistrationDidState
     did_registration_metadata: DidRegistrationMetadata
     did_document_metadata: RegisteredDocumentMetadata
+
+class RequestPresentationRequest(Struct, frozen=True, kw_only=True):
+    verifier_did: str
+    credentials: tuple[WantedWalletCredential, ...]
+    redirect_uri: str | UnsetType = UNSET
 
 class ResetDisclosuresRequest(Struct, frozen=True, kw_only=True):
     credential_id: str
@@ -1359,6 +1381,15 @@ class WaitingVersion(Struct, frozen=True, kw_only=True):
     threshold: int
     witnesses: tuple[str, ...]
     approved_by: tuple[str, ...]
+
+class WantedClaim(Struct, frozen=True, kw_only=True):
+    path: tuple[str, ...]
+
+class WantedWalletCredential(Struct, frozen=True, kw_only=True):
+    id: str
+    schema_id: str
+    issuer_dids: tuple[str, ...] | UnsetType = UNSET
+    claims: tuple[WantedClaim, ...] | UnsetType = UNSET
 
 class WitnessId(Struct, frozen=True, kw_only=True):
     id: str

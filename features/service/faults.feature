@@ -208,6 +208,7 @@ Feature: What no client can cause is answered in the same shape
       | verifyVcalmCredential     |
       | verifyVcalmPresentation   |
       | createVcalmChallenge      |
+      | requestPresentation       |
       | getLedgerCheckpoint       |
       | getStatusGapsProof        |
       | getLedgerInclusionProof   |

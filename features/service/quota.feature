@@ -33,6 +33,7 @@ Feature: No one fills the disk of others
       | checkDelegatedProof     |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |

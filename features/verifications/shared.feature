@@ -15,7 +15,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -37,7 +39,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -58,7 +62,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -80,7 +86,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -102,7 +110,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -122,7 +132,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -144,7 +156,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -177,7 +191,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -197,6 +213,7 @@ Feature: The door of verification is that of every operation
       | checkDelegatedProof     |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
@@ -214,6 +231,7 @@ Feature: The door of verification is that of every operation
       | checkDelegatedProof     |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
@@ -244,7 +262,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -266,7 +286,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -289,7 +311,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -312,7 +336,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -335,7 +361,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -356,7 +384,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -372,7 +402,9 @@ Feature: The door of verification is that of every operation
     Examples:
       | operation               |
       | createVerifierChallenge |
+      | requestPresentation     |
       | listVerificationHistory |
+      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |

@@ -31,6 +31,8 @@ PURPOSES: Final = {
     "getProof": challenge.READ,
     "revokeProof": challenge.PROVE,
     "createVerifierChallenge": challenge.READ,
+    "requestPresentation": challenge.READ,
+    "getPresentation": challenge.READ,
     "listVerificationHistory": challenge.READ,
     "getVerificationStats": challenge.READ,
     "getDashboardTimeline": challenge.READ,

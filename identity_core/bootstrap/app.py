@@ -32,6 +32,7 @@ from identity_core.bootstrap.agents import agent_endpoints, open_consents
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
+    presentation_endpoints,
     registration_handlers,
     verification_handlers,
     wallet_endpoints,
@@ -212,7 +213,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     await opened.plugins.proof_workers_settled()
     sealed_credentials = await open_sealed_credentials(opened.custodian, store)
     tags = page_tags(opened, sealed_credentials, autonomy_of(settings))
-    wallets = wallet_endpoints(opened, sealed_credentials)
+    wallets, presentations = wallet_endpoints(opened, sealed_credentials), presentation_endpoints(opened)
     measured = open_metrics(opened, tags.dids.cache, stack)
     operator = _operator_handlers(opened, tags, measured)
     consents, render = await open_consents(opened), lambda: measured.render({})
@@ -228,9 +229,13 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         pages=metadata_pages(origin_of(settings), agents=settings.mcp.enabled)
         | did_pages(opened, tags.dids)
         | wallets.pages
+        | presentations.pages
         | guide_pages(guide_folder()),
         people=pages,
-        forms=forms | wallets.forms | {TOKEN_PATH: token_endpoint(opened, token_keys, refusals).form},
+        forms=forms
+        | wallets.forms
+        | presentations.forms
+        | {TOKEN_PATH: token_endpoint(opened, token_keys, refusals).form},
         endpoints=await agent_endpoints(settings, gate, operations, consents, stack),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,

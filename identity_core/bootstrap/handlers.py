@@ -13,6 +13,7 @@ from identity_core.api.dids import DidHandlers
 from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
+from identity_core.api.presentations import PresentationEndpoints
 from identity_core.api.promises import Run
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.registration import RegistrationHandlers
@@ -96,10 +97,14 @@ from identity_core.use_cases.registration import RegisterDid, RegisterDidDeactiv
 from identity_core.use_cases.verifications import (
     LIFETIME,
     CreateVerifierChallenge,
+    GetPresentation,
     GetVerificationStats,
     ListVerificationHistory,
+    RequestPresentation,
 )
 from identity_core.use_cases.wallets.collect import CollectCredential
+from identity_core.use_cases.wallets.present import AcceptPresentation, SignRequestObject, VerifierKeys
+from identity_core.use_cases.wallets.requests import KeptRequests
 
 
 def did_handlers(opened: Runtime) -> DidHandlers:
@@ -219,6 +224,24 @@ def wallet_grants(opened: Runtime) -> WalletGrants:
     return WalletGrants(derive_key(opened.challenge_secret, info=b"identity: wallets, v1"), secrets.token_bytes)
 
 
+def kept_requests(opened: Runtime) -> KeptRequests:
+    """What verifiers asked wallets for."""
+    secret = derive_key(opened.challenge_secret, info=b"identity: presentations, v1")
+    return KeptRequests(opened.store.presentations, secret, secrets.token_bytes, opened.clock)
+
+
+def presentation_endpoints(opened: Runtime) -> PresentationEndpoints:
+    """Where wallets present."""
+    kept, clock = kept_requests(opened), opened.clock
+    keys = VerifierKeys(opened.reader, opened.custodian)
+    return PresentationEndpoints(
+        origin=origin_of(opened.settings),
+        sign=SignRequestObject(kept, keys, clock),
+        accept=AcceptPresentation(kept, opened.plugins.securing_formats().get(FORMAT), opened.reader, clock),
+        mismatch=lambda: opened.jobs.watch.mismatch,
+    )
+
+
 def wallet_endpoints(opened: Runtime, sealed_credentials: SealedCredentials) -> WalletEndpoints:
     """What wallets ask."""
     spent, record, clock, grants = (
@@ -326,11 +349,16 @@ def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, auton
 
 def verification_handlers(opened: Runtime) -> VerificationHandlers:
     """The handlers of the tag ``verifications``."""
-    store = opened.store
+    store, kept = opened.store, kept_requests(opened)
     return VerificationHandlers(
         challenge=CreateVerifierChallenge(store.verifier_challenges, opened.clock, secrets.token_bytes, LIFETIME),
         history=ListVerificationHistory(
             store.verifications, store.proofs, ProofAccess(store.proofs, store.verifier_challenges), opened.clock
         ),
         counts=GetVerificationStats(store.verifications),
+        request=RequestPresentation(
+            kept, VerifierKeys(opened.reader, opened.custodian), opened.clock, secrets.token_bytes
+        ),
+        presentation=GetPresentation(kept),
+        origin=origin_of(opened.settings),
     )

@@ -23,6 +23,7 @@ from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
 from identity_core.store.outbox import StoredOutbox
+from identity_core.store.presentations import StoredPresentations
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredSpentChallenges, StoredUsage
@@ -57,6 +58,7 @@ class Store:
         self.status_gaps = StoredStatusGaps(database)
         self.verifications = StoredVerifications(database)
         self.verifier_challenges = StoredVerifierChallenges(database)
+        self.presentations = StoredPresentations(database)
         self.delegations = StoredDelegations(database)
         self.activity = StoredActivity(database, self.audit, secrets.token_bytes)
         self.holder_secrets = StoredHolderSecrets(database, self.activity)

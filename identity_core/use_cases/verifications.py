@@ -1,5 +1,7 @@
 """Whose rows a caller sees, in the history and in the timeline alike.
 
+requestPresentation and getPresentation: what a verifier asks a wallet of OpenID4VP for, and what came (``use_cases/wallets``).
+
 createVerifierChallenge: a challenge for one domain, good for one success. ``ChallengeUse`` spends it.
 
 listVerificationHistory and getVerificationStats: what was verified, for the verifier, the holder and the operator.
@@ -13,12 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
+from identity_core.codec.structs import given
 from identity_core.domain.callers import Caller
-from identity_core.errors import InvalidRequest
+from identity_core.domain.wallets.presentation import LIFE, PresentationQuery, WantedCredential, check_ids
+from identity_core.errors import InvalidRequest, PresentationNotFound
 from identity_core.ports.activity import (
     VerificationCounts,
     VerificationQuery,
@@ -30,8 +35,15 @@ from identity_core.ports.activity import (
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.proofs.stored import PREFIX, VERIFY_SCOPE, ProofAccess
+from identity_core.use_cases.wallets.present import VerifierKeys
+from identity_core.use_cases.wallets.requests import KeptRequests
 from identity_core.values import value_class
-from identity_core.wire import CreateVerifierChallengeRequest, GetVerificationStatsQuery, ListVerificationHistoryQuery
+from identity_core.wire import (
+    CreateVerifierChallengeRequest,
+    GetVerificationStatsQuery,
+    ListVerificationHistoryQuery,
+    RequestPresentationRequest,
+)
 
 AUDIT = "audit:read"
 
@@ -147,3 +159,66 @@ def _seen(wish: VerificationQuery, visibility: Visibility) -> VerificationQuery:
         return replace(wish, caller="", dids=frozenset())
     everything = visibility.dids is None
     return replace(wish, caller=None if everything else visibility.caller, dids=visibility.dids)
+
+
+@value_class
+class RequestPresentation:
+    """Raises ``Forbidden``, ``InvalidRequest``, ``InvalidDid``, ``DidNotFound``, ``DidDeactivated``; ``Overloaded`` when far too many of
+    the caller's are live. ``random`` is the operating system's random source."""
+
+    kept: KeptRequests
+    keys: VerifierKeys
+    clock: Clock
+    random: Callable[[int], bytes]
+
+    async def __call__(self, wish: RequestPresentationRequest, caller: Caller) -> PresentationQuery:
+        did = self.keys.reader.parse(wish.verifier_did)
+        caller.require_acting_for(did, VERIFY_SCOPE)
+        await self.keys(did)
+        wanted = tuple(
+            WantedCredential(
+                one.id,
+                one.schema_id,
+                tuple(given(one.issuer_dids, ())),
+                tuple(tuple(claim.path) for claim in given(one.claims, ())),
+            )
+            for one in wish.credentials
+        )
+        try:
+            check_ids(wanted)
+        except ValueError as error:
+            raise InvalidRequest(str(error), details={"member": "credentials"}) from error
+        redirect = given(wish.redirect_uri, None)
+        if redirect is not None:
+            _check_redirect(redirect)
+        expires_at = self.clock.now().replace(microsecond=0) + LIFE
+        nonce = base64url_encode(self.random(32))
+        query = PresentationQuery(self.kept.new_id(), str(did), nonce, redirect, wanted, expires_at)
+        await self.kept.keep(query, caller.owner)
+        return query
+
+
+def _check_redirect(text: str) -> None:
+    """Raises ``InvalidRequest`` unless a wallet may be led there."""
+    try:
+        parts = urlsplit(text)
+        is_good = parts.scheme == "https" and bool(parts.hostname) and parts.username is None and not parts.fragment
+    except ValueError:
+        is_good = False
+    if not is_good or not text.isascii() or not text.isprintable() or " " in text:
+        raise InvalidRequest("redirectUri is an https URL without a fragment.", details={"member": "redirectUri"})
+
+
+@value_class
+class GetPresentation:
+    """Raises ``Forbidden``; ``PresentationNotFound`` also for a request of somebody else."""
+
+    kept: KeptRequests
+
+    async def __call__(self, request_id: str, caller: Caller) -> tuple[str | None, dict[str, Any] | None]:
+        """When the wallet answered, and what; None where it has not."""
+        caller.require_scope(VERIFY_SCOPE)
+        query, stored = await self.kept.find(request_id)
+        if stored.owner != caller.owner:
+            raise PresentationNotFound
+        return self.kept.answer_of(query, stored) or (None, None)

@@ -367,7 +367,7 @@ def test_the_operations_that_change_something_take_an_idempotency_key(document: 
     # The nonce of the IBCT is one already.
     changes_nothing |= {"POST /zkp/delegated-proofs"}
     # Nor does an offer to a wallet, or a request to one: another is as good, and one that is given out again may have ended.
-    changes_nothing |= {"POST /credentials/{credentialId}/offers"}
+    changes_nothing |= {"POST /credentials/{credentialId}/offers", "POST /presentation-requests"}
     # What would be refused is only told.
     changes_nothing |= {"POST /zkp/delegated-proofs/check"}
     # The same approval of a witness again is one.

@@ -39,16 +39,24 @@ def redeem(world: World, **fields: str) -> Any:
     return world.http().post("/oauth/token", data=form)
 
 
-def proof(issuer: str, nonce: str) -> str:
-    """A wallet's proof that it has a new key on P-256."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    numbers = key.public_key().public_numbers()
-    x, y = (base64url(one.to_bytes(32)) for one in (numbers.x, numbers.y))
-    head = {"typ": "openid4vci-proof+jwt", "alg": "ES256", "jwk": {"kty": "EC", "crv": "P-256", "x": x, "y": y}}
-    said = {"aud": issuer, "iat": int(time.time()), "nonce": nonce}
-    text = ".".join(base64url(json.dumps(part).encode()) for part in (head, said))
-    r, s = decode_dss_signature(key.sign(text.encode(), ec.ECDSA(hashes.SHA256())))
-    return f"{text}.{base64url(r.to_bytes(32) + s.to_bytes(32))}"
+class Wallet:
+    """A wallet with a new key on P-256."""
+
+    def __init__(self) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+
+    def sign(self, head: dict[str, Any], said: dict[str, Any]) -> str:
+        """A compact JWS."""
+        text = ".".join(base64url(json.dumps(part).encode()) for part in (head, said))
+        r, s = decode_dss_signature(self._key.sign(text.encode(), ec.ECDSA(hashes.SHA256())))
+        return f"{text}.{base64url(r.to_bytes(32) + s.to_bytes(32))}"
+
+    def proof(self, issuer: str, nonce: str) -> str:
+        """That it has the key."""
+        numbers = self._key.public_key().public_numbers()
+        x, y = (base64url(one.to_bytes(32)) for one in (numbers.x, numbers.y))
+        head = {"typ": "openid4vci-proof+jwt", "alg": "ES256", "jwk": {"kty": "EC", "crv": "P-256", "x": x, "y": y}}
+        return self.sign(head, {"aud": issuer, "iat": int(time.time()), "nonce": nonce})
 
 
 # Given
@@ -100,6 +108,11 @@ def nothing_without_code(world: World) -> None:
 
 @then("the wallet collects it once")
 def collects(world: World) -> None:
+    collect(world)
+
+
+def collect(world: World) -> None:
+    """With a new wallet, which the story keeps with what it got."""
     issuer, _ = offered(world)
     found = world.http().get(f"/.well-known/openid-credential-issuer{urlsplit(issuer).path}").json()
     assert found["credential_issuer"] == issuer
@@ -110,7 +123,8 @@ def collects(world: World) -> None:
     again = redeem(world, **fields)
     assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
     nonce = world.http().post(urlsplit(found["nonce_endpoint"]).path).json()["c_nonce"]
-    body = {"credential_configuration_id": "dc+sd-jwt", "proofs": {"jwt": [proof(issuer, nonce)]}}
+    wallet = world.notes["wallet"] = Wallet()
+    body = {"credential_configuration_id": "dc+sd-jwt", "proofs": {"jwt": [wallet.proof(issuer, nonce)]}}
     bearer = {"Authorization": f"Bearer {token.json()['access_token']}"}
     answer = world.http().post(urlsplit(found["credential_endpoint"]).path, json=body, headers=bearer)
     assert answer.status_code == 200, answer.content

@@ -102,6 +102,20 @@ class VerifierChallengeRow(StoreModel, table=True):
     spent: int = Field(default=0, sa_type=Integer)
 
 
+class PresentationRequestRow(StoreModel, table=True):
+    """What a verifier asked a wallet for, by the SHA-256 of the id of the request; ``answer`` is NULL until the wallet answered. Both are
+    sealed."""
+
+    __tablename__ = "presentation_requests"
+    __table_args__ = (Index(None, "expires_at"), Index(None, "owner", "expires_at"))
+
+    digest: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    owner: str = Field(sa_type=Name)
+    request: bytes = Field(sa_type=LargeBinary)
+    expires_at: int = Field(sa_type=BigInteger)
+    answer: bytes | None = Field(default=None, sa_type=LargeBinary)
+
+
 class SpentChallengeRow(StoreModel, table=True):
     """A spent challenge by the SHA-256 of its text. ``number`` is NULL for a random one; see ``domain/dids/challenge.py``."""
 

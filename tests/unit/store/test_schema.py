@@ -121,6 +121,7 @@ SINCE = (
             "witness_files",
             "holder_secrets",
             "consent_replies",
+            "presentation_requests",
         )
     ),
     "ALTER TABLE transparency_head DROP COLUMN service_did",

@@ -1,0 +1,139 @@
+"""Verifiers ask wallets, and wallets present, as OpenID4VP 1.0 says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from pytest_bdd import given, parsers, then, when
+
+from features.formats import base64url, from_base64url
+from features.signing import call
+from features.steps.answers import body_of
+from features.steps.credentials.offering import Wallet, collect, has_issued_for_wallets, offer
+from features.verifying import verifier, wish_of_wallet
+from features.world import World
+
+
+def ask(world: World, name: str, body: dict[str, Any]) -> None:
+    answer = call(world, name, "requestPresentation", "RequestPresentationRequest", body)
+    if answer.status_code == 201:
+        world.notes["asked"] = body_of(answer)
+
+
+def request_object(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and claims of the request object that the link leads to."""
+    (place,) = parse_qs(urlsplit(world.notes["asked"]["uri"]).query)["request_uri"]
+    answer = world.http().get(urlsplit(place).path)
+    assert answer.status_code == 200, answer.content
+    head, said, _ = answer.text.split(".")
+    return json.loads(from_base64url(head)), json.loads(from_base64url(said))
+
+
+# Given
+
+
+@given("Hana's wallet has collected a credential of Ina's")
+def has_collected(world: World) -> None:
+    has_issued_for_wallets(world, "Ina", "Hana")
+    offer(world, "Ina", {})
+    collect(world)
+
+
+@given("Vic has asked a wallet whether its holder is 18")
+def has_asked(world: World) -> None:
+    verifier(world)
+    ask(world, "Vic", wish_of_wallet(world))
+
+
+@given("the wallet has said no")
+def said_no(world: World) -> None:
+    _, said = request_object(world)
+    form = {"error": "access_denied", "state": said["state"]}
+    assert world.http().post(urlsplit(said["response_uri"]).path, data=form).status_code == 200
+
+
+# When
+
+
+@when("Vic asks a wallet whether its holder is 18")
+def asks(world: World) -> None:
+    verifier(world)
+    ask(world, "Vic", wish_of_wallet(world))
+
+
+@when("Vera asks a wallet whether its holder is 18")
+def asks_without_key(world: World) -> None:
+    ask(world, "Vera", wish_of_wallet(world, verifierDid=world.person("Vera").did))
+
+
+@when("an operator asks a wallet in the name of nobody")
+def asks_for_nobody(world: World) -> None:
+    draft = world.draft("requestPresentation")
+    draft.body["verifierDid"] = "nobody"
+    world.send(draft)
+
+
+@when("Mallory asks a wallet in the name of Vic")
+def asks_for_another(world: World) -> None:
+    ask(world, "Mallory", wish_of_wallet(world))
+
+
+@when(parsers.parse("{name:w} looks what came"))
+def looks(world: World, name: str) -> None:
+    call(world, name, "getPresentation", request_id=world.notes["asked"]["id"])
+
+
+# Then
+
+
+@then("the wallet reads a request that Vic's key has signed")
+def reads(world: World) -> None:
+    head, said = request_object(world)
+    vic = verifier(world)
+    assert head["kid"].startswith(f"{vic.did}#")
+    assert said["client_id"] == f"decentralized_identifier:{vic.did}"
+    assert said["response_mode"] == "direct_post"
+
+
+@then("the wallet presents what was asked for")
+def presents(world: World) -> None:
+    _, said = request_object(world)
+    (query,) = said["dcql_query"]["credentials"]
+    wanted = {step for claim in query["claims"] for step in claim["path"]}
+    jwt, *disclosures, _ = world.notes["collected"].split("~")
+    kept = [one for one in disclosures if json.loads(from_base64url(one))[1] in wanted]
+    base = "~".join((jwt, *kept, ""))
+    digest = base64url(hashlib.sha256(base.encode()).digest())
+    bound = {"iat": int(time.time()), "aud": said["client_id"], "nonce": said["nonce"], "sd_hash": digest}
+    wallet: Wallet = world.notes["wallet"]
+    token = {query["id"]: [base + wallet.sign({"typ": "kb+jwt", "alg": "ES256"}, bound)]}
+    form = {"vp_token": json.dumps(token), "state": said["state"]}
+    answer = world.http().post(urlsplit(said["response_uri"]).path, data=form)
+    assert answer.status_code == 200, answer.content
+
+
+@then("Vic reads that the holder is 18 and not how old")
+def reads_result(world: World) -> None:
+    looks(world, "Vic")
+    found = body_of(world.answer)
+    assert found["state"] == "presented"
+    (one,) = found["credentials"]
+    assert one["claims"]["age_equal_or_over"] == {"18": True}
+    assert "age" not in one["claims"]
+
+
+@then("nothing came yet")
+def nothing_came(world: World) -> None:
+    found = body_of(world.answer)
+    assert (found["state"], found["answeredAt"], found["credentials"]) == ("pending", None, [])
+
+
+@then("the wallet has declined")
+def declined(world: World) -> None:
+    found = body_of(world.answer)
+    assert (found["state"], found["credentials"]) == ("declined", [])
+    assert found["answeredAt"] is not None

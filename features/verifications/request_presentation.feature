@@ -1,0 +1,25 @@
+@requestPresentation
+Feature: Ask a wallet for a presentation
+
+  Scenario: A wallet shows that its holder is of age
+    Given Hana's wallet has collected a credential of Ina's
+    When Vic asks a wallet whether its holder is 18
+    Then the answer is 201
+    And the wallet reads a request that Vic's key has signed
+    And the wallet presents what was asked for
+    And Vic reads that the holder is 18 and not how old
+
+  @400:INVALID_REQUEST
+  Scenario: A verifier whose keys the service does not hold
+    When Vera asks a wallet whether its holder is 18
+    Then the answer is 400 INVALID_REQUEST
+
+  @400:INVALID_DID
+  Scenario: A verifier that is no DID
+    When an operator asks a wallet in the name of nobody
+    Then the answer is 400 INVALID_DID
+
+  @403:FORBIDDEN
+  Scenario: In the name of another
+    When Mallory asks a wallet in the name of Vic
+    Then the answer is 403 FORBIDDEN

@@ -1,0 +1,78 @@
+"""What wallets of OpenID ask of a verifier (OpenID4VP 1.0): the signed request object, and where a presentation is posted to.
+
+Pages beside the document, as ``api/wallets.py`` has them. Who has the link may present; who made the request reads what came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from identity_core.api.errors import WALLET_ERROR
+from identity_core.api.oauth import members
+from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
+from identity_core.codec import strict_json
+from identity_core.domain.wallets.presentation import PresentationQuery
+from identity_core.errors import StorageMismatch
+from identity_core.use_cases.wallets.collect import WalletRefused
+from identity_core.use_cases.wallets.present import AcceptPresentation, SignRequestObject
+from identity_core.values import value_class
+
+WALLET_SCHEME: Final = "openid4vp://"
+REQUESTS: Final = "/openid/requests/"
+RESPONSES: Final = "/openid/responses/"
+REQUEST_OBJECT: Final = "application/oauth-authz-req+jwt"
+MAX_BODY: Final = 256 * 1024
+
+PRESENT: Final = Operation(
+    "presentCredentials", "POST", RESPONSES + "{request}", frozenset(), "", error_schema=WALLET_ERROR
+)
+
+
+@value_class
+class PresentationEndpoints:
+    """``mismatch`` as the gate's: nothing is kept in databases that are not those that this service wrote."""
+
+    origin: str
+    sign: SignRequestObject
+    accept: AcceptPresentation
+    mismatch: Callable[[], StorageMismatch | None]
+
+    @property
+    def pages(self) -> dict[str, Handler]:
+        """What GET serves, by path."""
+        return {REQUESTS + "{request}": self.request_object}
+
+    @property
+    def forms(self) -> dict[str, PageForm]:
+        """What POST takes, by path."""
+        return {RESPONSES + "{request}": PageForm(self.response, PRESENT.operation_id, PRESENT, MAX_BODY)}
+
+    async def request_object(self, request: Request) -> Answer:
+        """The request (OpenID4VP 1.0 §5.7). Raises ``PresentationNotFound``."""
+        request_id = request.path["request"]
+        signed = await self.sign(request_id, f"{self.origin}{RESPONSES}{request_id}")
+        return Answer(200, signed.encode("ascii"), REQUEST_OBJECT, [NO_STORE])
+
+    async def response(self, request: Request) -> Answer:
+        """The answer of a wallet, ``direct_post`` (OpenID4VP 1.0 §8.2). Raises ``WalletRefused``, ``PresentationNotFound``,
+        ``StorageMismatch``."""
+        if (found := self.mismatch()) is not None:
+            raise StorageMismatch(str(found))
+        form, request_id = members(request.body_octets), request.path["request"]
+        if "error" in form:
+            return _done(await self.accept.decline(request_id, form.get("state")))
+        return _done(await self.accept(request_id, form.get("state"), read_token(form.get("vp_token"))))
+
+
+def read_token(text: str | None) -> Any:
+    """The JSON of ``vp_token``. Raises ``WalletRefused``."""
+    try:
+        return strict_json.loads((text or "").encode())
+    except strict_json.JsonRefused as error:
+        raise WalletRefused("invalid_request", f"vp_token is no JSON that can be read: {error.reason}.") from None
+
+
+def _done(query: PresentationQuery) -> Answer:
+    body = {} if query.redirect_uri is None else {"redirect_uri": query.redirect_uri}
+    return Answer(200, body, headers=[NO_STORE])

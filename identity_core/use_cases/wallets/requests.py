@@ -1,0 +1,88 @@
+"""Requests of verifiers to wallets as they are kept: sealed, by a random id that stands in the link and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from identity_core.codec import multibase, times
+from identity_core.crypto import sealing
+from identity_core.domain.wallets.presentation import PresentationQuery, WantedCredential
+from identity_core.errors import JsonValue, PresentationNotFound
+from identity_core.ports.clock import Clock
+from identity_core.ports.presentations import Presentations, StoredPresentation
+from identity_core.values import value_class
+
+MAX_ID: Final = 64
+_REQUEST: Final = "request"
+_ANSWER: Final = "answer"
+
+
+@value_class
+class KeptRequests:
+    """``secret`` has 32 octets, ``random`` is the operating system's random source."""
+
+    presentations: Presentations
+    secret: bytes
+    random: Callable[[int], bytes]
+    clock: Clock
+
+    def new_id(self) -> str:
+        """128 random bits."""
+        return multibase.base64url_encode(self.random(16))
+
+    async def keep(self, query: PresentationQuery, owner: str) -> None:
+        """Raises ``Overloaded``."""
+        wanted = [[one.id, one.schema_id, one.issuers, one.paths] for one in query.wanted]
+        plain = orjson.dumps([query.verifier, query.nonce, query.redirect_uri, wanted])
+        box = self._seal(query.id, _REQUEST, plain)
+        await self.presentations.add(query.id, StoredPresentation(owner, box, query.expires_at), self.clock.now())
+
+    async def find(self, request_id: str) -> tuple[PresentationQuery, StoredPresentation]:
+        """The request, whether it has ended or not. Raises ``PresentationNotFound``."""
+        stored = await self.presentations.find(request_id) if len(request_id) <= MAX_ID else None
+        if stored is None:
+            raise PresentationNotFound
+        verifier, nonce, redirect_uri, wanted = orjson.loads(self._open(request_id, _REQUEST, stored.request))
+        found = tuple(
+            WantedCredential(name, schema_id, tuple(issuers), tuple(map(tuple, paths)))
+            for name, schema_id, issuers, paths in wanted
+        )
+        query = PresentationQuery(request_id, verifier, nonce, redirect_uri, found, stored.expires_at)
+        return query, stored
+
+    async def open_for_wallets(self, request_id: str) -> PresentationQuery:
+        """One that nobody has answered and that has not ended. Raises ``PresentationNotFound``."""
+        query, stored = await self.find(request_id)
+        if stored.answer is not None or self.clock.now() >= stored.expires_at:
+            raise PresentationNotFound
+        return query
+
+    async def answer(self, query: PresentationQuery, answer: JsonValue, now: datetime) -> bool:
+        """Keeps what the wallet said; False when there is an answer already, or the request has ended."""
+        return await self.presentations.answer(
+            query.id, self._seal(query.id, _ANSWER, orjson.dumps([times.printed(now), answer])), now
+        )
+
+    def answer_of(self, query: PresentationQuery, stored: StoredPresentation) -> tuple[str, Any] | None:
+        """When the wallet answered (RFC 3339) and what; None where it has not."""
+        if stored.answer is None:
+            return None
+        answered_at, answer = orjson.loads(self._open(query.id, _ANSWER, stored.answer))
+        return answered_at, answer
+
+    def _seal(self, request_id: str, part: str, plain: bytes) -> bytes:
+        return sealing.seal(self.secret, plain, _bound(request_id, part), random=self.random)
+
+    def _open(self, request_id: str, part: str, box: bytes) -> bytes:
+        try:
+            return sealing.unseal(self.secret, box, _bound(request_id, part))
+        except sealing.BoxInvalid as error:
+            raise PresentationNotFound from error
+
+
+def _bound(request_id: str, part: str) -> bytes:
+    return f"identity: presentation {part}, v1\n{request_id}".encode()
