@@ -1,0 +1,72 @@
+"""A wallet that we did not write collects a credential and presents it, as it comes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.codec import multikey
+from identity_core.domain.jose import JoseKey
+from tests.attack.conftest import Target
+from tests.attack.stranger import GENEROUS, Stranger, Wire
+from tests.attack.test_http_presentations import Story
+from tests.attack.test_http_wallets import issuer_key
+from tests.once import once
+from tests.servers import local_server
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def wallet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the script and ``node_modules``, as the lock file says."""
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm is None or node is None:
+        if os.environ.get("CI"):
+            pytest.fail("node and npm are not installed")
+        pytest.skip("node and npm are not installed")
+
+    def install(folder: Path) -> None:
+        for name in ("package.json", "package-lock.json", ".npmrc", "wallet.mjs"):
+            shutil.copy(HERE / name, folder)
+        subprocess.run([npm, "ci"], cwd=folder, check=True, capture_output=True, timeout=300)
+
+    return once(tmp_path_factory, "wallets", install)
+
+
+@pytest.fixture(scope="module")
+def story() -> Iterator[Story]:
+    with local_server(environment=GENEROUS) as server:
+        wire = Wire(server.url)
+        yield Story.open(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
+        wire.close()
+
+
+@pytest.mark.parametrize("with_code", [False, True], ids=["code", "code and transaction code"])
+def test_it_collects_and_presents(wallet: Path, story: Story, with_code: bool) -> None:
+    offer = story.issuer.offer(transactionCode=with_code).json
+    asked = story.ask(redirectUri="https://shop.example/done").json
+    kind, raw = multikey.decode_public(issuer_key(story.issuer)[1])
+    said: dict[str, Any] = {"offer": offer["uri"], "issuerKey": JoseKey(kind, raw).jwk, "request": asked["uri"]}
+    if with_code:
+        said["transactionCode"] = offer["transactionCode"]
+    done = subprocess.run(
+        ["node", "wallet.mjs"], cwd=wallet, input=json.dumps(said), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["claims"]["age_equal_or_over"] == {"18": True, "21": True, "65": False}
+    assert found["claims"]["given_name"] == "Hana"
+    assert (found["status"], found["answer"]) == (200, {"redirect_uri": "https://shop.example/done"})
+    presented = story.result(asked["id"]).json
+    (one,) = presented["credentials"]
+    assert (presented["state"], one["issuerDid"]) == ("presented", story.issuer.ivo.did)
+    assert one["claims"]["age_equal_or_over"] == {"18": True}
+    assert {"age", "given_name"}.isdisjoint(one["claims"])
