@@ -140,6 +140,9 @@ func next(before *state, line string) (*state, error) {
 	if err == nil {
 		err = after.readKeys(before, said.parameters)
 	}
+	if err == nil && before != nil {
+		err = after.checkAlone(before)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +155,30 @@ func next(before *state, line string) (*state, error) {
 	}
 	_, err = checkProof(said.proofs[0], said.body, signers)
 	return after, err
+}
+
+// checkAlone: what no controller asked for hands the log on to no key that was not committed to before.
+func (s *state) checkAlone(before *state) error {
+	change, _ := s.parameters["change"].(object)
+	stays := strings.Join(s.updateKeys, " ") == strings.Join(before.updateKeys, " ") &&
+		strings.Join(s.nextKeyHashes, " ") == strings.Join(before.nextKeyHashes, " ")
+	leaves := true
+	for _, key := range s.updateKeys {
+		leaves = leaves && !contains(before.updateKeys, key)
+	}
+	rotates, isRight := len(before.nextKeyHashes) > 0, true
+	switch change["operation"] {
+	case "keyExpired":
+		isRight = stays || (leaves && rotates)
+	case "logKeyRotated":
+		isRight = leaves && rotates
+	case "logKeyRetired":
+		isRight = stays && rotates
+	}
+	if !isRight {
+		return errors.New("without its controller a log keeps its keys and the next ones, or leaves every key of before")
+	}
+	return nil
 }
 
 // checkOrder says whether an entry may come after this state.
@@ -194,6 +221,10 @@ func (s *state) readKeys(before *state, parameters object) error {
 	isShort := len(s.updateKeys) <= mostKeys && len(s.nextKeyHashes) <= mostKeys
 	if !isShort || !keysAreTexts || len(s.updateKeys) == 0 || (saysHashes && !hashesAreTexts) || (rotates && !saysHashes) {
 		return errors.New("the entry does not say updateKeys and nextKeyHashes as lists of texts")
+	}
+	// Whoever holds the key of today alone must not be able to hand the log on.
+	if before != nil && (len(s.nextKeyHashes) > 0) == ends {
+		return errors.New("a log that pre-rotates does so until its end")
 	}
 	for _, key := range s.updateKeys {
 		if rotates && !contains(before.nextKeyHashes, multihash([]byte(key))) {

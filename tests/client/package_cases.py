@@ -23,6 +23,7 @@ from openapi import clients
 from tests.attack.log_forger import signed_by_nobody
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
+from tests.client.own_logs import OWN, is_good
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
 
 Json = dict[str, Any]
@@ -156,11 +157,22 @@ class PackageCases:
         with hostile_service.hostile_service() as server:
             yield server
 
+    @classmethod
+    def own_logs(cls) -> dict[str, str]:
+        """Those of ``OWN`` that the package judges: the ones that say who may go on with a log."""
+        judged = ("life", "log keys")
+        return {name: log for name, log in OWN.items() if "," not in name or name.endswith(judged)}
+
+    @classmethod
+    def jobs(cls) -> dict[str, Json]:
+        """Everything that needs no server."""
+        return offline_jobs() | {f"own {name}": {"kind": "log", "log": log} for name, log in cls.own_logs().items()}
+
     @pytest.fixture(scope="class")
     @classmethod
     def signed(cls, do: Run) -> dict[str, Json]:
-        """What came of everything that needs no server, in one process."""
-        return do(offline_jobs())
+        """What came of it, in one process."""
+        return do(cls.jobs())
 
     @pytest.mark.parametrize("number", range(len(VALUES)))
     def test_the_canonical_form_is_the_services(self, signed: dict[str, Json], number: int) -> None:
@@ -203,6 +215,12 @@ class PackageCases:
             assert told["error"]["name"] == "LogInvalid", told
         else:
             assert {member: told["value"][member] for member in ours} == ours, told
+
+    def test_a_log_of_ours_is_judged_as_the_service_does(self, signed: dict[str, Json]) -> None:
+        ours = {name: is_good(log) for name, log in self.own_logs().items()}
+        assert 10 < sum(ours.values()) < len(ours), "both are judged"
+        told = {name: "value" in signed[f"own {name}"] for name in ours}
+        assert {name: (good, signed[f"own {name}"]) for name, good in ours.items() if told[name] != good} == {}
 
     def test_both_are_judged(self) -> None:
         good = [name for name in WEBVH if judged(*WEBVH[name]) is not None]

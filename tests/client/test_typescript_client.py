@@ -17,6 +17,7 @@ from playwright.sync_api import sync_playwright
 
 from identity_core.cli.local_server import LocalServer
 from openapi import clients
+from tests.client.own_logs import OWN
 from tests.client.package_cases import PackageCases, Run, check_flow
 from tests.once import once
 from tests.servers import local_server
@@ -153,3 +154,7 @@ def test_a_did_lives_in_chromium(application: Path, served: LocalServer) -> None
 
 class TestPackage(PackageCases):
     """In Node."""
+
+    @classmethod
+    def own_logs(cls) -> dict[str, str]:
+        return dict(OWN)

@@ -52,6 +52,11 @@ export function base58Decode(text: string): Octets {
 export const base64url = (octets: Uint8Array): string =>
   btoa(String.fromCharCode(...octets)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
+export function base64urlDecode(text: string): Octets {
+  if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new TypeError("not base64url");
+  return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+}
+
 export const sha256 = async (octets: Octets): Promise<Octets> => new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
 
 /** Signs with a secret multikey (`z3u2…`); the key itself cannot be read again. */

@@ -52,7 +52,7 @@ function members(value: unknown): number {
 }
 
 /** RFC 3339 with a zone, in microseconds. `Date.parse` takes days that there are not. */
-function instantOf(time: string): bigint {
+export function instantOf(time: string): bigint {
   const [, day = "", clock = "", fraction = "", zone = ""] = TIME.exec(time.toUpperCase()) ?? [];
   const [local, instant] = [Date.parse(`${day}T${clock}Z`), Date.parse(`${day}T${clock}${zone}`)];
   const isTime = !Number.isNaN(instant) && new Date(local).toISOString() === `${day}T${clock}.000Z` && !day.startsWith("0000");

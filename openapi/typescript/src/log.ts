@@ -1,6 +1,7 @@
-// The log of a DID, checked without the service: identity, order and integrity, and that each entry is by a key that might sign it.
+// The log of a DID, checked without the service.
 
 import { canonicalize } from "./codec.js";
+import { changed, type Control } from "./changes.js";
 import type { components } from "./document.js";
 import { checkFirstHash, checkNextHash, checkProof, demand, HASH, multihash, readEntry, record, texts } from "./entry.js";
 import type { Entry, Json } from "./entry.js";
@@ -28,6 +29,7 @@ export interface VerifiedLog {
 }
 
 interface State extends Entry {
+  control: Control;
   did: string;
   updateKeys: string[];
   nextKeyHashes: string[];
@@ -38,11 +40,11 @@ const MOST_CHARACTERS = 16 * 1024;
 const MOST_KEYS = 10;
 
 /**
- * Checks the text of `getDidLog`, or a log of did:webvh 1.0, whose `witnesses` are the text of its did-witness.json. It is the log of `did`
- * where one is given; with `now` entries of the future are refused. Throws `LogInvalid`.
+ * Checks the text of `getDidLog`: identity, order, integrity, who asked for each change, and that it makes this document of the one before;
+ * or a log of did:webvh 1.0, whose `witnesses` are the text of its did-witness.json. It is the log of `did` where one is given; with `now`
+ * entries of the future are refused. Throws `LogInvalid`.
  *
- * What `identity did log verify` checks beyond it: that each change of a log of ours makes this document of the one before, and the
- * controllers' signatures.
+ * What `identity did log verify` checks beyond it: the limits of a document, and proofs of possession of BBS keys.
  */
 export async function verifyLog(log: string, expected: { did?: string; now?: Date; witnesses?: string } = {}): Promise<VerifiedLog> {
   const lines = log.replace(/\n$/, "").split("\n");
@@ -51,7 +53,7 @@ export async function verifyLog(log: string, expected: { did?: string; now?: Dat
   for (const [index, line] of lines.entries()) {
     try {
       const before = states.at(-1);
-      const state = isWebvh ? await nextWebvh(before as WebvhState | undefined, line) : await next(before, line);
+      const state = isWebvh ? await nextWebvh(before as WebvhState | undefined, line) : await next(before as State | undefined, line);
       const [now, did] = [expected.now, state.did];
       demand(now === undefined || state.at <= BigInt(now.getTime()) * 1000n, "the entry is of the future");
       demand(expected.did === undefined || isWebvh || did === expected.did, `the log is one of ${did}`);
@@ -105,14 +107,33 @@ async function next(before: State | undefined, line: string): Promise<State> {
   demand(/\.[0-9]{6}Z$/.test(String(body.versionTime)), "the versionTime has another form");
   demand(before === undefined || at > before.at, "the entry is not later than the one before");
   demand(!before?.deactivated, "the DID was deactivated before");
+  const others = before === undefined ? ["method", "scid"] : ["deactivated"];
+  const known = new Set(["change", "updateKeys", "nextKeyHashes", ...others]);
+  demand(Object.keys(parameters).every((name) => known.has(name)), "the entry has a parameter that it cannot have");
   const did = before?.did ?? born(parameters);
   demand(document.id === did, "the document is one of another DID");
   await (before === undefined ? checkFirstHash(entry, String(parameters.scid)) : checkNextHash(entry, before.versionId));
   const keys = await keysOf(before, parameters);
   const signers = before === undefined || before.nextKeyHashes.length > 0 ? keys.updateKeys : before.updateKeys;
   demand(proofs.length === 1 && proofs[0]?.created === body.versionTime, "the entry has not one proof of its time");
-  await checkProof(record(proofs[0]), body, signers);
-  return { ...entry, did, ...keys, deactivated: parameters.deactivated === true };
+  const signer = await checkProof(record(proofs[0]), body, signers);
+  const control = await changed(before?.control, entry, did);
+  const proofBy = (before?.control ?? control).working.mayAuthenticate(signer, did, at) ? "controller" : "service";
+  demand(record(parameters.change).proofBy === proofBy, "the entry says that its proof is another's");
+  checkKeys(before, keys, String(record(parameters.change).operation));
+  return { ...entry, did, ...keys, deactivated: parameters.deactivated === true, control };
+}
+
+/** What no controller asked for hands the log on to no key that was not committed to before. */
+function checkKeys(before: State | undefined, after: Pick<State, "updateKeys" | "nextKeyHashes">, operation: string): void {
+  if (before === undefined || !["keyExpired", "logKeyRotated", "logKeyRetired"].includes(operation)) return;
+  const rotates = before.nextKeyHashes.length > 0;
+  demand(rotates || operation === "keyExpired", "only a log that pre-rotates goes on under another key by itself");
+  demand(rotates || after.nextKeyHashes.length === 0, "a log begins to pre-rotate with a change that its controller asked for");
+  const stays = canonicalize([before.updateKeys, before.nextKeyHashes]) === canonicalize([after.updateKeys, after.nextKeyHashes]);
+  const leaves = !after.updateKeys.some((key) => before.updateKeys.includes(key));
+  const isRight = { keyExpired: stays || leaves, logKeyRotated: leaves, logKeyRetired: stays }[operation];
+  demand(isRight === true, "without its controller a log keeps its keys and the next ones, or leaves every key of before");
 }
 
 /** The DID that a first entry says; its hash is the identifier. */
@@ -132,6 +153,9 @@ async function keysOf(before: State | undefined, parameters: Json): Promise<Pick
   demand("updateKeys" in parameters && (!rotates || "nextKeyHashes" in parameters), "the entry does not say updateKeys and nextKeyHashes");
   const [updateKeys, nextKeyHashes] = [texts(parameters.updateKeys, MOST_KEYS), texts(parameters.nextKeyHashes ?? [], MOST_KEYS)];
   demand(updateKeys.length > 0, "the entry names no key");
+  // Whoever holds the key of today alone must not be able to hand the log on.
+  const goesOn = nextKeyHashes.length > 0 || before === undefined;
+  demand(goesOn === (before === undefined || !("deactivated" in parameters)), "a log that pre-rotates does so until its end");
   const committed = before?.nextKeyHashes ?? [];
   for (const key of rotates ? updateKeys : [])
     demand(committed.includes(await multihash(key)), "the entry before did not commit to a key of updateKeys");

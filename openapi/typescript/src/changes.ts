@@ -1,0 +1,200 @@
+// What the entries of a log of ours say has changed: who asked for it, and whether it makes this document of the one before.
+
+import { base64urlDecode, canonicalize, utf8, verifies } from "./codec.js";
+import { demand, instantOf, record, text, texts, type Entry, type Json } from "./entry.js";
+import { hashBody } from "./signing.js";
+import { Working } from "./working.js";
+
+/** What a log says of its DID after an entry, beyond the keys that sign it. */
+export interface Control {
+  number: number;
+  at: bigint;
+  working: Working;
+  recoveryKey: string | undefined;
+  strictGrace: boolean;
+  strictEvidence: boolean;
+  /** Microseconds. */
+  recoveryWindow: bigint;
+  /** Keys that are gone: none of them may come back. */
+  retired: Set<string>;
+  challenges: Set<string>;
+  past: { number: number; until: bigint; working: Working }[];
+}
+
+const SECOND = 1_000_000n;
+const DAY = 86_400n * SECOND;
+const PURPOSES: { readonly [operation: string]: string } = {
+  update: "update",
+  keyRotated: "rotate",
+  recovered: "recover",
+  deactivated: "deactivate",
+};
+const BIRTH = ["strictGrace", "strictEvidence", "recoveryWindow"];
+// What a change says beside its operation.
+const MEMBERS: { readonly [operation: string]: string[] } = {
+  create: [...BIRTH, "recoveryKey"],
+  update: ["authorization", "operations"],
+  keyRotated: ["authorization", "newKey", "oldKeyId", "revokeAt"],
+  recovered: ["authorization", "newKey", "recoveryKey", "restoreVersion", "revokeAll"],
+  deactivated: ["authorization"],
+  logKeyRetired: ["retired"],
+};
+
+/** The state after an entry of the DID `did`. */
+export async function changed(before: Control | undefined, entry: Entry, did: string): Promise<Control> {
+  const change = record(entry.parameters.change);
+  const operation = text(change.operation);
+  const known = new Set(["operation", "proofBy", "possession", ...(MEMBERS[operation] ?? [])]);
+  demand(Object.keys(change).every((name) => known.has(name)), "the change has a member that its operation has not");
+  demand((operation === "create") === (before === undefined), "a first entry creates, and no other does");
+  demand(entry.parameters.deactivated === (operation === "deactivated" ? true : undefined), "an entry ends the DID, or says so, alone");
+  const after = before === undefined ? born(entry, change, did) : await followed(before, entry, change, operation, did);
+  const made = after.working.json(did);
+  demand(canonicalize(made) === canonicalize(entry.document), "the document is not what the change makes of the one before");
+  return after;
+}
+
+function born(entry: Entry, change: Json, did: string): Control {
+  const { strictGrace = true, strictEvidence = false, recoveryWindow = 72 * 3600, recoveryKey } = change;
+  const isRule = typeof strictGrace === "boolean" && typeof strictEvidence === "boolean" && Number.isInteger(recoveryWindow);
+  demand(isRule, "the first entry says the rules of its log in another form");
+  const working = Working.read(entry.document, did);
+  return {
+    number: 1,
+    at: entry.at,
+    working,
+    recoveryKey: recoveryKey === undefined ? undefined : text(recoveryKey),
+    strictGrace: strictGrace === true,
+    strictEvidence: strictEvidence === true,
+    recoveryWindow: BigInt(Number(recoveryWindow)) * SECOND,
+    retired: new Set(),
+    challenges: new Set(),
+    past: [],
+  };
+}
+
+async function followed(before: Control, entry: Entry, change: Json, operation: string, did: string): Promise<Control> {
+  const { at, number } = entry;
+  const ends = before.working.due();
+  const past = [...before.past.filter(({ until }) => at - until <= before.recoveryWindow), { number: before.number, until: at, working: before.working }];
+  const following = { ...before, number, at, past };
+  if (operation === "keyExpired") {
+    demand(ends === at, "no grace period ends at this time");
+    const working = before.working.without((method) => method.revoked !== undefined && instantOf(method.revoked) === at);
+    return { ...following, working, retired: withGone(before, working, before.recoveryKey, before.retired) };
+  }
+  demand(ends === undefined || ends > at, "a grace period has ended, and its version is missing");
+  if (operation === "logKeyRotated" || operation === "logKeyRetired") return following;
+  const asked = await authorised(before, entry, change, operation, did);
+  const challenges = new Set([...before.challenges, text(record(change.authorization).challenge)]);
+  const [working, recoveryKey, back] = applied(before, at, change, operation, asked, did);
+  const retired = new Set([...before.retired].filter((key) => !back.has(key)));
+  return { ...following, working, recoveryKey, challenges, retired: withGone(before, working, recoveryKey, retired) };
+}
+
+/** The new document and recovery key, and the keys that came back with a restored version. */
+function applied(before: Control, at: bigint, change: Json, operation: string, asked: Json | undefined, did: string): [Working, string | undefined, Set<string>] {
+  const working = before.working.copy();
+  const isNew = (key: string) => !working.has(key) && !before.working.has(key) && key !== before.recoveryKey && !before.retired.has(key);
+  const nothing = new Set<string>();
+  switch (operation) {
+    case "update": {
+      const operations = asked === undefined ? change.operations : (asked.operations ?? [asked]);
+      demand(Array.isArray(operations) && operations.length > 0, "an update has no operations");
+      for (const step of operations as unknown[]) working.apply(record(step), did, isNew);
+      break;
+    }
+    case "keyRotated": {
+      const [key, old] = [record(change.newKey), working.method(text(change.oldKeyId))];
+      const multibase = text(key.publicKeyMultibase);
+      demand(old.revoked === undefined && isNew(multibase), "the key was rotated already, or its successor is not new");
+      const purposes = texts(key.purposes);
+      working.add(did, text(key.type), multibase, purposes.length > 0 ? purposes : working.purposes(old.id), old.id);
+      const end = change.revokeAt === undefined ? undefined : text(change.revokeAt);
+      if (end === undefined || instantOf(end) <= at) working.remove(old.id);
+      else old.revoked = end;
+      break;
+    }
+    case "recovered": {
+      const [version, key, successor] = [change.restoreVersion ?? before.number, record(change.newKey), text(change.recoveryKey)];
+      const restored = version === before.number ? before : before.past.find((one) => one.number === version && at - one.until <= before.recoveryWindow);
+      demand(restored !== undefined, "the version that is restored is out of reach");
+      const start = restored.working.without((method) => method.revoked !== undefined && instantOf(method.revoked) <= at && restored !== before);
+      const multibase = text(key.publicKeyMultibase);
+      demand(isNew(multibase) && isNew(successor) && multibase !== successor, "a key of the recovery is not new");
+      const recovered = change.revokeAll === true ? start.without(() => true) : start;
+      recovered.add(did, text(key.type), multibase, texts(key.purposes));
+      recovered.demandController();
+      return [recovered, successor, new Set(recovered.keys())];
+    }
+    default:
+      return [new Working(), undefined, nothing];
+  }
+  working.demandController();
+  return [working, before.recoveryKey, nothing];
+}
+
+function withGone(before: Control, working: Working, recoveryKey: string | undefined, retired: Set<string>): Set<string> {
+  const gone = before.working.keys().filter((key) => !working.has(key));
+  return new Set([...retired, ...gone, ...(before.recoveryKey !== undefined && before.recoveryKey !== recoveryKey ? [before.recoveryKey] : [])]);
+}
+
+/** Checks the controller's signature. Gives the body that it is over, where the log asks for bodies. */
+async function authorised(before: Control, entry: Entry, change: Json, operation: string, did: string): Promise<Json | undefined> {
+  const purpose = PURPOSES[operation];
+  demand(purpose !== undefined, "the entry records an unknown kind of change");
+  const evidence = record(change.authorization);
+  const [key, challenge, isRecovery] = [text(evidence.key), text(evidence.challenge), operation === "recovered"];
+  demand(evidence.scheme === (isRecovery ? "RecoveryKey" : "DIDAuth"), "the evidence is of another scheme");
+  const mayAsk = isRecovery ? key === before.recoveryKey : before.working.mayAuthenticate(key, did, entry.at);
+  demand(mayAsk, "the change was asked for by a key that does not control the DID");
+  const [label, , named, offered, hash, , expiry, ...more] = challenge.split(" ");
+  const bound = offered === purpose || (offered === "-" && !before.strictEvidence);
+  demand(label === "didauth:v1" && expiry !== undefined && more.length === 0 && named === did && bound, "the evidence is for something else");
+  const lifetime = instantOf(String(expiry)) - entry.at;
+  demand(lifetime > 0n && lifetime <= DAY, "the challenge was not in force");
+  demand(!before.challenges.has(challenge), "the challenge was spent before");
+  const good = await verifies(key, utf8(challenge), base64urlDecode(text(evidence.signature)));
+  demand(good, "the controller's signature is wrong");
+  const asked = evidence.body === undefined ? undefined : record(evidence.body);
+  demand((asked !== undefined) === (before.strictEvidence && operation !== "deactivated"), "the entry lacks a body, or keeps one that is not asked for");
+  demand(!before.strictEvidence || hash !== "-", "the challenge is bound to no body");
+  if (asked !== undefined) demand((await hashBody(canonicalize(asked))) === hash && asks(asked, change, operation, did), "the body asks for something else");
+  const isInGrace = before.strictGrace && !isRecovery && before.working.method(`${did}#${key}`).revoked !== undefined;
+  demand(!isInGrace || !touchesControl(change, operation, asked), "a key in its grace period cannot do this");
+  return asked;
+}
+
+function touchesControl(change: Json, operation: string, asked: Json | undefined): boolean {
+  const steps = asked === undefined ? change.operations : (asked.operations ?? [asked]);
+  const ofKeys = (step: unknown) => /VerificationMethod$/.test(String(record(step).operation));
+  return operation !== "update" || (steps as unknown[]).some(ofKeys);
+}
+
+/** Whether a body of rotateDidKey or recoverDid asks for the change; an update is read from its body alone. */
+function asks(asked: Json, change: Json, operation: string, did: string): boolean {
+  if (operation === "update") return !("operations" in change);
+  const key = record(change.newKey);
+  if (operation === "keyRotated") {
+    const [old, end] = [text(asked.oldKeyId), asked.revokeOldAfter ?? undefined];
+    return (
+      (old.startsWith("#") ? did + old : old) === change.oldKeyId &&
+      Working.typeOf(text(asked.newKeyType)) === key.type &&
+      (asked.newPublicKeyMultibase ?? key.publicKeyMultibase) === key.publicKeyMultibase &&
+      canonicalize(asked.purpose ?? []) === canonicalize(key.purposes) &&
+      secondOf(end) === secondOf(change.revokeAt)
+    );
+  }
+  const [first, successor] = [record(asked.newAuthenticationKey), asked.newRecoveryKey];
+  return (
+    Working.typeOf(text(first.type)) === key.type &&
+    first.publicKeyMultibase === key.publicKeyMultibase &&
+    canonicalize(Working.primaryPurposes(text(key.type))) === canonicalize(key.purposes) &&
+    (asked.revokeAllExistingKeys ?? false) === change.revokeAll &&
+    (asked.restoreVersion ?? undefined) === change.restoreVersion &&
+    (successor == null || record(successor).publicKeyMultibase === change.recoveryKey)
+  );
+}
+
+// Entries say times in whole seconds.
+const secondOf = (time: unknown): bigint | undefined => (time === undefined ? undefined : instantOf(text(time)) / SECOND);

@@ -1,0 +1,245 @@
+"""Logs of a method of ours that a client must judge as the service does: lives with every kind of change, and what somebody who holds the
+log key makes of their entries."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from identity_core.codec import jcs
+from identity_core.codec.times import printed
+from identity_core.conformance.controller import Controller, Life, WalletSigner, committed
+from identity_core.domain.dids import evidence
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import (
+    Change,
+    Create,
+    Deactivate,
+    Expire,
+    NewService,
+    Recover,
+    Rotate,
+    RotateLogKey,
+    Update,
+)
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.keys import Key, default_purposes
+from identity_core.domain.dids.log import LogInvalid, entry, verify
+from identity_core.domain.dids.log.chain import Chain
+from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.requests import operations
+from identity_core.errors import IdentityError
+
+Json = dict[str, Any]
+SIGNER: Final = WalletSigner("log")
+NEXT: Final = WalletSigner("next log")
+EVE: Final = WalletSigner("Eve")
+ED25519: Final = "Ed25519VerificationKey2020"
+CHAIN: Final = Chain("ids", Rules())
+LIVES: Final = 12
+CHANGES: Final = 12
+
+
+class RandomLife(Life):
+    """A DID whose controller asks for whatever the ``dice`` say; what the rules refuse does not happen."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.is_bound, self.rotates = seed % 2 == 1, seed % 3 != 0
+        controller = Controller(f"life {seed}")
+        creation = Create(
+            (controller.new_key(), controller.new_key("X25519KeyAgreementKey2020")),
+            (SIGNER.multikey,),
+            services=(NewService("DIDCommMessaging", "https://hana.example/inbox"),),
+            recovery_key=controller.key().public,
+            strict_evidence=self.is_bound,
+        )
+        super().__init__(CHAIN, creation, controller, SIGNER, self.keys(SIGNER))
+
+    def keys(self, signer: WalletSigner) -> Any:
+        """What an entry says of the log's keys."""
+        others = (NEXT,) if signer is SIGNER else ()
+        return committed(signer, *others) if self.rotates else None
+
+    def entry(self, change: Change, at: Any, next_keys: Any = None) -> bytes:
+        before = self.states[-1] if self.states else None
+        return self.signer.seal(CHAIN.draft(before, change, at, signer=self.signer.multikey, next_keys=next_keys))
+
+    def grow(self) -> None:
+        """One more entry, if the rules allow what was drawn."""
+        ends = history.due(self.state)
+        at = self.later(self.dice.choice([1, 60, 3600, 40 * 3600]) + 0.25)
+        change: Change
+        before = self.signer
+        try:
+            if ends is not None and ends <= at:
+                at, change = ends, Expire()
+            else:
+                change = self.wish(at)
+            self.signer = NEXT if isinstance(change, RotateLogKey) else before
+            self.change(change, at, self.keys(self.signer))
+        except IdentityError:
+            self.signer = before
+
+    def wish(self, at: Any) -> Change:
+        """A change that the controller asks for at this time."""
+        did, dice = str(self.state.did), self.dice
+        names = [method.id for method in self.state.document.methods]
+        public = self.controller.key().public
+        draw = dice.randrange(10)
+        if draw == 0 and self.rotates and self.signer is SIGNER:
+            return RotateLogKey()
+        if draw in (1, 2):
+            end = dice.choice([None, at + timedelta(hours=dice.choice([1, 50]))])
+            purposes = dice.choice([(), ("authentication",)])
+            body: Json = {"oldKeyId": dice.choice(names), "newKeyType": dice.choice([ED25519, "Ed25519"])}
+            body |= {"newPublicKeyMultibase": public, "purpose": list(purposes)}
+            body |= {} if end is None else {"revokeOldAfter": printed(end)}
+            key = Key(ED25519, public, purposes)
+            return Rotate(body["oldKeyId"], key, end, self.signed(at, "rotate", body))
+        if draw == 3:
+            successor, whole = self.controller.key().public, dice.choice([True, False])
+            new = {"type": ED25519, "publicKeyMultibase": public}
+            body = {"newAuthenticationKey": new, "revokeAllExistingKeys": whole}
+            body |= {"newRecoveryKey": {"type": ED25519, "publicKeyMultibase": successor}}
+            version = dice.choice([None, dice.randrange(1, self.state.version_id + 1)])
+            body |= {} if version is None else {"restoreVersion": version}
+            key = Key(ED25519, public, default_purposes(ED25519, primary=True))
+            return Recover(key, whole, successor, self.signed(at, "recover", body), version)
+        if draw == 4 and len(self.entries) > CHANGES - 2:
+            return Deactivate(self.signed(at, "deactivate", {"confirm": True}))
+        steps = [self.step(did) for _ in range(dice.choice([1, 1, 3]))]
+        body = steps[0] if len(steps) == 1 else {"operations": steps}
+        return Update(operations(body, did), self.signed(at, "update", body))
+
+    def step(self, did: str) -> Json:
+        """An operation of updateDid."""
+        dice = self.dice
+        name = dice.choice(["files", "notes", "#inbox", f"{did}#didcommmessaging-1"])
+        service = {
+            "id": name,
+            "type": dice.choice(["LinkedDomains", "DIDCommMessaging"]),
+            "serviceEndpoint": "https://é.example/",
+        }
+        service["serviceEndpoint"] = f"https://hana.example/{dice.randrange(9)}"
+        kind = dice.choice([ED25519, "Ed25519", "X25519KeyAgreementKey2020"])
+        method = {"type": kind, "publicKeyMultibase": self.controller.key(kind).public}
+        gone = dice.choice(self.state.document.methods).id
+        added: Json = {"operation": "addVerificationMethod", "verificationMethod": method}
+        return dice.choice([
+            {"operation": "addService", "service": service}, {"operation": "updateService", "service": service},
+            {"operation": "removeService", "serviceId": name}, added,
+            added if kind.startswith("X") else added | {"relationships": ["assertionMethod", "authentication"]},
+            {"operation": "removeVerificationMethod", "keyId": dice.choice([gone, gone[len(did) :]])},
+            {"operation": "setAlsoKnownAs", "alsoKnownAs": dice.choice([[], ["https://hana.example/é"]])},
+        ])  # fmt: skip
+
+    def signed(self, at: Any, purpose: str, body: Json) -> Any:
+        """Evidence by one of the keys that may give it, or the recovery key."""
+        scheme = evidence.RECOVERY_KEY if purpose == "recover" else evidence.DID_AUTH
+        key = (
+            self.state.recovery_key
+            if purpose == "recover"
+            else self.dice.choice(history.authentication_keys(self.state, at))
+        )
+        did = str(self.state.did)
+        if not self.is_bound:
+            return self.controller.authorize(
+                did, key or "", at, scheme=scheme, purpose=self.dice.choice([None, purpose])
+            )
+        return self.controller.authorize(did, key or "", at, scheme=scheme, purpose=purpose, body=body)
+
+
+def rewritten(line: bytes, before: bytes, change: Callable[[Json], object], signer: WalletSigner) -> bytes:
+    """An entry that was changed, hashed and signed anew by the log's key."""
+    body = json.loads(line)
+    proof = body.pop("proof")[0]
+    change(body)
+    number = body["versionId"].split("-")[0]
+    body["versionId"] = json.loads(before)["versionId"]
+    body["versionId"] = f"{number}-{entry.multihash(jcs.canonicalize(body))}"
+    config = {name: proof[name] for name in proof if name != "proofValue"}
+    value = entry.proof_value(signer._pair.sign(entry.proof_input(config, body)))
+    return jcs.canonicalize(body | {"proof": [config | {"proofValue": value}]})
+
+
+def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json], object]]]:
+    """What may be done to the entry at ``place``."""
+    older = [json.loads(line)["parameters"]["change"] for line in life.entries[1:place]]
+    evidences = [said["authorization"] for said in older if "authorization" in said]
+
+    def said(body: Json) -> Json:
+        found: Json = body["parameters"]["change"]
+        return found
+
+    yield "nothing", lambda body: None
+    yield "another alias", lambda body: body["state"].update(alsoKnownAs=["https://eve.example/"])
+    yield "no service", lambda body: body["state"].pop("service", None)
+    yield "a key in another place", lambda body: body["state"].get("verificationMethod", []).reverse()
+    yield "another signature", lambda body: said(body).get("authorization", {}).update(signature="A" * 86)
+    yield "another key", lambda body: said(body).get("authorization", {}).update(key=life.controller.key().public)
+    yield "another scheme", lambda body: said(body).get("authorization", {}).update(scheme="Other")
+    yield "no evidence", lambda body: said(body).pop("authorization", None)
+    yield (
+        "another operation",
+        lambda body: said(body).update(operation="update" if said(body)["operation"] != "update" else "keyExpired"),
+    )
+    yield "no operations", lambda body: said(body).update(operations=[])
+    yield (
+        "a body",
+        lambda body: (
+            said(body).get("authorization", {}).update(body={"operation": "setAlsoKnownAs", "alsoKnownAs": []})
+        ),
+    )
+    yield "lax rules", lambda body: said(body).update(strictGrace=False)
+    yield "another end of grace", lambda body: said(body).update(revokeAt="2099-01-01T00:00:00Z")
+    yield "another version restored", lambda body: said(body).update(restoreVersion=1)
+    yield (
+        "another proofBy",
+        lambda body: said(body).update(proofBy="service" if said(body)["proofBy"] != "service" else "controller"),
+    )
+    yield "an scid", lambda body: body["parameters"].update(scid="x")
+    yield (
+        "other log keys",
+        lambda body: body["parameters"].update(updateKeys=[EVE.multikey], nextKeyHashes=[key_hash(EVE.multikey)]),
+    )
+    yield "no next log keys", lambda body: body["parameters"].pop("nextKeyHashes", None)
+    yield "no further log keys", lambda body: body["parameters"].update(nextKeyHashes=[])
+    yield "no end", lambda body: body["parameters"].update(deactivated=False)
+    yield "an end", lambda body: body["parameters"].update(deactivated=True)
+    if evidences:
+        yield "older evidence", lambda body: said(body).update(authorization=evidences[-1])
+
+
+def own_logs() -> Mapping[str, str]:
+    """The logs by what they are."""
+    logs: dict[str, str] = {}
+    for seed in range(LIVES):
+        life = RandomLife(seed)
+        for _ in range(4 * CHANGES):
+            if len(life.entries) < CHANGES and not life.state.deactivated:
+                life.grow()
+        logs[f"life {seed}"] = "".join(f"{line.decode()}\n" for line in life.entries)
+        for place in (1 + seed % (len(life.entries) - 1),):
+            signer = NEXT if f"did:key:{NEXT.multikey}" in life.entries[place].decode() else SIGNER
+            for name, change in attacks(life, place):
+                line = rewritten(life.entries[place], life.entries[place - 1], change, signer)
+                logs[f"life {seed}, entry {place + 1} with {name}"] = "".join(
+                    f"{one.decode()}\n" for one in (*life.entries[:place], line)
+                )
+    return logs
+
+
+def is_good(log: str) -> bool:
+    """Whether the service takes it."""
+    try:
+        verify(log.encode())
+    except LogInvalid:
+        return False
+    return True
+
+
+OWN: Final = own_logs()
