@@ -3,6 +3,7 @@ log key makes of their entries."""
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping
@@ -214,6 +215,7 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
         yield "older evidence", lambda body: said(body).update(authorization=evidences[-1])
 
 
+@functools.cache
 def own_logs() -> Mapping[str, str]:
     """The logs by what they are."""
     logs: dict[str, str] = {}
@@ -240,6 +242,3 @@ def is_good(log: str) -> bool:
     except LogInvalid:
         return False
     return True
-
-
-OWN: Final = own_logs()

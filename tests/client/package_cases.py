@@ -23,7 +23,7 @@ from openapi import clients
 from tests.attack.log_forger import signed_by_nobody
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
-from tests.client.own_logs import OWN, is_good
+from tests.client.own_logs import is_good, own_logs
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
 
 Json = dict[str, Any]
@@ -159,9 +159,9 @@ class PackageCases:
 
     @classmethod
     def own_logs(cls) -> dict[str, str]:
-        """Those of ``OWN`` that the package judges: the ones that say who may go on with a log."""
+        """Those that the package judges: the ones that say who may go on with a log."""
         judged = ("life", "log keys")
-        return {name: log for name, log in OWN.items() if "," not in name or name.endswith(judged)}
+        return {name: log for name, log in own_logs().items() if "," not in name or name.endswith(judged)}
 
     @classmethod
     def jobs(cls) -> dict[str, Json]:

@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 
 from identity_core.cli.local_server import LocalServer
 from openapi import clients
-from tests.client.own_logs import OWN
+from tests.client.own_logs import own_logs
 from tests.client.package_cases import PackageCases, Run, check_flow
 from tests.once import once
 from tests.servers import local_server
@@ -157,4 +157,4 @@ class TestPackage(PackageCases):
 
     @classmethod
     def own_logs(cls) -> dict[str, str]:
-        return dict(OWN)
+        return dict(own_logs())
