@@ -58,7 +58,7 @@ EXIT_CODES = """\b
 Exit codes:
   0    it was done, or all is as it should be
   1    it could not be done, or something is wrong: what, where and what to do are on standard error
-  2    it was asked wrongly: an option, an argument or a setting; nothing was done
+  2    it was asked wrongly: an option, an argument or a setting; nothing was done. `identity fsck`: it could not look
   130  it was broken off with Ctrl-C
 With --json a failure is one JSON object on standard error: {"error": {"what", "at", "do", "exitCode"}}."""
 

@@ -22,7 +22,8 @@ import orjson
 from identity_core.cli.options import FILE, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import api_key_option, session
+from identity_core.cli.profiles import signed_in
+from identity_core.cli.remote import api_key_option, named_service_option, session
 from identity_core.domain.activity import (
     ChainBroken,
     ChainedLine,
@@ -42,7 +43,7 @@ PAGE = 1_000
 END_UNCHECKED = "that the end was not cut off and the log not written anew: the keys of the installation tell"
 Lines = Iterator[ChainedLine]
 
-_service = click.option("--url", help="Ask this running service (with --api-key) instead of the local database.")
+_service = named_service_option("Ask this running service (with --api-key) instead of the local database.")
 
 
 @click.group(name="audit", cls=OpenGroup)
@@ -172,7 +173,7 @@ def _read(settings: Settings, url: str | None, api_key: str | None, after: int) 
         with _opened(settings) as (runner, tools):
             yield _stored(runner, tools, after)
     else:
-        with session(url, api_key) as opened:
+        with session(url, **signed_in(url, api_key)) as opened:
             ask = functools.partial(opened.call, "GET", "/audit")
             yield _pages(lambda last: list(map(_line, ask(query={"after": last, "limit": PAGE})["items"])), after)
 

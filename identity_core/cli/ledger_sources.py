@@ -25,7 +25,7 @@ from identity_core.cli.options import (
     opened_part,
 )
 from identity_core.cli.output import fail, failing
-from identity_core.cli.remote import session
+from identity_core.cli.remote import named_service_option, session
 from identity_core.client import Client, ServiceError
 from identity_core.codec import times
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement
@@ -53,7 +53,7 @@ witness_keys_option = click.option(
 cosignatures_option = click.option(
     "--cosignatures", type=click.IntRange(min=0), default=0, help="How many of these witnesses must have cosigned."
 )
-url_option = click.option("--url", envvar="IDENTITY_URL", show_envvar=True, help="A running service.")
+url_option = named_service_option("A running service.", envvar="IDENTITY_URL", show_envvar=True)
 _kept = functools.partial(click.option, type=FILE_THERE, multiple=True)
 held_option = _kept("--held", help="A checkpoint that you kept from earlier; the log must have grown from it.")
 anchored_option = _kept(

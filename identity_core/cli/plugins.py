@@ -23,7 +23,8 @@ from identity_core.cli.options import config_option, configured, installed_plugi
 from identity_core.cli.output import Text, fail, fail_start, show, working
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.plugins_new import command as new_command
-from identity_core.cli.remote import api_key_option, session
+from identity_core.cli.profiles import signed_in
+from identity_core.cli.remote import api_key_option, named_service_option, session
 from identity_core.client import Exchange, ServiceError
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
@@ -89,13 +90,13 @@ _COLUMNS: Final[dict[str, Text]] = {
 
 @command.command(name="list")
 @config_option
-@click.option("--url", help="A running service, whose states are shown.")
+@named_service_option("A running service, whose states are shown.")
 @api_key_option
 def list_command(config: Path | None, url: str | None, api_key: str | None) -> None:
     """Show what is installed, what the settings choose, and what failed; with --url, how it does in a running service."""
     plugins = _told(installed_plugins, config).installed()
     if url is not None:
-        plugins = as_running(plugins, conditions(url, api_key))
+        plugins = as_running(plugins, conditions(url, **signed_in(url, api_key)))
     show([dataclasses.asdict(one) for one in plugins], text=lambda _: as_table(plugins), columns=_COLUMNS)
 
 
@@ -156,12 +157,12 @@ def as_table(plugins: list[InstalledPlugin]) -> str:
 HOOKS = {kind: hook for hook, kind in PROVIDE_HOOKS.items()} | {"bearer": BEARER_HOOK}
 
 
-def conditions(url: str, api_key: str | None) -> Mapping[str, Any]:
+def conditions(url: str, *, api_key: str | None = None, token: str | None = None) -> Mapping[str, Any]:
     """The ``plugins`` of ``/ready``, by ``kind:name``, whether the service is ready or not. Ends the command where it does not show
     them."""
     seen: list[Exchange] = []
     # 503 says that it is not ready, and still says how it is.
-    with session(url, api_key, on_exchange=seen.append) as opened, contextlib.suppress(ServiceError):
+    with session(url, api_key, token=token, on_exchange=seen.append) as opened, contextlib.suppress(ServiceError):
         opened.call("GET", "/ready")
     answer = seen[-1].answer if seen else None
     plugins = answer.get("plugins") if isinstance(answer, dict) else None

@@ -14,6 +14,7 @@ import click
 from identity_core.cli.demo.participants import Person
 from identity_core.cli.options import Number
 from identity_core.cli.output import Command, fail, prints_json, show
+from identity_core.cli.profiles import profile_option, required_url, signed_in
 from identity_core.cli.remote import CALL_ERRORS, api_key_option, explained, require_address
 from identity_core.client import Client, Signer, ibct
 from identity_core.codec.times import printed
@@ -129,14 +130,16 @@ def _delegated(holder: Person, agent: Person, credential: str) -> dict[str, Any]
 
 
 @click.command(name="probe", cls=Command)
-@click.argument("url", envvar="IDENTITY_URL")
+@profile_option
+@click.argument("url", envvar="IDENTITY_URL", required=False, callback=required_url)
 @api_key_option
 @click.option(
     "--timeout", type=Number(min=0.1), default=10.0, show_default=True, help="Seconds that each request may take."
 )
 @click.option("--within", type=Number(min=0.1), help="Seconds that all steps together may take.  [default: any]")
 def command(url: str, api_key: str | None, timeout: float, within: float | None) -> None:
-    """Create, prove and verify at the service at URL, as two DIDs that are made for it and deactivated at the end.
+    """Create, prove and verify at the service at URL (without it, that of the profile), as two DIDs that are made for it and deactivated
+    at the end.
 
     Exit code 0: everything is as it should be. 1: a step is not, the first of them is named. 2: wrong options. Each run leaves four entries
     on the ledger, and a schema, a credential and a proof, which stay as long as `retention` says. The API key needs the scope to create
@@ -146,7 +149,9 @@ def command(url: str, api_key: str | None, timeout: float, within: float | None)
         */5 * * * * identity probe https://id.example --api-key /etc/identity/probe.key --within 10
     """
     require_address(url)
-    with Client(url, api_key=api_key, timeout_seconds=timeout, origin=os.environ.get("IDENTITY_ORIGIN")) as client:
+    with Client(
+        url, **signed_in(url, api_key), timeout_seconds=timeout, origin=os.environ.get("IDENTITY_ORIGIN")
+    ) as client:
         probe = Probe(client)
         failures = [
             failure for act in (probe.run, lambda: probe.time("end", probe.end)) if (failure := _tried(probe, act))

@@ -115,6 +115,15 @@ profile_option = click.option(
     help="Ask the service of this profile, with its credential; the one that `identity use` names by default.",
 )
 
+named_profile_option = click.option(
+    "--profile",
+    metavar="NAME",
+    is_eager=True,
+    expose_value=False,
+    callback=_remember,
+    help="In the place of --url: the service of this profile, with its credential. The profile in use does not count here.",
+)
+
 
 def _chosen(context: click.Context) -> tuple[Profile | None, bool]:
     """The profile that counts, and whether the command's own line names it."""
@@ -136,6 +145,20 @@ def asked_url(context: click.Context, option: click.Parameter, url: str | None) 
         return url
     profile, _ = _chosen(context)
     return DEFAULT_URL if profile is None else profile.url
+
+
+def named_url(context: click.Context, option: click.Parameter, url: str | None) -> str | None:
+    """Where the service is that is asked in the place of what lies here: by --url or ``named_profile_option``; None without either."""
+    if context.resilient_parsing or (url is None and _CHOSEN not in context.meta):
+        return url
+    return asked_url(context, option, url)
+
+
+def required_url(context: click.Context, parameter: click.Parameter, url: str | None) -> str | None:
+    """Where the service is, for a command that writes there unasked: it does not guess where neither a URL nor a profile is there."""
+    if url is None and not context.resilient_parsing and _chosen(context)[0] is None:
+        raise click.MissingParameter(ctx=context, param=parameter)
+    return asked_url(context, parameter, url)
 
 
 def signed_in(url: str, api_key: str | None) -> dict[str, Any]:

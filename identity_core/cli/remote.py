@@ -20,7 +20,14 @@ import orjson
 
 from identity_core.cli.options import FILE, all_of
 from identity_core.cli.output import Text, fail, on_one_line, prints_json, show, working
-from identity_core.cli.profiles import DEFAULT_URL, asked_url, profile_option, signed_in
+from identity_core.cli.profiles import (
+    DEFAULT_URL,
+    asked_url,
+    named_profile_option,
+    named_url,
+    profile_option,
+    signed_in,
+)
 from identity_core.cli.remedies import as_options, given, remedy
 from identity_core.cli.secret_input import secret_option
 from identity_core.cli.wallet import Wallet
@@ -40,6 +47,13 @@ url_option = all_of(
         f"[env var: IDENTITY_URL; default: the profile's, else {DEFAULT_URL}]",
     ),
 )
+
+
+def named_service_option(says: str, **more: Any) -> Option[Any]:
+    """--url and --profile of a command that asks no service without them; ``says`` is for the help."""
+    return all_of(named_profile_option, click.option("--url", callback=named_url, help=says, **more))
+
+
 CALL_ERRORS = (ServiceError, ForeignOrigin, ServiceUnreachable)
 """What a call of a service raises."""
 

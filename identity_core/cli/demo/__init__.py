@@ -39,7 +39,10 @@ the proof. Mallory takes what she can.
 
 
 @click.command(name="demo", cls=Command)
-@click.option("--url", help="Use this running service instead of an own one.")
+@click.option(
+    "--url",
+    help="Use this running service instead of an own one. No profile counts: what is told is written there, so it is named.",
+)
 @api_key_option
 @click.option(
     "--ledger", type=click.Choice(LEDGERS), default="sql", show_default=True, help="What the own server writes to."

@@ -48,19 +48,19 @@ def url() -> Iterator[str]:
 @pytest.mark.parametrize("status", [200, 503])
 def test_a_service_tells_how_its_plugins_do_ready_or_not(url: str, status: int) -> None:
     Service.status, Service.body = status, {"status": "x", "dependencies": {}, "plugins": PLUGINS}
-    assert conditions(url, "idk_an_admins") == PLUGINS
+    assert conditions(url, api_key="idk_an_admins") == PLUGINS
 
 
 def test_a_service_that_does_not_show_them_ends_the_command(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     Service.status, Service.body = 200, {"status": "ready"}
     with pytest.raises(SystemExit):
-        conditions(url, None)
+        conditions(url, api_key=None)
     assert "service:read" in capsys.readouterr().err
 
 
 def test_nobody_there_ends_the_command() -> None:
     with pytest.raises(SystemExit):
-        conditions("http://127.0.0.1:9", None)
+        conditions("http://127.0.0.1:9", api_key=None)
 
 
 def test_states_of_the_service_replace_those_of_the_installation() -> None:

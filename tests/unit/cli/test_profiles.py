@@ -36,6 +36,8 @@ class Recorder:
                 self.end_headers()
                 self.wfile.write(octets)
 
+            do_POST = do_GET
+
             def log_message(self, *_: Any) -> None: ...
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -188,6 +190,46 @@ def test_what_is_nearer_counts(identity: Commands, recorder: Callable[..., Recor
     identity.ok("did", "list", "--profile", "home")
     assert home.last() == f"ApiKey {KEY}"
     lines = identity.refused("did", "list", "--profile", "home", "--url", home.url, status=2)
+    assert "exclude each other" in lines[0]
+
+
+@pytest.mark.parametrize("words", [["audit", "verify"], ["audit", "export"], ["plugins", "list"], ["probe"]])
+def test_a_profile_serves_where_a_service_may_be_asked(
+    identity: Commands, recorder: Callable[..., Recorder], words: list[str]
+) -> None:
+    """By name; what it is answered here is no answer, and who asked is seen."""
+    home, other = recorder(), recorder()
+    log_in(identity, home, "home")
+    log_in(identity, other, "other", secret="idk_live_other")
+    other.asked.clear()
+    identity(*words, "--profile", "home")
+    assert home.last() == f"ApiKey {KEY}"
+    assert other.asked == []
+
+
+def test_what_looks_at_this_installation_asks_no_profile_that_is_only_in_use(
+    identity: Commands, recorder: Callable[..., Recorder], here: Path
+) -> None:
+    home = recorder()
+    log_in(identity, home, "home")
+    home.asked.clear()
+    (here / "data").mkdir(mode=0o700)
+    identity.ok("audit", "verify", "--data-dir", "data")
+    identity.ok("plugins", "list")
+    assert home.asked == []
+    # Nor a service that is named by an address gets a profile's credential.
+    elsewhere = recorder()
+    identity("audit", "verify", "--url", elsewhere.url)
+    assert (elsewhere.asked != [], elsewhere.last()) == (True, None)
+
+
+def test_a_history_is_verified_at_the_service_of_a_profile(identity: Commands, server: LocalServer) -> None:
+    identity.ok("login", "here", "--url", server.url, "--api-key", "-", input=server.api_key + "\n")
+    made = identity.json("did", "create", "--keys", "hana.json")["did"]
+    key = identity.ok("ledger", "key", "--profile", "here").split()[0]
+    verified = identity.ok("ledger", "verify", made, "--profile", "here", "--key", key)
+    assert made in verified or "entr" in verified
+    lines = identity.refused("ledger", "verify", made, "--profile", "here", "--url", server.url, status=2)
     assert "exclude each other" in lines[0]
 
 
