@@ -20,6 +20,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from identity_core.api.pages import AS_DECLARED
 from identity_core.api.request import NO_STORE, Answer, Handler, Request
+from identity_core.domain.delegations.action import Grant, literal_of
+from identity_core.domain.proofs.predicate import PREDICATE_NAMES
+from identity_core.errors import JsonValue
 from identity_core.ui.catalogues import HERE, TEMPLATES, language_of, translations
 
 _POLICY: Final = (
@@ -90,13 +93,23 @@ def _environment(language: str) -> Environment:
     )
     environment.policies["ext.i18n.trimmed"] = True
     environment.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]
-    environment.filters["readable"] = readable
+    environment.filters |= {"readable": readable, "granted": granted}
     return environment
 
 
 def readable(value: Mapping[str, Any]) -> str:
     """JSON for people: indented, with the characters that it holds. Not for octets that somebody signs."""
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def granted(action: str) -> Mapping[str, JsonValue] | None:
+    """The predicate that an action of a delegation allows, as pages put it into words; ``value`` is None where the agent chooses it, or a
+    hash alone is known (``isFixed``). None for an action that takes more than one attribute, or another type."""
+    grant = Grant.parse(action)
+    if not grant.attribute or grant.type not in PREDICATE_NAMES:
+        return None
+    value = None if grant.pin is None else literal_of(grant.pin)
+    return {"attributeName": grant.attribute, "type": grant.type, "value": value, "isFixed": grant.pin is not None}
 
 
 @cache

@@ -46,7 +46,7 @@ def test_a_narrower_delegation_takes_the_place_of_the_wider(site: Site, opened: 
     has_states(page, "active", "revoked")
     narrow = page.locator(".cards article").first
     expect(narrow).to_contain_text("0 of 2")
-    assert narrow.locator("dd code").all_inner_texts() == ["zkp.prove.age.gte.18"]
+    assert narrow.locator("dd small code").all_inner_texts() == ["zkp.prove.age.gte.18"]
     page.click("form.narrow >> xpath=../summary")
     page.uncheck("form.narrow [name=action]")
     page.click("form.narrow button")

@@ -11,6 +11,7 @@ import pytest
 
 from identity_core.api import errors
 from identity_core.api.request import Answer, Request
+from identity_core.domain.delegations.action import pin_of
 from identity_core.errors import DidNotFound
 from identity_core.ui.pages import explained
 from identity_core.ui.render import page, static_pages
@@ -69,13 +70,14 @@ AKI = "did:ids:aki"
         ("the service", "Asked by the service"),
         (f"did:{HANA}", None),
         (f"sub:{HANA}", None),
+        ("did:did:ids:bo", None),  # the agent, which the row names
         (None, None),
     ],
 )
 def test_a_row_of_the_timeline_says_who_asked(actor: str | None, said: str | None) -> None:
     names = ("agentDid", "issuerDid", "proofId", "code", "anchor")
     item = {"kind": "proof.generated", "at": "2026-01-01T00:00:00Z", "outcome": "done", "actor": actor}
-    found = {"items": [dict.fromkeys(names) | item], "nextCursor": None}
+    found = {"items": [dict.fromkeys(names) | item | {"agentDid": "did:ids:bo"}], "nextCursor": None}
     request = Request(request_id="1", headers={}, operation_id="")
     text = page("timeline.html", request, signed_in=HANA, found=found).body.decode()
     words = " ".join(re.sub(r"<[^>]*>", " ", text).split())
@@ -83,3 +85,22 @@ def test_a_row_of_the_timeline_says_who_asked(actor: str | None, said: str | Non
     assert "did:did:" not in words
     assert "sub:" not in words
     assert "key:" not in words
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        ("zkp.prove.age.gte.18", "age is at least 18"),
+        ("zkp.prove.age.lt", "age is less than what the agent asks"),
+        (f"zkp.prove.city.eq.{pin_of('Kyoto')}", "city is a fixed value"),
+        (f"zkp.prove.%3Cb%3E.set_member.{pin_of([1, 2])}", "&lt;b&gt; is one of a fixed value"),
+        ("zkp.prove.*.gte", ""),
+        ("zkp.prove.age.*", ""),
+        ("zkp.credential", ""),
+    ],
+)
+def test_what_an_agent_may_is_said_in_words(action: str, said: str) -> None:
+    request = Request(request_id="1", headers={}, operation_id="")
+    text = page("grant.html", request, action=action).body.decode()
+    words = " ".join(re.sub(r"<[^>]*>", " ", text).split())
+    assert words == f"{said} {action}".strip()
