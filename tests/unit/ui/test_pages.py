@@ -104,3 +104,16 @@ def test_what_an_agent_may_is_said_in_words(action: str, said: str) -> None:
     text = page("grant.html", request, action=action).body.decode()
     words = " ".join(re.sub(r"<[^>]*>", " ", text).split())
     assert words == f"{said} {action}".strip()
+
+
+def test_a_setting_that_is_a_list_is_shown_as_one() -> None:
+    rows = [
+        {"key": "key_stores", "value": ("sql", "file"), "origin": "default"},
+        {"key": "cors_origins", "value": (), "origin": "default"},
+        {"key": "data_dir", "value": "/data", "origin": "default"},
+        {"key": "port", "value": 8080, "origin": "default"},
+        {"key": "url", "value": None, "origin": "default"},
+    ]
+    request = Request(request_id="1", headers={}, operation_id="")
+    text = page("operator_settings.html", request, operator="an operator", rows=rows).body.decode()
+    assert re.findall(r"</code></td><td>(.*?)</td>", text) == ["sql, file", "–", "/data", "8080", "–"]
