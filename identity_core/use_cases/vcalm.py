@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec import multikey
 from identity_core.codec.structs import given
 from identity_core.domain.credentials import bound_credential, verifiable_credential
 from identity_core.domain.credentials.presentation import (
@@ -146,11 +145,10 @@ class VerifyVcalmCredential:
         now = self.clock.now()
         try:
             head = await securing.read(secured)
-            key = await self.issuer_keys(head.verification_method, now)
-            if key.raw is None:
-                return _wrong("INVALID_VERIFICATION_METHOD", f"the issuer's key: {key.check.code}")
-            public_key = multikey.encode_public(multikey.BLS12381G2, key.raw)
-            disclosed = await securing.verify(secured, public_key)
+            key = await self.issuer_keys.multikey(head.verification_method, now)
+            if not isinstance(key, str):
+                return _wrong("INVALID_VERIFICATION_METHOD", f"the issuer's key: {key.code}")
+            disclosed = await securing.verify(secured, key)
         except InvalidCredential as error:
             return _wrong("PARSING_ERROR", str(error.details.get("reason", error)))
         except ProofInvalid as error:

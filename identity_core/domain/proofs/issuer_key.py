@@ -29,6 +29,14 @@ def controller_of(method_id: str) -> Did:
 
 def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> bytes:
     """The 96 octets of the key. Raises ``ValueError`` when the document has no such key in force at ``now`` (aware UTC)."""
+    key_type, raw = multikey.decode_public(assertion_multikey(document, method_id, now))
+    if key_type != multikey.BLS12381G2:
+        raise ValueError("the issuer's key is not one that signs credentials")
+    return raw
+
+
+def assertion_multikey(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> str:
+    """The same for a key of any type, as the document has it."""
     did = str(document.get("id"))
     asserted = {_absolute(did, reference) for reference in _array(document.get("assertionMethod"))}
     if method_id not in asserted:
@@ -53,16 +61,13 @@ def _is_key(document: Mapping[str, JsonValue], reference: str, now: datetime) ->
     return True
 
 
-def _key(did: str, method: Mapping[str, JsonValue], now: datetime) -> bytes:
+def _key(did: str, method: Mapping[str, JsonValue], now: datetime) -> str:
     revoked, text = method.get("revoked"), method.get("publicKeyMultibase")
     if isinstance(revoked, str) and now >= times.parse(revoked):
         raise ValueError("the issuer's key is revoked")
     if method.get("controller", did) != did or not isinstance(text, str):
         raise ValueError("the issuer's key is another's, or not written as a multikey")
-    key_type, raw = multikey.decode_public(text)
-    if key_type != multikey.BLS12381G2:
-        raise ValueError("the issuer's key is not one that signs credentials")
-    return raw
+    return text
 
 
 def _absolute(did: str, reference: JsonValue) -> str | None:

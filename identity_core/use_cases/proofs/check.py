@@ -21,7 +21,13 @@ from datetime import datetime
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.handover import awaits_agent
-from identity_core.domain.proofs.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
+from identity_core.domain.proofs.issuer_key import (
+    MANY_KEYS,
+    assertion_key,
+    assertion_multikey,
+    controller_of,
+    signing_keys,
+)
 from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.presented import PresentedPresentation, presentation_signals
 from identity_core.domain.proofs.proof import (
@@ -47,6 +53,7 @@ from identity_core.domain.proofs.verification import (
 from identity_core.errors import (
     DidNotFound,
     InvalidDid,
+    JsonValue,
     NotAcceptable,
     PluginUnavailable,
     PredicateUnsupported,
@@ -134,23 +141,39 @@ class IssuerKeys:
 
     async def __call__(self, method_id: str, now: datetime) -> FoundKey:
         """The key of the verification method that is in force at ``now`` (aware UTC)."""
-        try:
-            state = await self._state(method_id)
-        except InvalidDid:
-            return FoundKey(wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN))
-        except DidNotFound:
-            return FoundKey(wrong(NAME, CheckCode.ISSUER_NOT_FOUND))
-        except (PluginUnavailable, NotAcceptable):
-            return FoundKey(undecided(NAME, CheckCode.ISSUER_UNAVAILABLE))
-        if state.deactivated:
-            return FoundKey(wrong(NAME, CheckCode.ISSUER_DEACTIVATED))
-        document = state.document.to_json()
+        document = await self._document(method_id)
+        if isinstance(document, Check):
+            return FoundKey(document)
         try:
             raw = assertion_key(document, method_id, now)
         except ValueError:
             return FoundKey(wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN))
         marks = signing_keys(document, now) > MANY_KEYS
         return FoundKey(right(NAME), raw, (CheckCode.ISSUER_HAS_MANY_KEYS,) if marks else ())
+
+    async def multikey(self, method_id: str, now: datetime) -> Check | str:
+        """The multikey of a verification method of any type that is in force at ``now``, or the check that is not right."""
+        document = await self._document(method_id)
+        if isinstance(document, Check):
+            return document
+        try:
+            return assertion_multikey(document, method_id, now)
+        except ValueError:
+            return wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN)
+
+    async def _document(self, method_id: str) -> Check | Mapping[str, JsonValue]:
+        """The document of the DID of the method, or why there is none."""
+        try:
+            state = await self._state(method_id)
+        except InvalidDid:
+            return wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN)
+        except DidNotFound:
+            return wrong(NAME, CheckCode.ISSUER_NOT_FOUND)
+        except (PluginUnavailable, NotAcceptable):
+            return undecided(NAME, CheckCode.ISSUER_UNAVAILABLE)
+        if state.deactivated:
+            return wrong(NAME, CheckCode.ISSUER_DEACTIVATED)
+        return state.document.to_json()
 
     async def is_deactivated(self, method_id: str) -> bool:
         """Whether the DID of the verification method is known to be. Reads no key, of which it may have many."""

@@ -1,0 +1,124 @@
+"""Which format verifies what a VCALM client sends, and what becomes of what it tells."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from identity_core.domain.proofs.verification import CheckCode, wrong
+from identity_core.errors import InvalidCredential, PluginUnavailable, ProofInvalid
+from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuredHead
+from identity_core.use_cases.vcalm import CredentialFindings, VerifyVcalmCredential
+
+NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+ENVELOPED = {"type": "EnvelopedVerifiableCredential", "id": "data:application/toy+text,abc,def"}
+
+
+class ToyText:
+    name = "toy+text"
+
+    def __init__(self, head: SecuredHead, claims: dict[str, Any]) -> None:
+        self.head, self.claims, self.asked = head, claims, list[tuple[Secured, str]]()
+        self.error: Exception | None = None
+
+    async def read(self, secured: Secured) -> SecuredHead:
+        return self.head
+
+    async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
+        self.asked.append((secured, public_key))
+        if self.error is not None:
+            raise self.error
+        return Disclosed(self.head, self.claims)
+
+
+class Keys:
+    """The issuer's document, which has one key."""
+
+    async def multikey(self, method_id: str, now: datetime) -> Any:
+        known = method_id == "did:web:issuer.example#k"
+        return "zKey" if known else wrong("issuerKey", CheckCode.ISSUER_KEY_UNKNOWN)
+
+
+class Clock:
+    def now(self) -> datetime:
+        return NOW
+
+
+def toy(method: str = "did:web:issuer.example#k", **said: Any) -> ToyText:
+    claims = said.pop("claims", {"name": "Hana"})
+    return ToyText(SecuredHead("did:web:issuer.example", method, **said), claims)
+
+
+def found(securing: ToyText, credential: Any = ENVELOPED) -> CredentialFindings:
+    verify = VerifyVcalmCredential({securing.name: securing}, Keys(), None, Clock())  # type: ignore[arg-type]
+    return asyncio.run(verify.findings(credential))
+
+
+def kinds(findings: CredentialFindings) -> list[str]:
+    assert not findings.verified
+    return [problem.title for problem in findings.problems]
+
+
+def test_an_envelope_is_opened_by_its_media_type() -> None:
+    securing = toy(valid_from=NOW - HOUR, valid_until=NOW + HOUR)
+    findings = found(securing)
+    assert findings.verified
+    assert securing.asked == [("abc,def", "zKey")]
+    assert (findings.claims, findings.valid_from, findings.valid_until) == ({"name": "Hana"}, True, True)
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        ENVELOPED | {"id": "data:application/other,abc"},
+        ENVELOPED | {"id": "data:application/toy+text"},
+        ENVELOPED | {"id": "data:text/toy+text,abc"},
+        ENVELOPED | {"id": 7},
+        {"id": ENVELOPED["id"]},
+        ENVELOPED | {"type": ["VerifiableCredential"]},
+    ],
+)
+def test_no_other_envelope_is_opened(envelope: Any) -> None:
+    securing = toy()
+    assert kinds(found(securing, envelope)) == ["PROOF_VERIFICATION_ERROR"]
+    assert securing.asked == []
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"valid_from": NOW + HOUR}, "RANGE_ERROR"),
+        ({"valid_until": NOW}, "RANGE_ERROR"),
+        ({"claims": {"credentialStatus": {"id": "https://x.example/1"}}}, "STATUS_RETRIEVAL_ERROR"),
+        ({"claims": {"status": {"status_list": {"idx": 1}}}}, "STATUS_RETRIEVAL_ERROR"),
+        ({"method": "did:web:issuer.example#other"}, "INVALID_VERIFICATION_METHOD"),
+    ],
+)
+def test_a_good_proof_is_not_all(said: dict[str, Any], problem: str) -> None:
+    assert kinds(found(toy(**said))) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [
+        (InvalidCredential(details={"reason": "why"}), "PARSING_ERROR"),
+        (ProofInvalid(details={"reason": "why"}), "PROOF_VERIFICATION_ERROR"),
+    ],
+)
+def test_a_refusal_of_the_format_is_a_problem(error: Exception, problem: str) -> None:
+    securing = toy()
+    securing.error = error
+    findings = found(securing)
+    assert kinds(findings) == [problem]
+    assert findings.problems[0].detail == "why"
+
+
+def test_a_format_that_cannot_be_asked_tells_nothing() -> None:
+    securing = toy()
+    securing.error = PluginUnavailable()
+    with pytest.raises(PluginUnavailable):
+        found(securing)
