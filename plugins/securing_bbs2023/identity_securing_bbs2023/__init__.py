@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NoReturn, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from identity_core.codec import multikey, times
-from identity_core.crypto.bbs.suite import ciphersuite
+from identity_core.crypto.bbs.suite import Ciphersuite, ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl, in_threads
@@ -20,11 +21,12 @@ from identity_core.ports.securing import (
     SecuredHead,
     UnsecuredCredential,
 )
-from identity_securing_bbs2023 import suite
 from identity_securing_bbs2023.credentials import CRYPTOSUITE, PROOF_TYPE, check_document, check_size, head, parts
 from identity_securing_bbs2023.proof_values import BaseProofValue, decode_base, decode_derived
 from identity_securing_bbs2023.refused import Malformed, Unverified
-from identity_securing_bbs2023.statements import Statements
+
+if TYPE_CHECKING:
+    from identity_securing_bbs2023.statements import Statements
 
 T = TypeVar("T")
 HMAC_OCTETS: Final = 32
@@ -33,9 +35,16 @@ HMAC_OCTETS: Final = 32
 class Bbs2023:
     """An ``IssuingFormat`` and ``DerivingFormat`` whose methods are synchronous: ``in_threads`` makes it one. It belongs to one thread."""
 
-    def __init__(self) -> None:
-        self._statements = Statements()
-        self._suite = ciphersuite(select())
+    @cached_property
+    def _statements(self) -> Statements:
+        # PyLD takes a tenth of a second to import, which no start of a server waits for.
+        from identity_securing_bbs2023.statements import Statements
+
+        return Statements()
+
+    @cached_property
+    def _suite(self) -> Ciphersuite:
+        return ciphersuite(select())
 
     @property
     def name(self) -> str:
@@ -74,6 +83,8 @@ class Bbs2023:
         return head(found.document, found.proof)
 
     def _verify(self, secured: Secured, public_key: str, binding: KeyBinding | None) -> Disclosed:
+        from identity_securing_bbs2023 import suite
+
         found = parts(secured)
         told, value = head(found.document, found.proof), decode_derived(found.value)
         key = _bls_key(public_key)
@@ -83,6 +94,8 @@ class Bbs2023:
         return Disclosed(told, found.document)
 
     def _derive(self, secured: Secured, public_key: str, pointers: Sequence[str]) -> Secured:
+        from identity_securing_bbs2023 import suite
+
         found = parts(secured)
         head(found.document, found.proof)
         base = decode_base(found.value)
@@ -92,6 +105,8 @@ class Bbs2023:
         return {**revealed, "proof": {**found.proof, "proofValue": value.encode()}}
 
     def _draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
+        from identity_securing_bbs2023 import suite
+
         document = dict(unsecured.claims)
         if "proof" in document:
             raise Malformed("it has a proof already")

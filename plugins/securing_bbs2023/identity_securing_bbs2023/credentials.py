@@ -12,8 +12,8 @@ import orjson
 
 from identity_core.codec import times
 from identity_core.ports.securing import Secured, SecuredHead
+from identity_securing_bbs2023.contexts import CONTEXTS, VC_CONTEXT
 from identity_securing_bbs2023.refused import malformed
-from identity_securing_bbs2023.statements import CONTEXTS, VC_CONTEXT
 
 CRYPTOSUITE: Final = "bbs-2023"
 PROOF_TYPE: Final = "DataIntegrityProof"

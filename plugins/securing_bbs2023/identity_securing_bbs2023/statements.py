@@ -11,7 +11,6 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from cachetools import LRUCache
@@ -22,10 +21,10 @@ from pyld.identifier_issuer import IdentifierIssuer
 from pyld.jsonld import JsonLdError, JsonLdProcessor
 from pyld.nquads import serialize_nquad
 
+from identity_securing_bbs2023.contexts import OURS, VC_CONTEXT
 from identity_securing_bbs2023.proof_values import MAX_QUADS
 from identity_securing_bbs2023.refused import Malformed, malformed
 
-VC_CONTEXT: Final = "https://www.w3.org/ns/credentials/v2"
 MAX_BLANK_NODES: Final = 64
 MAX_PERMUTATIONS: Final = 2_000
 """Orders of blank nodes with equal hashes that may be tried; six that nothing tells apart need 720."""
@@ -39,14 +38,7 @@ Labels = Mapping[str, str]
 _IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*")
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-_HERE: Final = Path(__file__).parent / "contexts"
-_PATHS: Final = {
-    VC_CONTEXT: BUNDLED_CONTEXTS[VC_CONTEXT],
-    "https://www.w3.org/ns/credentials/undefined-terms/v2": _HERE / "undefined-terms-v2.jsonld",
-    "https://www.w3.org/ns/credentials/examples/v2": _HERE / "examples-v2.jsonld",
-    "https://w3id.org/citizenship/v4rc1": _HERE / "citizenship-v4rc1.jsonld",
-}
-CONTEXTS: Final = frozenset(_PATHS)
+_PATHS: Final = {VC_CONTEXT: BUNDLED_CONTEXTS[VC_CONTEXT], **OURS}
 
 
 class _Canonical(URDNA2015):  # type: ignore[misc]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from identity_securing_bbs2023 import Bbs2023, cbor, statements
+from identity_securing_bbs2023.contexts import CONTEXTS
 from identity_securing_bbs2023.proof_values import decode_base, decode_derived
 from identity_securing_bbs2023.refused import Malformed
 from test_bbs2023_conformance import CLAIMS, ISSUER, UNSECURED
@@ -293,6 +294,6 @@ def test_a_pointer_selects_nothing_that_is_not_there(bbs: Bbs2023, issued: dict[
 def test_every_context_of_the_wheel_is_there() -> None:
     """Each can be processed with nobody asked."""
     rdf = statements.Statements()
-    for context in statements.CONTEXTS:
+    for context in CONTEXTS:
         document = {"@context": [VC, context], "type": "VerifiableCredential", "issuer": ISSUER}
         assert rdf.quads(rdf.expand(document))
