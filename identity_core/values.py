@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -29,21 +28,38 @@ def _shown(self: Any) -> str:
 
 
 def _compare_by_fields(made: Any) -> None:
-    """Equality and hash over the fields that are compared. The library compiles both anew for each class, half of what it takes to make
-    one; these are closures over the same reading of fields, as fast when called."""
-    names = [one.name for one in fields(made) if one.compare]
-    compared = attrgetter(*names) if names else _nothing
+    """Equality and hash over the fields that are compared. The library compiles both with each class, half of what it takes to make one;
+    most values are never compared, so here it is done with the first comparison of the class."""
+    has_own_hash = vars(made).get("__hash__") is not None
 
-    def is_equal(self: Any, other: object) -> Any:
-        return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
+    def compile_both() -> None:
+        is_equal, hashed = _compiled([one.name for one in fields(made) if one.compare])
+        made.__eq__ = is_equal
+        if not has_own_hash:
+            made.__hash__ = hashed
 
-    def hashed(self: Any) -> int:
-        return hash(compared(self))
+    def is_equal_at_first(self: Any, other: object) -> Any:
+        compile_both()
+        return made.__eq__(self, other)
 
-    made.__eq__ = is_equal
-    if vars(made).get("__hash__") is None:
-        made.__hash__ = hashed
+    def hashed_at_first(self: Any) -> Any:
+        compile_both()
+        return made.__hash__(self)
+
+    made.__eq__ = is_equal_at_first
+    if not has_own_hash:
+        made.__hash__ = hashed_at_first
 
 
-def _nothing(_: Any) -> tuple[()]:
-    return ()
+def _compiled(names: list[str]) -> tuple[Any, Any]:
+    ours, theirs = ("".join(f"{side}.{name}, " for name in names) for side in ("self", "other"))
+    made: dict[str, Any] = {}
+    # The names of fields, which Python has taken for identifiers, are all that goes into the text.
+    exec(  # noqa: S102
+        f"def is_equal(self, other):\n"
+        f"    return ({ours}) == ({theirs}) if other.__class__ is self.__class__ else NotImplemented\n"
+        f"def hashed(self):\n"
+        f"    return hash(({ours}))\n",
+        made,
+    )
+    return made["is_equal"], made["hashed"]
