@@ -13,6 +13,7 @@ from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import ContractError, load_document
 from identity_core.api.cross_origin import Origins
+from identity_core.api.dids import DidHandlers
 from identity_core.api.dispatch import Wiring
 from identity_core.api.errors import guide_folder
 from identity_core.api.events import EventHandlers
@@ -23,7 +24,7 @@ from identity_core.api.metrics import Metrics
 from identity_core.api.oauth import TOKEN_PATH, TokenEndpoint
 from identity_core.api.pages import metadata_pages, resource_metadata_url, resources_of
 from identity_core.api.promises import Run
-from identity_core.api.request import Request
+from identity_core.api.request import Handler, Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.wallets import PreAuthorizedCode
@@ -32,11 +33,8 @@ from identity_core.bootstrap.agents import agent_endpoints, open_consents
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
-    presentation_endpoints,
     registration_handlers,
     verification_handlers,
-    wallet_endpoints,
-    wallet_grants,
 )
 from identity_core.bootstrap.measures import open_metrics
 from identity_core.bootstrap.pages import PageTags, page_tags, pages_for_people
@@ -44,6 +42,7 @@ from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_c
 from identity_core.bootstrap.probes import service_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.vcalm import vcalm_handlers
+from identity_core.bootstrap.wallets import presentation_endpoints, wallet_endpoints, wallet_grants
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED
 from identity_core.settings import StartError
@@ -205,11 +204,15 @@ def _operator_handlers(opened: Runtime, tags: PageTags, measured: Metrics) -> Op
     )
 
 
+def _pages_for_programs(opened: Runtime, dids: DidHandlers) -> dict[str, Handler]:
+    metadata = metadata_pages(origin_of(opened.settings), agents=opened.settings.mcp.enabled)
+    return metadata | did_pages(opened, dids) | guide_pages(guide_folder())
+
+
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, store, clock = opened.settings, opened.store, opened.clock
-    token_keys = await open_token_keys(opened)
-    challenges = challenge_book(opened)
+    token_keys, challenges = await open_token_keys(opened), challenge_book(opened)
     await opened.plugins.proof_workers_settled()
     sealed_credentials = await open_sealed_credentials(opened.custodian, store)
     tags = page_tags(opened, sealed_credentials, autonomy_of(settings))
@@ -219,6 +222,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     consents, render = await open_consents(opened), lambda: measured.render({})
     pages, forms = await pages_for_people(opened, tags, operator, challenges, consents, render, stack)
     refusals = AuditRefusals(Record(store.activity), clock, quotas_of(opened))
+    token = token_endpoint(opened, token_keys, refusals)
     gate = gate_of(opened, token_keys, challenges)
     operations: dict[str, Run] = {}
     wiring = Wiring(
@@ -226,16 +230,9 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
         refusals=refusals,
         schemes=DOCUMENT_SCHEMES,
-        pages=metadata_pages(origin_of(settings), agents=settings.mcp.enabled)
-        | did_pages(opened, tags.dids)
-        | wallets.pages
-        | presentations.pages
-        | guide_pages(guide_folder()),
+        pages=_pages_for_programs(opened, tags.dids) | wallets.pages | presentations.pages,
         people=pages,
-        forms=forms
-        | wallets.forms
-        | presentations.forms
-        | {TOKEN_PATH: token_endpoint(opened, token_keys, refusals).form},
+        forms=forms | wallets.forms | presentations.forms | {TOKEN_PATH: token.form},
         endpoints=await agent_endpoints(settings, gate, operations, consents, stack),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,

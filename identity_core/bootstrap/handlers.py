@@ -13,20 +13,15 @@ from identity_core.api.dids import DidHandlers
 from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
-from identity_core.api.presentations import PresentationEndpoints
 from identity_core.api.promises import Run
-from identity_core.api.proofs import ProofHandlers
 from identity_core.api.registration import RegistrationHandlers
 from identity_core.api.request import Handler
 from identity_core.api.verifications import VerificationHandlers
-from identity_core.api.wallets import WalletEndpoints
 from identity_core.bootstrap.ports import origin_of, shows_deactivated
 from identity_core.bootstrap.runtime import Runtime
+from identity_core.bootstrap.wallets import kept_requests, wallet_grants, wallet_issuer
 from identity_core.cache import BoundedCache
-from identity_core.crypto.sealing import derive_key
 from identity_core.domain.delegations.delegation import AutonomyTable
-from identity_core.domain.wallets.claims import FORMAT
-from identity_core.domain.wallets.grants import WalletGrants
 from identity_core.errors import InvalidDid
 from identity_core.settings import StartError
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
@@ -35,7 +30,7 @@ from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
     IssueCredential,
 )
-from identity_core.use_cases.credentials.offer import CreateCredentialOffer, WalletIssuer
+from identity_core.use_cases.credentials.offer import CreateCredentialOffer
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (
     CreateCredentialSchema,
@@ -85,13 +80,8 @@ from identity_core.use_cases.ledger.read import (
     GetLedgerTile,
     GetLedgerTransaction,
 )
-from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
-from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof
-from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
-from identity_core.use_cases.proofs.presenting import PresentBound
-from identity_core.use_cases.proofs.steps import ProofPolicy
-from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
-from identity_core.use_cases.proofs.verify import CheckAnonymously, ProofStatus, VerifyProof, VerifyStoredProof
+from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.use_cases.proofs.stored import ProofAccess
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.registration import RegisterDid, RegisterDidDeactivation, RegisterDidUpdate
 from identity_core.use_cases.verifications import (
@@ -102,9 +92,7 @@ from identity_core.use_cases.verifications import (
     ListVerificationHistory,
     RequestPresentation,
 )
-from identity_core.use_cases.wallets.collect import CollectCredential
-from identity_core.use_cases.wallets.present import AcceptPresentation, SignRequestObject, VerifierKeys
-from identity_core.use_cases.wallets.requests import KeptRequests
+from identity_core.use_cases.wallets.present import VerifierKeys
 
 
 def did_handlers(opened: Runtime) -> DidHandlers:
@@ -214,54 +202,6 @@ def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationH
     )
 
 
-def wallet_issuer(opened: Runtime) -> WalletIssuer:
-    """What signs credentials for wallets."""
-    return WalletIssuer(opened.plugins.securing_formats().get(FORMAT), opened.reader, opened.custodian)
-
-
-def wallet_grants(opened: Runtime) -> WalletGrants:
-    """Codes, tokens and nonces as every process of this installation makes them and takes them back."""
-    return WalletGrants(derive_key(opened.challenge_secret, info=b"identity: wallets, v1"), secrets.token_bytes)
-
-
-def kept_requests(opened: Runtime) -> KeptRequests:
-    """What verifiers asked wallets for."""
-    secret = derive_key(opened.challenge_secret, info=b"identity: presentations, v1")
-    return KeptRequests(opened.store.presentations, secret, secrets.token_bytes, opened.clock)
-
-
-def presentation_endpoints(opened: Runtime) -> PresentationEndpoints:
-    """Where wallets present."""
-    kept, clock = kept_requests(opened), opened.clock
-    keys = VerifierKeys(opened.reader, opened.custodian)
-    return PresentationEndpoints(
-        origin=origin_of(opened.settings),
-        sign=SignRequestObject(kept, keys, clock),
-        accept=AcceptPresentation(kept, opened.plugins.securing_formats().get(FORMAT), opened.reader, clock),
-        mismatch=lambda: opened.jobs.watch.mismatch,
-    )
-
-
-def wallet_endpoints(opened: Runtime, sealed_credentials: SealedCredentials) -> WalletEndpoints:
-    """What wallets ask."""
-    spent, record, clock, grants = (
-        opened.store.spent_challenges,
-        Record(opened.store.activity),
-        opened.clock,
-        wallet_grants(opened),
-    )
-    collect = CollectCredential(grants, spent, sealed_credentials, wallet_issuer(opened), record, clock)
-    return WalletEndpoints(
-        origin=origin_of(opened.settings),
-        schema=GetCredentialSchema(sealed_credentials.schemas),
-        collect=collect,
-        grants=grants,
-        clock=clock,
-        methods=tuple(sorted(opened.reader.methods.keys() - {"web"} | {"key"})),
-        mismatch=lambda: opened.jobs.watch.mismatch,
-    )
-
-
 def credential_handlers(
     opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
 ) -> CredentialHandlers:
@@ -291,59 +231,6 @@ def credential_handlers(
         shard=GetStatusGapShard(store.status_gaps),
         gaps_proof=GetStatusGapsProof(store.status_gaps, jobs.logged.ledger, jobs.logged.tree, _checkpoint(opened)),
         base_url=base_url,
-    )
-
-
-def _generate(
-    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
-) -> GenerateDelegatedProof:
-    store, origin, chosen = opened.store, origin_of(opened.settings), opened.settings.proof
-    policy = ProofPolicy(
-        audience=origin,
-        lifetime=timedelta(seconds=chosen.lifetime_seconds),
-        shows_agent=chosen.shows_agent,
-        disclosures=chosen.disclosures,
-        disclosure_window=None if chosen.disclosure_days is None else timedelta(days=chosen.disclosure_days),
-        leeway=timedelta(seconds=opened.settings.delegation.clock_leeway_seconds),
-        longest=timedelta(days=chosen.ibct_lifetime_days),
-        places=(f"{origin}/api/v1/delegations/",),
-    )
-    return GenerateDelegatedProof(
-        reader=opened.reader,
-        sealed_credentials=sealed_credentials,
-        present=PresentBound(
-            opened.provers, opened.keeper, store.status_gaps, opened.jobs.publisher, IssuerKeys(opened.reader)
-        ),
-        invocations=store.invocations,
-        anchoring=opened.jobs.anchors,
-        autonomy=autonomy,
-        record=Record(store.activity),
-        clock=opened.clock,
-        random=secrets.token_bytes,
-        policy=policy,
-    )
-
-
-def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable) -> ProofHandlers:
-    """The handlers of the tag ``proofs``."""
-    store, clock = opened.store, opened.clock
-    proofs, record = store.proofs, Record(store.activity)
-    issuers = IssuerKeys(opened.reader)
-    check = CheckProof(opened.provers, issuers, store.credential_schemas)
-    most = opened.settings.prover.anonymous_waiting
-    check_anonymously = CheckAnonymously(CheckProof(opened.anonymous_verifier, issuers, store.credential_schemas), most)
-    freshness = ChallengeUse(store.verifier_challenges)
-    access = ProofAccess(proofs, store.verifier_challenges)
-    status = ProofStatus(access, proofs)
-    verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
-    making = _generate(opened, sealed_credentials, autonomy)
-    return ProofHandlers(
-        generate=making,
-        check=CheckDelegatedProof(making),
-        received=verify,
-        stored=VerifyStoredProof(verify),
-        get=GetProof(access, record, clock),
-        revoke=RevokeProof(access, proofs, opened.jobs.anchors, record, clock),
     )
 
 

@@ -10,26 +10,26 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (495, 8),
-    "api": (4_050, 49),
+    ".": (515, 8),
+    "api": (4_195, 51),
     "backup": (265, 4),
-    "bootstrap": (2_295, 23),
-    "cli": (8_545, 94),
+    "bootstrap": (2_350, 26),
+    "cli": (8_570, 94),
     "client": (635, 11),
     "codec": (410, 7),
     "conformance": (2_530, 26),
     "crypto": (1_855, 32),
-    "database": (1_095, 11),
-    "domain": (8_000, 82),
+    "database": (1_100, 11),
+    "domain": (8_155, 84),
     "plugin": (2_100, 22),
-    "ports": (925, 23),
+    "ports": (965, 25),
     "settings": (905, 8),
-    "store": (3_220, 34),
+    "store": (3_300, 36),
     "throttle": (635, 8),
-    "ui": (1_065, 15),
-    "use_cases": (6_505, 80),
+    "ui": (1_090, 15),
+    "use_cases": (6_925, 84),
 }
-ALL = (45_505, 537)
+ALL = (46_470, 552)
 
 
 def test_no_room_outgrows_its_limit() -> None:

@@ -41,7 +41,7 @@ class WalletIssuer:
         if not isinstance(self.format, IssuingFormat):
             raise InvalidCredential(
                 details={
-                    "reason": f"no plugin of this service issues {claims.FORMAT}: install identity-securing-sd-jwt"
+                    "reason": f"no plugin of this service issues {claims.FORMAT}: the extra all of identity-service has one"
                 }
             )
         return self.format

@@ -1,0 +1,73 @@
+"""The handlers of the tag ``proofs`` over the ports."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+
+from identity_core.api.proofs import ProofHandlers
+from identity_core.bootstrap.ports import origin_of
+from identity_core.bootstrap.runtime import Runtime
+from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.use_cases.credentials.sealed import SealedCredentials
+from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
+from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof
+from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
+from identity_core.use_cases.proofs.presenting import PresentBound
+from identity_core.use_cases.proofs.steps import ProofPolicy
+from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
+from identity_core.use_cases.proofs.verify import CheckAnonymously, ProofStatus, VerifyProof, VerifyStoredProof
+from identity_core.use_cases.record import Record
+
+
+def _generate(
+    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
+) -> GenerateDelegatedProof:
+    store, origin, chosen = opened.store, origin_of(opened.settings), opened.settings.proof
+    policy = ProofPolicy(
+        audience=origin,
+        lifetime=timedelta(seconds=chosen.lifetime_seconds),
+        shows_agent=chosen.shows_agent,
+        disclosures=chosen.disclosures,
+        disclosure_window=None if chosen.disclosure_days is None else timedelta(days=chosen.disclosure_days),
+        leeway=timedelta(seconds=opened.settings.delegation.clock_leeway_seconds),
+        longest=timedelta(days=chosen.ibct_lifetime_days),
+        places=(f"{origin}/api/v1/delegations/",),
+    )
+    return GenerateDelegatedProof(
+        reader=opened.reader,
+        sealed_credentials=sealed_credentials,
+        present=PresentBound(
+            opened.provers, opened.keeper, store.status_gaps, opened.jobs.publisher, IssuerKeys(opened.reader)
+        ),
+        invocations=store.invocations,
+        anchoring=opened.jobs.anchors,
+        autonomy=autonomy,
+        record=Record(store.activity),
+        clock=opened.clock,
+        random=secrets.token_bytes,
+        policy=policy,
+    )
+
+
+def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable) -> ProofHandlers:
+    """The handlers of the tag ``proofs``."""
+    store, clock = opened.store, opened.clock
+    proofs, record = store.proofs, Record(store.activity)
+    issuers = IssuerKeys(opened.reader)
+    check = CheckProof(opened.provers, issuers, store.credential_schemas)
+    most = opened.settings.prover.anonymous_waiting
+    check_anonymously = CheckAnonymously(CheckProof(opened.anonymous_verifier, issuers, store.credential_schemas), most)
+    freshness = ChallengeUse(store.verifier_challenges)
+    access = ProofAccess(proofs, store.verifier_challenges)
+    status = ProofStatus(access, proofs)
+    verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
+    making = _generate(opened, sealed_credentials, autonomy)
+    return ProofHandlers(
+        generate=making,
+        check=CheckDelegatedProof(making),
+        received=verify,
+        stored=VerifyStoredProof(verify),
+        get=GetProof(access, record, clock),
+        revoke=RevokeProof(access, proofs, opened.jobs.anchors, record, clock),
+    )
