@@ -21,9 +21,9 @@ from identity_core.bootstrap.handlers import (
     delegation_handlers,
     did_handlers,
     ledger_handlers,
-    proof_handlers,
 )
 from identity_core.bootstrap.ports import origin_of, sessions_secret
+from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.settings import show

@@ -39,11 +39,7 @@ class WalletIssuer:
     def securing(self) -> IssuingFormat:
         """The format. Raises ``InvalidCredential``."""
         if not isinstance(self.format, IssuingFormat):
-            raise InvalidCredential(
-                details={
-                    "reason": f"no plugin of this service issues {claims.FORMAT}: the extra all of identity-service has one"
-                }
-            )
+            raise InvalidCredential(details={"reason": f"no plugin of this service issues {claims.FORMAT}"})
         return self.format
 
     async def key(self, credential: Credential, now: datetime) -> tuple[str, PublicKey]:

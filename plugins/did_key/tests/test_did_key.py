@@ -91,6 +91,10 @@ IDENTIFIERS = {
     "weak ed25519": multikey.encode_public(multikey.ED25519, b"\x01" + bytes(31)),
     "zero x25519": multikey.encode_public(multikey.X25519, bytes(32)),
     "bls infinity": multikey.encode_public(multikey.BLS12381G2, b"\xc0" + bytes(95)),
+    # RFC 6979 §A.2.5. A good key, which could not sign for its DID.
+    "p-256": multikey.encode_public(
+        multikey.P256, bytes.fromhex("0360FED4BA255A9D31C961EB74C6356D68C049B8923B61FA6CE669622E60F29FB6")
+    ),
     "a secret": multikey.encode_secret(multikey.ED25519, bytes(32)),
     "another curve": multibase.base58btc_encode(b"\x80\x24" + b"\x02" * 33),
     "short": "z6Mk",
