@@ -237,6 +237,8 @@ class Keeps(Sound):
 
     def _check(self, name: str, key_type: str) -> None:
         Label(name, key_type, "d", "p").check()
+        if key_type not in self.capabilities:
+            raise KeyRefused
 
     async def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:
         self._check(name, key_type)
