@@ -48,7 +48,7 @@ class BatchingProver(ViciousProver):
 
 def _speak(body: bytes) -> None:
     """Sends a message of its own to the server, on whatever descriptor that is."""
-    for descriptor in range(3, 64):
+    for descriptor in [int(name) for name in os.listdir("/proc/self/fd") if int(name) > 2]:
         try:
             os.write(descriptor, struct.pack(">I", len(body)) + body)
         except OSError:
