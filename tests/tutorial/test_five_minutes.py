@@ -2,7 +2,7 @@
 
 The run ends with how long each part took. With ``IDENTITY_TUTORIAL_INSTALL=yes``, as ``tox -e tutorial`` sets it, the checkout is cloned
 and installed as the page says, and each command starts Python. Otherwise the environment of the tests is what was installed, which took
-``IDENTITY_INSTALL_SECONDS``, as ``tests/run`` has measured.
+``TESTS_INSTALL_SECONDS``, as ``tests/run`` has measured.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def newcomer(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     if os.environ.get("IDENTITY_TUTORIAL_INSTALL") == "yes":
         yield from _installed(parts, tmp_path_factory.mktemp("clone") / "identity-service", folder)
         return
-    installed = os.environ.get("IDENTITY_INSTALL_SECONDS")
+    installed = os.environ.get("TESTS_INSTALL_SECONDS")
     if installed is not None:
         parts["the installation of all that the tests need"] = float(installed)
     commands = ForkedCommands(tmp_path_factory.mktemp("bin"))
