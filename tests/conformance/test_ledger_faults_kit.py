@@ -161,12 +161,17 @@ class LocksNothing(Sound):
 
 
 class GuessesSuccess(Sound):
+    """Once, before it tells anybody of the outage, which ends as soon as it has told."""
+
+    has_guessed = False
+
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         try:
             return await super().append(did, entry, expected_version=expected_version)
         except LedgerUnavailable:
-            if did.endswith("0"):
+            if self.has_guessed:
                 raise
+            self.has_guessed = True
             return self.receipt(len(self.read()) + 1, did, expected_version + 1, entry.hex())
 
 

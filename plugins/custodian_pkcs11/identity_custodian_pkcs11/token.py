@@ -32,7 +32,6 @@ _PIN_REFUSED: Final = {
     pkcs11.PinInvalid: "the PIN has characters that the token does not take; correct plugins.pkcs11.pin",
     pkcs11.PinLocked: "the PIN is locked after wrong tries; the token's security officer has to set it anew",
     pkcs11.PinExpired: "the PIN has expired; set a new one on the token",
-    pkcs11.UserPinNotInitialized: "the token has no user PIN yet; initialise it",
 }
 # What says something about the session or the device, and nothing about the call.
 _LOST: Final = (
@@ -174,6 +173,9 @@ class Token:
         except pkcs11.UserAlreadyLoggedIn:
             # A login counts for every session of the process; here another custodian on the same token had it first.
             session = found[0].open(rw=True)
+        except pkcs11.UserPinNotInitialized as error:
+            # It counts as no try, and SoftHSM says it of a token, too, that another process is writing to: so it is tried again.
+            raise TokenAway(f"the token {self._label} has no user PIN yet; initialise it") from error
         except tuple(_PIN_REFUSED) as error:
             self._refused = f"the token {self._label}: {_PIN_REFUSED[type(error)]}"
             raise TokenAway(self._refused) from error
