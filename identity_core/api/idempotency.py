@@ -20,6 +20,7 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import field
 from typing import Any
 
 from identity_core.api.request import Answer, Request
@@ -59,7 +60,7 @@ class Idempotency:
 
     keys: IdempotencyKeys
     clock: Clock
-    secret: bytes
+    secret: bytes = field(repr=False)
     random: Callable[[int], bytes]
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ operator's key; the rest of that line is authenticated with it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from typing import Any, BinaryIO, Final
 
 from identity_core.codec import jcs, strict_json
@@ -44,7 +45,7 @@ class BackupInvalid(Exception):
 class OperatorKey:
     """What a backup is sealed under: the octets of a key file, 32 or more of full entropy, or a passphrase."""
 
-    secret: bytes
+    secret: bytes = field(repr=False)
     is_passphrase: bool
     operations: int = sealing.MODERATE[0]
     memory_bytes: int = sealing.MODERATE[1]

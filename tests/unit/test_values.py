@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import pytest
@@ -50,6 +50,21 @@ def test_it_is_frozen_and_has_slots(value: type) -> None:
     assert value.__dataclass_params__.frozen is not is_value_class  # type: ignore[attr-defined]
     assert value.__hash__ is not None
     assert "__slots__" in vars(value)
+
+
+def test_no_value_shows_a_secret_when_it_is_printed() -> None:
+    """What stands in a traceback or a line of a log: a field named ``secret`` of octets is in no representation."""
+    package = importlib.import_module("identity_core")
+    asked = []
+    for module in pkgutil.walk_packages(package.__path__, "identity_core."):
+        if "plugin_templates" in module.name or module.name.endswith("__main__"):
+            continue
+        for each in vars(importlib.import_module(module.name)).values():
+            if isinstance(each, type) and is_dataclass(each):
+                shown = each.__repr__ is not object.__repr__
+                asked += [(each, one) for one in fields(each) if one.name == "secret" and shown and one.type == "bytes"]
+    assert len(asked) > 3
+    assert [each for each, one in asked if one.repr and each.__module__.startswith("identity_core.")] == []
 
 
 def test_two_with_equal_fields_are_one_in_a_set() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -102,7 +103,7 @@ class SignedPresentation:
 class PresentationChallengeKey:
     """What vouches for challenges; ``secret`` is the service's."""
 
-    secret: bytes
+    secret: bytes = field(repr=False)
 
     def make(self, nonce: bytes, now: datetime) -> str:
         """A challenge of 16 random octets that ends ``CHALLENGE_LIFETIME`` after ``now``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ class KeptRequests:
     """``secret`` has 32 octets, ``random`` is the operating system's random source."""
 
     presentations: Presentations
-    secret: bytes
+    secret: bytes = field(repr=False)
     random: Callable[[int], bytes]
     clock: Clock
 
