@@ -6,27 +6,37 @@ depends on its neighbours or on luck, which is a defect of its own, and is named
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from pathlib import Path
+
+import pytest
 
 MOST = 3
-FAILED = Path(".pytest_cache/v/cache/lastfailed")
+
+
+class Failures:
+    """The tests that failed, in this process or in a worker of it."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, None] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.found[report.nodeid] = None
 
 
 def main(arguments: list[str]) -> int:
     """The exit status of pytest."""
-    FAILED.unlink(missing_ok=True)
-    status = subprocess.run([sys.executable, "-m", "pytest", *arguments], check=False).returncode
-    failed = list(json.loads(FAILED.read_text())) if status == 1 and FAILED.exists() else []
-    if not 0 < len(failed) <= MOST:
+    failures = Failures()
+    status = pytest.main(arguments, plugins=[failures])
+    failed = list(failures.found)
+    if status != pytest.ExitCode.TESTS_FAILED or not 0 < len(failed) <= MOST:
         return status
     print(f"\nonce more, by themselves: {', '.join(failed)}", flush=True)
-    status = subprocess.run([sys.executable, "-m", "pytest", "-q", *failed], check=False).returncode
-    if status == 0:
+    again = subprocess.run([sys.executable, "-m", "pytest", "-q", *failed], check=False).returncode
+    if again == 0:
         print(f"UNSTABLE, to be mended: {', '.join(failed)}", flush=True)
-    return status
+    return again
 
 
 if __name__ == "__main__":

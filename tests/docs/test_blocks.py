@@ -21,6 +21,9 @@ PAGES = {
 }
 # A rotation of the log key waits for what is on its way to the ledger: twice this deadline.
 SHORT = {"how-to/rotate.md": {"IDENTITY_LEDGER_DEADLINE_SECONDS": "2"}}
+# The page says how many entries came after the backup, and the log also records status lists, some time after credentials were issued:
+# no other page uses its service.
+ALONE = {"how-to/restore.md"}
 # tests/tutorial runs the tutorial, and looks at what comes of it in the browser.
 RUN = {
     name: page
@@ -30,7 +33,16 @@ RUN = {
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[LocalServer]:
+def shared() -> Iterator[LocalServer]:
+    with local_server() as running:
+        yield running
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[LocalServer]:
+    if request.getfixturevalue("name") not in ALONE:
+        yield request.getfixturevalue("shared")
+        return
     with local_server() as running:
         yield running
 
