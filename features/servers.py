@@ -59,8 +59,8 @@ KINDS = {
         "IDENTITY_THROTTLE_CHALLENGE_BURST": "1",
         "IDENTITY_SERVER_TRUSTED_PROXIES": "127.0.0.0/8",
     },
-    # Small enough that a story fills it, and large enough for what stories write before.
-    "frugal": GENEROUS | {"IDENTITY_QUOTA_DAY_RECORDS": "6"},
+    # Small enough that a DID fills it, and large enough for what stories write before. An address has the same quota: see "strict".
+    "frugal": GENEROUS | {"IDENTITY_QUOTA_DAY_RECORDS": "6", "IDENTITY_SERVER_TRUSTED_PROXIES": "127.0.0.0/8"},
     "hidden": GENEROUS
     | FAULTS
     | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "gone", "IDENTITY_ANCHORING_ENABLED": "false"},

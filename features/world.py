@@ -113,8 +113,8 @@ class World:
         return self.answer
 
     def around(self, headers: dict[str, str]) -> dict[str, str]:
-        """On the strict server every request comes from an address of its own, unless the story wants one again."""
-        if self.kind == "strict":
+        """Where addresses are counted every request comes from one of its own, unless the story wants one again."""
+        if self.kind in ("strict", "frugal"):
             return {"X-Forwarded-For": self.notes.get("address") or fresh_address()} | headers
         return headers
 

@@ -256,6 +256,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The same with one process, for tests that leave their address full."""
+    with service_process.service(tmp_path_factory.mktemp("filled") / "data", environment=SMALL) as running:
+        yield running
+
+
 def test_of_24_at_once_as_many_are_kept_as_may_be(small: Running) -> None:
     hana, aki = small.stranger.holder(), small.stranger.holder()
     bodies = [delegation(hana, aki.did, purpose=f"number {number}") for number in range(24)]
@@ -294,13 +301,13 @@ def test_who_is_full_can_end_what_is_his(small: Running) -> None:
     assert hana.act("deactivate", LEAVE).status == 200
 
 
-def test_tokens_by_assertions_count_as_those_by_signatures(small: Running) -> None:
+def test_tokens_by_assertions_count_as_those_by_signatures(filled: Running) -> None:
     """Each leaves a line in the audit log."""
-    hana = small.stranger.holder()
+    hana = filled.stranger.holder()
     times = {"iat": int(time.time()), "exp": int(time.time()) + 60}
     answers = []
     for number in range(60):
-        said = {"iss": hana.did, "sub": hana.did, "aud": small.wire.url, "jti": str(number)} | times
+        said = {"iss": hana.did, "sub": hana.did, "aud": filled.wire.url, "jti": str(number)} | times
         text = ".".join(base64url(json.dumps(part).encode()) for part in ({"alg": "EdDSA"}, said))
         fields = {
             "grant_type": "client_credentials",
@@ -308,23 +315,23 @@ def test_tokens_by_assertions_count_as_those_by_signatures(small: Running) -> No
             "client_assertion": f"{text}.{base64url(hana.key.sign(text.encode()).signature)}",
         }
         form = {"Content-Type": "application/x-www-form-urlencoded"}
-        answers.append(small.wire.call("POST", "/oauth/token", urlencode(fields).encode(), form))
+        answers.append(filled.wire.call("POST", "/oauth/token", urlencode(fields).encode(), form))
         if answers[-1].status != 200:
             break
     assert (answers[-1].status, answers[-1].json["code"]) == FULL
     assert answers[-1].json["error"] == "temporarily_unavailable"
 
 
-def test_a_full_address_locks_no_controller_out(small: Running) -> None:
+def test_a_full_address_locks_no_controller_out(filled: Running) -> None:
     """All of these tests come from one address: others fill it, and the owner of a DID still changes and ends it."""
     outcome: tuple[int, str | None] = (0, None)
     for _ in range(60):
-        mallory = small.stranger.holder()
+        mallory = filled.stranger.holder()
         outcome = post(mallory, "/auth/token", "token", {}).outcome
         if outcome == FULL:
             break
     assert outcome == FULL
-    hana = small.stranger.holder()
+    hana = filled.stranger.holder()
     assert hana.act("update", service()).status == 200
     assert hana.act("deactivate", LEAVE).status == 200
 

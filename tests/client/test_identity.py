@@ -126,6 +126,7 @@ def run(case: Case, url: str, waited: list[float]) -> Any:
 @pytest.mark.parametrize("name", CASES)
 def test_a_hostile_answer(hostile: Hostile, name: str) -> None:
     case, code, waited = CASES[name], None, list[float]()
+    hostile.requests.pop(hostile_service.place(name), None)
     try:
         run(case, hostile.of(name), waited)
     except ServiceError as error:
