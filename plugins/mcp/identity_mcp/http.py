@@ -10,10 +10,11 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import ASGIApp
 
-from identity_mcp.server import Context, make_server
+from identity_mcp.server import AgentServer, Context, make_server
 from identity_mcp.service import Service
 
 SERVICE = "identity.service"
@@ -21,14 +22,16 @@ SERVICE = "identity.service"
 
 
 @contextlib.asynccontextmanager
-async def open_application() -> AsyncIterator[ASGIApp]:
-    """The application. Each scope that it is given has a ``SERVICE``."""
-    manager = StreamableHTTPSessionManager(make_server(_service), json_response=True, stateless=True)
+async def open_application(server: Server[Any] | None = None) -> AsyncIterator[ASGIApp]:
+    """The application that serves ``server``, by default the tools. Each scope that it is given has a ``SERVICE``."""
+    served = make_server(AgentServer(service_of)) if server is None else server
+    manager = StreamableHTTPSessionManager(served, json_response=True, stateless=True)
     async with manager.run():
         yield manager.handle_request
 
 
-def _service(context: Context) -> Service:
+def service_of(context: Context) -> Service:
+    """The service of the agent that a request is from."""
     request: Any = context.request
     service: Service = request.scope[SERVICE]
     return service

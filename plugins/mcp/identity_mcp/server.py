@@ -42,6 +42,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from identity_core.errors import CODES, IdentityError
 from identity_mcp.agent import Agent, NotSetUp
 from identity_mcp.neutral import neutral
+from identity_mcp.schemas import Json
 from identity_mcp.service import Refused, Service
 from identity_mcp.tools import PROOF_URI, TOOLS
 
@@ -67,6 +68,10 @@ class AgentServer:
 
     def __init__(self, service_of: Callable[[Context], Service]) -> None:
         self._service_of = service_of
+
+    def input_schema(self, name: str) -> Json | None:
+        """What the tool may be sent; None where there is none of this name."""
+        return TOOLS[name].tool.input_schema if name in TOOLS else None
 
     async def list_tools(self, context: Context, page: PaginatedRequestParams | None) -> ListToolsResult:
         """All of them, on one page."""
@@ -143,20 +148,20 @@ def _told(refused: Refused | IdentityError) -> str:
     return f"{neutral(refused.code, 'name')}: {neutral(message, 'message')}"
 
 
-def make_server(service_of: Callable[[Context], Service]) -> Server[Any]:
-    """A server of the SDK for any transport; ``service_of`` finds the service of the agent that a request is from."""
-    served = AgentServer(service_of)
+def make_server(served: AgentServer, **more: Any) -> Server[Any]:
+    """A server of the SDK for any transport. ``more`` are handlers of what ``AgentServer`` has none for."""
     return Server(
         "identity",
         version=version("identity-mcp"),
         title="Identity",
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=lambda name: TOOLS[name].tool.input_schema if name in TOOLS else None,
+        get_tool_input_schema=served.input_schema,
         on_list_tools=served.list_tools,
         on_call_tool=served.call_tool,
         on_list_resources=served.list_resources,
         on_list_resource_templates=served.list_templates,
         on_read_resource=served.read,
+        **more,
     )
 
 
@@ -164,7 +169,7 @@ async def _serve() -> None:
     # Proxies of the environment are not asked: the key and the token are for this service alone.
     async with httpx.AsyncClient(trust_env=False) as http:
         agent = Agent.from_environment(os.environ, http)
-        server = make_server(lambda _: agent)
+        server = make_server(AgentServer(lambda _: agent))
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 
