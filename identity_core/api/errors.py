@@ -29,6 +29,7 @@ from identity_core.errors import (
     JsonValue,
     NotAcceptable,
 )
+from identity_core.use_cases.auth.authorization import GrantRefused
 from identity_core.use_cases.wallets.collect import WalletRefused
 
 OAUTH_ERROR: Final = "OauthError"
@@ -75,7 +76,7 @@ class TokenRequestRefused(InvalidRequest):
         self.kind = kind
 
 
-_NAMED: Final = (TokenRequestRefused, WalletRefused)
+_NAMED: Final = (TokenRequestRefused, WalletRefused, GrantRefused)
 
 
 def error_answer(

@@ -1,4 +1,4 @@
-"""``/oauth/token``: issueToken as clients of OAuth know it (RFC 6749 §4.4, RFC 7523 §2.2, RFC 8707).
+"""``/oauth/token``: issueToken as clients of OAuth know it (RFC 6749 §4.4, RFC 7523 §2.2, RFC 8707); ``authorize.py`` has the code flow.
 
 A form in, errors in OAuth's own shape out, which is not that of the document: so it is a page beside it, found by the metadata of
 ``pages.py``. The one way for a client to show who it is is ``private_key_jwt``; what comes in ``Authorization`` is refused.
@@ -17,10 +17,10 @@ from identity_core.api.errors import OAUTH_ERROR, TokenRequestRefused
 from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
 from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import UNSET
-from identity_core.domain.callers import OF_DIDS
+from identity_core.domain.callers import OF_DIDS, Caller
 from identity_core.domain.client_assertion import ASSERTION_TYPE, AUTH_METHOD
 from identity_core.domain.tokens import parse_scopes, scope_text
-from identity_core.errors import AuthFailed, AuthRequired, InvalidRequest, StorageMismatch
+from identity_core.errors import AuthFailed, AuthRequired, InvalidRequest, JsonValue, StorageMismatch
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.tokens import GRANT, IssueToken
 from identity_core.values import value_class
@@ -42,14 +42,12 @@ class TokenWish:
 
     scope: str | None
     audience: str | None
-    client_id: str | None
-    assertion: str
 
 
 class TokenGrant(Protocol):
-    """Another grant than that of clients: what is asked for by a form whose sender needs no name."""
+    """Another grant than that of clients. ``form`` is the body of the request."""
 
-    async def __call__(self, form: Mapping[str, str]) -> Answer:
+    async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
         """The answer with the token."""
         ...
 
@@ -79,10 +77,10 @@ class TokenEndpoint:
             raise AuthRequired(f"A client shows who it is by {AUTH_METHOD}, and not by a header.")
         found_members = members(request.body_octets)
         if (grant := self.grants.get(found_members.get("grant_type", ""))) is not None:
-            answer = await grant(found_members)
+            answer = await grant(request, found_members)
             return Answer(answer.status, answer.body, headers=[*answer.headers, ("pragma", "no-cache")])
-        wish = read_form(found_members, self.issue.issuer, self.resources)
-        request.caller = await self.authenticate(wish.assertion, wish.client_id)
+        wish = read_form(found_members, self.issue.issuer, self.resources, [GRANT, *self.grants])
+        request.caller = await authenticated(found_members, self.authenticate)
 
         async def issued(request: Request) -> Answer:
             asked = wire.IssueTokenRequest(scope=UNSET if wish.scope is None else wish.scope)
@@ -93,8 +91,8 @@ class TokenEndpoint:
 
 
 async def authorize(request: Request) -> Answer:
-    """The authorization endpoint, named in the metadata because some clients take none without it: refuses everybody. No client has a
-    redirection URI here, so nobody is redirected (RFC 6749 §4.1.2.1)."""
+    """The authorization endpoint of a service without pages, on which a holder would decide: refuses everybody. It is named in the
+    metadata because some clients take none without it."""
     described = f"There is no code flow here: use the grant {GRANT} with {AUTH_METHOD}."
     body = {"error": "unauthorized_client", "error_description": described}
     return Answer(400, body, headers=[NO_STORE])
@@ -109,25 +107,37 @@ def members(octets: bytes) -> Mapping[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def read_form(form: Mapping[str, str], issuer: str, resources: Sequence[str]) -> TokenWish:
-    """The wish of a form; parameters that OAuth does not name here are ignored (RFC 6749 §3.2). Raises ``TokenRequestRefused``."""
+async def authenticated(form: Mapping[str, str], authenticate: AuthenticateClient) -> Caller:
+    """The client that ``private_key_jwt`` shows. Raises ``AuthFailed``."""
+    _require_assertion(form)
+    return await authenticate(form["client_assertion"], form.get("client_id"))
+
+
+def read_form(
+    form: Mapping[str, str], issuer: str, resources: Sequence[str], grants: Sequence[JsonValue] = (GRANT,)
+) -> TokenWish:
+    """The wish of a form; parameters that OAuth does not name here are ignored (RFC 6749 §3.2). ``grants`` are those that there are.
+    Raises ``TokenRequestRefused``, ``AuthFailed``."""
     if "grant_type" not in form:
-        raise InvalidRequest("grant_type is missing.", details={"supported": [GRANT]})
+        raise InvalidRequest("grant_type is missing.", details={"supported": [*grants]})
     if form["grant_type"] != GRANT:
-        raise TokenRequestRefused("unsupported_grant_type", "The grant_type is unknown.", {"supported": [GRANT]})
+        raise TokenRequestRefused("unsupported_grant_type", "The grant_type is unknown.", {"supported": [*grants]})
+    _require_assertion(form)
+    scopes = read_scopes(form.get("scope"))
+    return TokenWish(
+        None if scopes is None else scope_text(scopes), read_audience(form.get("resource"), issuer, resources)
+    )
+
+
+def _require_assertion(form: Mapping[str, str]) -> None:
     if "client_assertion" not in form:
         raise AuthFailed("client_assertion is missing.", details={"supported": [AUTH_METHOD]})
     if form.get("client_assertion_type") != ASSERTION_TYPE:
         raise AuthFailed("The client_assertion_type is another.", details={"supported": [ASSERTION_TYPE]})
-    return TokenWish(
-        _scope(form.get("scope")),
-        _audience(form.get("resource"), issuer, resources),
-        form.get("client_id"),
-        form["client_assertion"],
-    )
 
 
-def _scope(text: str | None) -> str | None:
+def read_scopes(text: str | None) -> frozenset[str] | None:
+    """The scopes of a request, None where it names none. Raises ``TokenRequestRefused``."""
     if text is None:
         return None
     try:
@@ -136,11 +146,11 @@ def _scope(text: str | None) -> str | None:
         raise TokenRequestRefused("invalid_scope", "scope is no list of scopes with single blanks.", {}) from error
     if not scopes <= OF_DIDS:
         raise TokenRequestRefused("invalid_scope", "A scope is unknown.", {"supported": [*sorted(OF_DIDS)]})
-    return scope_text(scopes)
+    return scopes
 
 
-def _audience(resource: str | None, issuer: str, resources: Sequence[str]) -> str | None:
-    """None for the issuer, with or without the slash of an empty path (RFC 3986 §6.2.3)."""
+def read_audience(resource: str | None, issuer: str, resources: Sequence[str]) -> str | None:
+    """None for the issuer, with or without the slash of an empty path (RFC 3986 §6.2.3). Raises ``TokenRequestRefused``."""
     if resource in (None, issuer, f"{issuer}/"):
         return None
     if resource not in resources:

@@ -25,7 +25,8 @@ def page_run(page: Handler, gate: Admission) -> Run:
         await gate.charge(request)
         refuse_body(request)
         admit_page_headers(request, scope)
-        request.query = _fields(scope["query_string"])
+        request.query_octets = scope["query_string"]
+        request.query = _fields(request.query_octets)
         return await page(request)
 
     return run

@@ -24,6 +24,8 @@ from identity_core.api.contract import OpenApiDocument
 from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, authorize
 from identity_core.api.request import Answer, Handler, Headers, Parts, Request
 from identity_core.crypto import jws
+from identity_core.domain.authorization_code import GRANT as CODE_GRANT
+from identity_core.domain.authorization_code import S256
 from identity_core.domain.callers import OF_AGENTS, OF_DIDS
 from identity_core.domain.client_assertion import AUTH_METHOD
 from identity_core.domain.dids.did import Did
@@ -155,14 +157,14 @@ def resources_of(origin: str, *, agents: bool) -> tuple[str, ...]:
     return (*audiences(origin), origin + AGENTS) if agents else audiences(origin)
 
 
-def metadata_pages(origin: str, *, agents: bool = False) -> dict[str, Handler]:
+def metadata_pages(origin: str, *, agents: bool = False, code_flow: bool = False) -> dict[str, Handler]:
     """The pages, for ``build_app``. ``origin`` is issuer and audience in one; the metadata of each resource below it stands where its
-    path says (RFC 9728 §3.1)."""
-    values = {ISSUER_PATH: issuer_metadata(origin)}
+    path says (RFC 9728 §3.1). With the ``code_flow`` the authorization endpoint is a page for people."""
+    values = {ISSUER_PATH: issuer_metadata(origin, code_flow=code_flow)}
     for resource in resources_of(origin, agents=agents):
         values[RESOURCE_PATH + resource.removeprefix(origin)] = resource_metadata(origin, resource)
     pages = {path: static_page(orjson.dumps(value), "application/json", ()) for path, value in values.items()}
-    return {**pages, AUTHORIZE_PATH: authorize}
+    return pages if code_flow else {**pages, AUTHORIZE_PATH: authorize}
 
 
 def resource_metadata_url(origin: str, resource: str = audiences("")[1]) -> str:
@@ -170,10 +172,9 @@ def resource_metadata_url(origin: str, resource: str = audiences("")[1]) -> str:
     return f"{origin}{RESOURCE_PATH}{resource}"
 
 
-def issuer_metadata(origin: str) -> Mapping[str, Any]:
-    """RFC 8414 §2. The authorization endpoint gives nothing out, so there are no response types, and a list without elements is left
-    out (§3.2)."""
-    return {
+def issuer_metadata(origin: str, *, code_flow: bool = False) -> Mapping[str, Any]:
+    """RFC 8414 §2, RFC 9207 §3. Without the ``code_flow`` there are no response types, and a list without elements is left out (§3.2)."""
+    always = {
         "issuer": origin,
         "authorization_endpoint": f"{origin}{AUTHORIZE_PATH}",
         "token_endpoint": f"{origin}{TOKEN_PATH}",
@@ -184,6 +185,17 @@ def issuer_metadata(origin: str) -> Mapping[str, Any]:
         "token_endpoint_auth_methods_supported": [AUTH_METHOD],
         "token_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
         "service_documentation": f"{origin}/docs",
+    }
+    if not code_flow:
+        return always
+    return always | {
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": [GRANT, CODE_GRANT, PRE_AUTHORIZED],
+        # Applications that hold no key have none to show.
+        "token_endpoint_auth_methods_supported": [AUTH_METHOD, "none"],
+        "code_challenge_methods_supported": [S256],
+        "authorization_response_iss_parameter_supported": True,
     }
 
 

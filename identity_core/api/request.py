@@ -88,7 +88,7 @@ class Request:
     ``, ``; ``repeated`` their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid`` tells whether a
     bucket was asked. ``status`` is None until an answer is on its way. ``answer_headers`` go out with whatever becomes the
     answer, refusals included; the gate may set them before it refuses; so do those of ``cross_origin``. ``query`` and ``body`` are of the
-    types of ``identity_core.wire`` that the document names for the operation.
+    types of ``identity_core.wire`` that the document names for the operation; ``query_octets`` is the query of a page as it came.
     """
 
     __slots__ = (
@@ -107,6 +107,7 @@ class Request:
         "paid",
         "path",
         "query",
+        "query_octets",
         "raw_path",
         "refusal",
         "repeated",
@@ -147,6 +148,7 @@ class Request:
         self.operation_id = operation_id
         self.path = path
         self.query = query
+        self.query_octets = b""
         self.body_octets = body_octets
         self.body = body
         self.caller = caller

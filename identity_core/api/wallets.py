@@ -62,7 +62,7 @@ class PreAuthorizedCode(TokenGrant):
     redeem: RedeemCode
     clock: Clock
 
-    async def __call__(self, form: Mapping[str, str]) -> Answer:
+    async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
         """Raises ``WalletRefused``."""
         if "pre-authorized_code" not in form:
             raise InvalidRequest("pre-authorized_code is missing.")

@@ -30,6 +30,7 @@ from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.agents import agent_endpoints, open_consents
+from identity_core.bootstrap.authorization import authorization_pages, code_grant
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
@@ -104,7 +105,8 @@ def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusa
     )
     resources, issue = resources_of(origin, agents=opened.settings.mcp.enabled), issue_token(opened, token_keys)
     redeem = RedeemCode(wallet_grants(opened), opened.store.spent_challenges, opened.clock)
-    grants = {PRE_AUTHORIZED: PreAuthorizedCode(redeem, opened.clock)}
+    grants = code_grant(opened, authenticate, issue, refusals, resources)
+    grants[PRE_AUTHORIZED] = PreAuthorizedCode(redeem, opened.clock)
     return TokenEndpoint(authenticate, issue, refusals, resources, lambda: opened.jobs.watch.mismatch, grants)
 
 
@@ -116,13 +118,18 @@ def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
 
 def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -> Gate:
     """What authenticates every request, and limits it."""
-    reader, clock, origin = opened.reader, opened.clock, origin_of(opened.settings)
+    reader, clock, origin, spent = (
+        opened.reader,
+        opened.clock,
+        origin_of(opened.settings),
+        opened.store.spent_challenges,
+    )
     api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, clock, opened.fingerprint)
     return Gate(
         reader=reader,
         api_keys=api_keys,
         signatures=AuthenticateDid(reader, challenges, clock),
-        bearers=AuthenticateBearer(reader, api_keys, token_keys, clock, opened.plugins.verify_bearer, origin),
+        bearers=AuthenticateBearer(reader, api_keys, token_keys, clock, opened.plugins.verify_bearer, origin, spent),
         policy=_policy(opened),
         trusted_proxies=parse_proxies(opened.settings.server.trusted_proxies),
         mismatch=lambda: opened.jobs.watch.mismatch,
@@ -205,7 +212,8 @@ def _operator_handlers(opened: Runtime, tags: PageTags, measured: Metrics) -> Op
 
 
 def _pages_for_programs(opened: Runtime, dids: DidHandlers) -> dict[str, Handler]:
-    metadata = metadata_pages(origin_of(opened.settings), agents=opened.settings.mcp.enabled)
+    settings = opened.settings
+    metadata = metadata_pages(origin_of(settings), agents=settings.mcp.enabled, code_flow=settings.ui.enabled)
     return metadata | did_pages(opened, dids) | guide_pages(guide_folder())
 
 
@@ -223,16 +231,16 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     pages, forms = await pages_for_people(opened, tags, operator, challenges, consents, render, stack)
     refusals = AuditRefusals(Record(store.activity), clock, quotas_of(opened))
     token = token_endpoint(opened, token_keys, refusals)
-    gate = gate_of(opened, token_keys, challenges)
-    operations: dict[str, Run] = {}
+    decisions, decided = authorization_pages(opened, challenges, token)
+    gate, operations = gate_of(opened, token_keys, challenges), dict[str, Run]()
     wiring = Wiring(
         gate=gate,
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
         refusals=refusals,
         schemes=DOCUMENT_SCHEMES,
         pages=_pages_for_programs(opened, tags.dids) | wallets.pages | presentations.pages,
-        people=pages,
-        forms=forms | wallets.forms | presentations.forms | {TOKEN_PATH: token.form},
+        people=pages | decisions,
+        forms=forms | decided | wallets.forms | presentations.forms | {TOKEN_PATH: token.form},
         endpoints=await agent_endpoints(settings, gate, operations, consents, stack),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,

@@ -70,7 +70,8 @@ class Caller:
 
     ``subject`` is the DID of a bearer token, with the ``scopes`` to which the token narrows it (None: no narrowing) and
     the ``operator`` who acts for it, if it was an API key that asked for the token. ``authorization`` with ``did`` is a
-    DIDAuth or RecoveryKey signature that was verified and whose challenge has been consumed.
+    DIDAuth or RecoveryKey signature that was verified and whose challenge has been consumed. ``client`` is the DID of the program
+    that ``subject`` has let in by the code flow, None where the subject calls by itself.
     """
 
     api_key: ApiKey | None = None
@@ -80,6 +81,7 @@ class Caller:
     operator: ApiKey | None = None
     scopes: frozenset[str] | None = None
     name: str = ""
+    client: Did | None = None
 
     @property
     def identity(self) -> str:
@@ -92,6 +94,9 @@ class Caller:
         if self.operator is not None:
             # Not the DID itself: what an operator asked for is no answer of the DID's own.
             return f"key:{self.operator.lineage or self.operator.id} for {self.subject}"
+        if self.client is not None:
+            # Nor is what a client asked for an answer of the holder's own.
+            return f"sub:{self.subject} by {self.client}"
         return self.name if self.subject is None else f"sub:{self.subject}"
 
     @property
@@ -208,6 +213,9 @@ ACTING: Final = frozenset(
 
 OF_DIDS: Final = ACTING - {"dids:operate"}
 """Those to which the token of a DID can be narrowed and still open something."""
+
+OF_CLIENTS: Final = frozenset({"credentials:read", "delegations:read", "zkp:prove", "zkp:verify"})
+"""Those that a holder can give a client by the code flow. What changes what is hers takes her own signature."""
 
 OF_AGENTS: Final = frozenset({"delegations:read", "zkp:prove", "zkp:verify"})
 """Those that the tools of agents take."""

@@ -39,7 +39,8 @@ _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,64}", re.ASCII)
 @value_class
 class AccessToken:
     """What a token says. ``client`` obtained it (a DID, or ``key:`` and the id of an API key) by ``key``, a multikey or a
-    sealed digest; ``subject`` is the client itself, or the DID that an API key acts for. ``scopes`` None narrows
+    sealed digest; ``subject`` is the client itself, or the DID that an API key acts for or that has let the client in: ``key`` is then
+    the one by which she did. ``scopes`` None narrows
     nothing. ``audience`` is what it is for, None for the issuer. Times are whole seconds."""
 
     subject: str
@@ -117,8 +118,10 @@ class Envelope:
             raise ValueError("the client is neither a DID nor an API key")
         if claims.get("act") != (None if subject == client else {"sub": client}):
             raise ValueError("the actor is not the client")
-        if subject != client and not (client.startswith(API_KEY) and subject.startswith(DID)):
-            raise ValueError("only an API key acts for others, and only for DIDs")
+        if subject != client and not subject.startswith(DID):
+            raise ValueError("only for DIDs does anybody act")
+        if subject != client and client.startswith(DID) and "scope" not in claims:
+            raise ValueError("a client that a holder has let in has the scopes that she gave it")
         issued_at, expires_at = _times(claims, int(now.timestamp()))
         scopes = parse_scopes(_text(claims, "scope", least=0)) if "scope" in claims else None
         key, identifier = _text(claims, "key"), _text(claims, "jti")

@@ -231,7 +231,7 @@ def test_a_key_that_was_replaced_and_a_did_that_has_ended(target: Target) -> Non
     [
         ({"grant_type": None}, REQUEST),
         ({"grant_type": ""}, REQUEST),
-        ({"grant_type": "authorization_code"}, (400, "unsupported_grant_type")),
+        ({"grant_type": "refresh_token"}, (400, "unsupported_grant_type")),
         ({"grant_type": "Client_credentials"}, (400, "unsupported_grant_type")),
         ({"client_assertion": None}, CLIENT),
         ({"client_assertion_type": None}, CLIENT),

@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (515, 8),
-    "api": (4_195, 51),
+    "api": (4_310, 52),
     "backup": (265, 4),
-    "bootstrap": (2_350, 26),
+    "bootstrap": (2_380, 27),
     "cli": (8_570, 94),
     "client": (635, 11),
     "codec": (410, 7),
     "conformance": (2_530, 26),
     "crypto": (1_855, 32),
     "database": (1_100, 11),
-    "domain": (8_155, 84),
+    "domain": (8_265, 85),
     "plugin": (2_100, 22),
     "ports": (965, 25),
     "settings": (905, 8),
     "store": (3_300, 36),
     "throttle": (635, 8),
-    "ui": (1_090, 15),
-    "use_cases": (6_920, 84),
+    "ui": (1_100, 16),
+    "use_cases": (7_035, 85),
 }
-ALL = (46_465, 552)
+ALL = (46_850, 557)
 
 
 def test_no_room_outgrows_its_limit() -> None:

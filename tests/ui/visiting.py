@@ -58,6 +58,7 @@ class Watched:
     origin: str
     secrets: tuple[str, ...] = ()
     sent_once: str = ""
+    others: tuple[str, ...] = ()
     faults: list[str] = field(default_factory=list)
 
     def watch(self, context: BrowserContext) -> None:
@@ -76,7 +77,10 @@ class Watched:
 
     def _sent(self, request: Any) -> None:
         parts = urlsplit(request.url)
-        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != self.origin:
+        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" not in (
+            self.origin,
+            *self.others,
+        ):
             self.faults.append(f"off-site: {request.url}")
         said = json.dumps([request.url, request.headers, request.post_data])
         for secret in self.secrets:

@@ -49,9 +49,10 @@ READ: Final = "read"
 ERASE: Final = "erase"
 DISCLOSURES: Final = "disclosures"
 HOLDER_SECRET: Final = "holder-secret"  # noqa: S105 - the name of a purpose
+AUTHORIZE: Final = "authorize"
 PURPOSES: Final = frozenset(
     {UPDATE, DEACTIVATE, ROTATE, RECOVER, TOKEN, CREDENTIAL, DELEGATE, PROVE, READ, ERASE, DISCLOSURES, HOLDER_SECRET}
-)
+) | {AUTHORIZE}
 
 NONCE_BYTES: Final = 32
 HASH_BYTES: Final = 32

@@ -394,6 +394,27 @@
     });
   });
 
+  // A program that asks by OAuth. What is signed are the parameters of its request, as the page shows them; then it gets its code.
+  const authorize = document.querySelector("#authorize");
+  if (authorize) {
+    kept().then((found) => {
+      if (!found) return;
+      document.querySelector("#as span").textContent = found.did;
+      document.querySelector("#as").hidden = false;
+    });
+    authorize.addEventListener("submit", (event) => {
+      event.preventDefault();
+      doing(async () => {
+        const file = document.querySelector("#keys").files[0], signer = file ? await keyOf(file) : await kept();
+        if (!signer) throw new Refusal("file");
+        const asked = JSON.parse(authorize.dataset.request);
+        const header = await authorization(signer, "authorize", await hashOf(asked));
+        const { redirect_to } = await answered("/oauth/authorize", { method: "POST", headers: { Authorization: header }, body: new URLSearchParams(asked) });
+        location.assign(redirect_to);
+      });
+    });
+  }
+
   const signOut = document.querySelector("#sign-out");
   if (signOut) {
     signOut.addEventListener("submit", (event) => {

@@ -7,7 +7,8 @@ tokens (anyone who holds the key asks again), token exchange.
 From a bearer token to a caller: our own tokens first, then the plugins that know others'.
 
 A token is only as alive as what it was obtained by: it ends with the API key that asked for it, with the DID, and with
-the DID's key that signed for it, so that a recovery also ends what a thief has fetched in time.
+the DID's key that signed for it, so that a recovery also ends what a thief has fetched in time. One that a holder gave a client
+(``authorization.py``) ends with the client's DID too, and when its code is shown a second time.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from identity_core.codec.structs import UnsetType, given
 from identity_core.crypto.jws import JwsSignatureInvalid, VerificationKey
 from identity_core.domain import tokens as token
 from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.authorization_code import AuthorizationCode, withdrawal_of
 from identity_core.domain.callers import ApiKey, Caller, require_known
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
@@ -41,6 +43,7 @@ from identity_core.errors import (
     JsonValue,
 )
 from identity_core.ports.clock import Clock
+from identity_core.ports.repositories import SpentChallenges
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.dids.index import DidReader
@@ -80,12 +83,31 @@ class IssueToken:
         scopes, wanted = _scopes(wish), None if isinstance(wish.subject, UnsetType) else self.reader.parse(wish.subject)
         identifier = multibase.base64url_encode(self.random(16))
         subject, client, key, scopes = await self._parties(wanted, scopes, context.caller, identifier)
-        issued_at = self.clock.now().replace(microsecond=0)
-        expires_at = issued_at + timedelta(seconds=self.lifetime_seconds)
+        issued_at, expires_at = self._times()
         issued = AccessToken(subject, client, key, scopes, identifier, issued_at, expires_at, audience)
+        return await self._signed(issued, context)
+
+    async def for_client(self, code: AuthorizationCode, context: RequestContext) -> IssuedToken:
+        """The token of a holder that her ``code`` gives a client."""
+        issued_at, expires_at = self._times()
+        issued = AccessToken(
+            code.holder, code.client, code.key, code.scopes, code.id, issued_at, expires_at, code.audience
+        )
+        return await self._signed(issued, context)
+
+    def last_end(self, code: AuthorizationCode) -> datetime:
+        """When a token of ``code`` has ended at the latest."""
+        return code.expires_at + timedelta(seconds=self.lifetime_seconds)
+
+    def _times(self) -> tuple[datetime, datetime]:
+        """When a token is issued, and when it expires: whole seconds."""
+        issued_at = self.clock.now().replace(microsecond=0)
+        return issued_at, issued_at + timedelta(seconds=self.lifetime_seconds)
+
+    async def _signed(self, issued: AccessToken, context: RequestContext) -> IssuedToken:
         text = await self.keys.signed(lambda kid: issued.signing_input(self.issuer, kid))
-        details: dict[str, JsonValue] = {"jti": identifier, "expires": int(expires_at.timestamp())}
-        await self.record(context, Event(target=subject, details=details), issued_at)
+        details: dict[str, JsonValue] = {"jti": issued.identifier, "expires": int(issued.expires_at.timestamp())}
+        await self.record(context, Event(target=issued.subject, details=details), issued.issued_at)
         return IssuedToken(text, issued)
 
     async def _parties(
@@ -158,6 +180,7 @@ class AuthenticateBearer:
     clock: Clock
     plugins: Callable[[str, datetime], Caller | None]
     issuer: str
+    spent: SpentChallenges
     genuine: BoundedCache[bytes, Envelope] = field(default_factory=lambda: BoundedCache(GENUINE_KEPT), repr=False)
 
     async def __call__(self, text: str, resource: str = "") -> Caller:
@@ -218,9 +241,19 @@ class AuthenticateBearer:
             state = (await self.reader.caller(did)).head.state
             if found.key not in history.authentication_keys(state, now):
                 raise AuthFailed
+            client = None if found.client == found.subject else await self._client(found)
         except (ValueError, InvalidDid, DidNotFound, DidDeactivated, Forbidden) as error:
             raise AuthFailed from error
-        return Caller(subject=did, scopes=found.scopes)
+        return Caller(subject=did, scopes=found.scopes, client=client)
+
+    async def _client(self, found: AccessToken) -> Did:
+        """The client that a holder has let in, where it still is one and its token was not withdrawn. Raises ``AuthFailed``."""
+        client = Did.parse(found.client)
+        await self._alive(client)
+        (withdrawn,) = await self.spent.numbers([withdrawal_of(found.identifier)[:16]], limit=1)
+        if withdrawn:
+            raise AuthFailed
+        return client
 
     async def _key_caller(self, found: AccessToken) -> Caller:
         """The API key as it is now, with no more rights than it has now and the token says."""

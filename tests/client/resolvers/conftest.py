@@ -33,7 +33,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("node and npm are not installed")
 
     def install(folder: Path) -> None:
-        scripts = ("resolve.mjs", "verify_token.mjs", "did_io.mjs", "sign_in.mjs")
+        scripts = ("resolve.mjs", "verify_token.mjs", "did_io.mjs", "sign_in.mjs", "sign_in_holder.mjs")
         for name in ("package.json", "package-lock.json", ".npmrc", *scripts):
             shutil.copy(HERE / name, folder)
         subprocess.run([npm, "ci"], cwd=folder, check=True, capture_output=True, timeout=300)

@@ -31,6 +31,20 @@ def test_the_issuer_is_the_origin_and_its_addresses_exist() -> None:
     assert all(found.values())
 
 
+def test_the_code_flow_is_told_where_it_is() -> None:
+    pages = metadata_pages(ORIGIN, code_flow=True)
+    found = orjson.loads(asyncio.run(pages[ISSUER_PATH](Request())).body)
+    assert found.items() >= {"response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"]}.items()
+    assert found["authorization_response_iss_parameter_supported"] is True
+    assert "authorization_code" in found["grant_types_supported"]
+    # Its page is one for people.
+    assert AUTHORIZE_PATH not in pages
+    without = orjson.loads(page(ISSUER_PATH).body)
+    assert "authorization_code" not in without["grant_types_supported"]
+    assert without["token_endpoint_auth_methods_supported"] == ["private_key_jwt"]
+    assert without.keys().isdisjoint({"response_types_supported", "code_challenge_methods_supported"})
+
+
 def test_nobody_is_redirected_anywhere() -> None:
     answer = page(AUTHORIZE_PATH)
     assert (answer.status, answer.body["error"]) == (400, "unauthorized_client")

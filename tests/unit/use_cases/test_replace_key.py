@@ -54,7 +54,9 @@ class Process:
         self.keys, self.follow = keys, follow
         self.issue = IssueToken(rooms.reader, keys, Record(rooms.store.activity), rooms.clock, os.urandom, ORIGIN, 600)
         api_keys = AuthenticateApiKey((OneKey(),), ApiKeyCache(rooms.clock), rooms.clock, lambda _: "of ab")
-        self.bearer = AuthenticateBearer(rooms.reader, api_keys, keys, rooms.clock, lambda *_: None, ORIGIN)
+        self.bearer = AuthenticateBearer(
+            rooms.reader, api_keys, keys, rooms.clock, lambda *_: None, ORIGIN, rooms.store.spent_challenges
+        )
 
     @classmethod
     async def of(cls, service: Service, number: int = 1) -> Process:

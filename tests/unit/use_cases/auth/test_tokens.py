@@ -69,7 +69,9 @@ class Desk:
         self.foreign: Caller | None = None
         self.api_keys = AuthenticateApiKey((self.store,), self.known, rooms.clock, lambda digest: f"of {digest[:4]}")
         self.issue = IssueToken(rooms.reader, keys, Record(rooms.store.activity), rooms.clock, os.urandom, ORIGIN, 600)
-        self.bearer = AuthenticateBearer(rooms.reader, self.api_keys, keys, rooms.clock, self.plugins, ORIGIN)
+        self.bearer = AuthenticateBearer(
+            rooms.reader, self.api_keys, keys, rooms.clock, self.plugins, ORIGIN, rooms.store.spent_challenges
+        )
 
     def plugins(self, text: str, now: object) -> Caller | None:
         self.asked.append(text)

@@ -1,0 +1,174 @@
+"""``/oauth/authorize`` and the grant of its code: a holder lets a client read in her name (RFC 6749 §4.1, 7636, 8707, 9207, 9700).
+
+GET shows her the request (``ui/authorize.py``), POST takes her signature and answers where the browser goes. A refusal is shown as well,
+and only she goes on to the client: anybody can register a redirection URI, so that sending her there unasked would make of this address
+an open redirector (RFC 9700 §4.11.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from identity_core.api.auth import token_answer
+from identity_core.api.errors import TokenRequestRefused
+from identity_core.api.oauth import (
+    OPERATION,
+    TokenGrant,
+    authenticated,
+    members,
+    read_audience,
+    read_scopes,
+)
+from identity_core.api.request import NO_STORE, Answer, PageForm, Request
+from identity_core.api.writing import AuditRefusals
+from identity_core.domain.authorization_code import S256, RegisteredRedirect, is_challenge
+from identity_core.domain.callers import OF_AGENTS, OF_CLIENTS
+from identity_core.domain.dids.challenge import hash_body
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.evidence import DID_AUTH
+from identity_core.domain.tokens import AGENTS
+from identity_core.errors import AuthRequired, InvalidRequest, StorageMismatch
+from identity_core.use_cases.auth.authorization import (
+    NATIVE,
+    AuthorizationWish,
+    AuthorizeClient,
+    FindRedirect,
+    RedeemAuthorizationCode,
+)
+from identity_core.use_cases.auth.client_assertions import AuthenticateClient
+from identity_core.values import value_class
+
+PARAMETERS: Final = frozenset(
+    {
+        "response_type",
+        "client_id",
+        "redirect_uri",
+        "scope",
+        "state",
+        "code_challenge",
+        "code_challenge_method",
+        "resource",
+        "response_mode",
+    }
+)
+"""Those that mean something here, and that the holder signs; others are ignored (RFC 6749 §3.1)."""
+
+MAX_BODY: Final = 32 * 1024
+MAX_STATE: Final = 2_048
+
+
+@value_class
+class ReceivedAuthorization:
+    """A request whose client and redirection URI are known. ``said`` are its parameters, ``state`` the one to send back."""
+
+    said: Mapping[str, str]
+    client: Did
+    redirect: RegisteredRedirect
+    state: str | None
+    issuer: str
+
+    def going_back(self, error: str, description: str | None = None) -> str:
+        """Where the client is told of a refusal (RFC 6749 §4.1.2.1)."""
+        return self.redirect.answer(error=error, error_description=description, state=self.state, iss=self.issuer)
+
+    def going_on(self, code: str) -> str:
+        """Where the client gets its code."""
+        return self.redirect.answer(code=code, state=self.state, iss=self.issuer)
+
+
+@value_class
+class AuthorizationEndpoint:
+    """``resources`` are what tokens are given for; ``mismatch`` as the gate's."""
+
+    find: FindRedirect
+    authorize: AuthorizeClient
+    issuer: str
+    resources: Sequence[str]
+    mismatch: Callable[[], StorageMismatch | None]
+
+    @property
+    def form(self) -> PageForm:
+        """What POST takes."""
+        return PageForm(self.decide, "issueToken", max_body=MAX_BODY)
+
+    async def received(self, octets: bytes) -> ReceivedAuthorization:
+        """The request of a query or form. Raises ``InvalidRequest``, for which nobody is sent anywhere."""
+        said = {name: value for name, value in members(octets).items() if name in PARAMETERS}
+        for name in ("client_id", "redirect_uri"):
+            if name not in said:
+                raise InvalidRequest(f"{name} is missing.")
+        client, redirect = await self.find(said["client_id"], said["redirect_uri"])
+        state = said.get("state")
+        fits = state is not None and len(state) <= MAX_STATE and state.isascii() and state.isprintable()
+        return ReceivedAuthorization(said, client, redirect, state if fits else None, self.issuer)
+
+    def wish(self, received: ReceivedAuthorization) -> AuthorizationWish:
+        """What would be given. Raises ``TokenRequestRefused``, which the client may be told."""
+        said = received.said
+        if said.get("response_type") != "code":
+            kind = "unsupported_response_type" if "response_type" in said else "invalid_request"
+            raise TokenRequestRefused(kind, "response_type is code.", {"supported": ["code"]})
+        if said.get("response_mode", "query") != "query":
+            raise TokenRequestRefused("invalid_request", "response_mode is query.", {"supported": ["query"]})
+        if said.get("state") != received.state:
+            raise TokenRequestRefused("invalid_request", "state is no printable ASCII, or too long.", {})
+        # Without a method RFC 7636 §4.3 means plain, which protects from nobody who sees the request.
+        if said.get("code_challenge_method") != S256 or not is_challenge(said.get("code_challenge", "")):
+            raise TokenRequestRefused(
+                "invalid_request", "PKCE is needed: a code_challenge of S256.", {"supported": [S256]}
+            )
+        audience = read_audience(said.get("resource"), self.issuer, self.resources)
+        allowed = OF_CLIENTS & OF_AGENTS if audience == self.issuer + AGENTS else OF_CLIENTS
+        scopes = (read_scopes(said.get("scope")) or frozenset()) & allowed
+        if not scopes:
+            raise TokenRequestRefused(
+                "invalid_scope", "scope names nothing that a client gets.", {"supported": [*sorted(allowed)]}
+            )
+        return AuthorizationWish(received.client, received.redirect, scopes, audience, said["code_challenge"])
+
+    async def decide(self, request: Request) -> Answer:
+        """Where the browser goes with the code, for the holder's signature. Raises ``InvalidRequest``, ``AuthRequired``, ``AuthFailed``,
+        ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``StorageMismatch``."""
+        if (found := self.mismatch()) is not None:
+            raise StorageMismatch(str(found))
+        scheme, _, header = (request.header("authorization") or "").partition(" ")
+        if scheme != DID_AUTH:
+            raise AuthRequired("The holder signs this decision.")
+        received = await self.received(request.body_octets)
+        wish = self.wish(received)
+        code = await self.authorize(wish, hash_body({**received.said}), header, request.request_id)
+        return Answer(200, {"redirect_to": received.going_on(code)}, headers=[NO_STORE])
+
+
+@value_class
+class AuthorizationCodeGrant(TokenGrant):
+    """``authorization_code`` at ``/oauth/token``. A client that has a key shows it; one that has none names itself, and its code is bound
+    to a redirection URI on the holder's own machine or to an application of hers."""
+
+    redeem: RedeemAuthorizationCode
+    authenticate: AuthenticateClient
+    refusals: AuditRefusals
+    issuer: str
+    resources: Sequence[str]
+
+    async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
+        """Raises ``GrantRefused``, ``AuthFailed``, ``InvalidRequest``, ``TokenRequestRefused``."""
+        for name in ("code", "redirect_uri", "code_verifier"):
+            if name not in form:
+                raise InvalidRequest(f"{name} is missing.")
+        code = self.redeem.opened(form["code"])
+        if code.is_native and "client_assertion" not in form:
+            client, request.caller = form.get("client_id", ""), NATIVE
+        else:
+            request.caller = await authenticated(form, self.authenticate)
+            client = str(request.caller.did)
+        resource = form.get("resource")
+        if resource is not None and read_audience(resource, self.issuer, self.resources) != code.audience:
+            raise TokenRequestRefused("invalid_target", "The code is for another resource.", {})
+
+        async def issued(request: Request) -> Answer:
+            redirect, verifier = form["redirect_uri"], form["code_verifier"]
+            return token_answer(await self.redeem(code, client, redirect, verifier, request.context))
+
+        return await self.refusals.around(OPERATION, issued)(request)
