@@ -1383,6 +1383,7 @@ class WaitingVersion(Struct, frozen=True, kw_only=True):
     approved_by: tuple[str, ...]
 
 class WantedClaim(Struct, frozen=True, kw_only=True):
+    id: str | UnsetType = UNSET
     path: tuple[str, ...]
 
 class WantedWalletCredential(Struct, frozen=True, kw_only=True):
@@ -1390,6 +1391,7 @@ class WantedWalletCredential(Struct, frozen=True, kw_only=True):
     schema_id: str
     issuer_dids: tuple[str, ...] | UnsetType = UNSET
     claims: tuple[WantedClaim, ...] | UnsetType = UNSET
+    claim_sets: tuple[tuple[str, ...], ...] | UnsetType = UNSET
 
 class WitnessId(Struct, frozen=True, kw_only=True):
     id: str

@@ -181,6 +181,8 @@ class RequestPresentation:
                 one.schema_id,
                 tuple(given(one.issuer_dids, ())),
                 tuple(tuple(claim.path) for claim in given(one.claims, ())),
+                tuple(given(claim.id, "") for claim in given(one.claims, ())),
+                tuple(map(tuple, given(one.claim_sets, ()))),
             )
             for one in wish.credentials
         )

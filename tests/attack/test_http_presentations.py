@@ -275,7 +275,44 @@ def test_nobody_asks_in_the_name_of_another(story: Story) -> None:
     assert story.ask(verifierDid="did:ids:QmNobody").outcome == (400, "INVALID_DID")
 
 
+def test_one_of_several_combinations_is_enough_and_none_is_not(story: Story) -> None:
+    claims = [{"id": "adult", "path": ADULT}, {"id": "years", "path": ["age"]}, {"id": "name", "path": ["given_name"]}]
+    one = {"id": "age", "schemaId": story.issuer.schema_id, "claims": claims}
+    sets = [["adult"], ["years", "name"]]
+
+    def asked() -> Asked:
+        found = story.asked(credentials=[one | {"claimSets": sets}])
+        (query,) = found.said["dcql_query"]["credentials"]
+        assert (query["claims"], query["claim_sets"]) == (claims, sets)
+        return found
+
+    for names in ((*ADULT,), ("age", "given_name"), (*ADULT, "age")):
+        request = asked()
+        assert story.present(request, story.shown(request, *names)).status == 200
+    for names in (("age",), ("given_name",), ("age_equal_or_over", "21"), ("-",)):
+        request = asked()
+        assert refusal(story.present(request, story.shown(request, *names))) == (400, "invalid_request")
+        assert story.result(request.id).json["state"] == "pending"
+    # Without sets all of them are needed, also where they have names.
+    request = story.asked(credentials=[one])
+    assert "claim_sets" not in request.said["dcql_query"]["credentials"][0]
+    assert refusal(story.present(request, story.shown(request, *ADULT))) == (400, "invalid_request")
+    assert story.present(request, story.shown(request, *ADULT, "age", "given_name")).status == 200
+
+
+def wanting(claims: Any, sets: Any) -> dict[str, Any]:
+    return {"credentials": [{"id": "a", "schemaId": "x", "claims": claims, "claimSets": sets}]}
+
+
+AGE: dict[str, Any] = {"id": "age", "path": ["age"]}
 WISHES: dict[str, dict[str, Any]] = {
+    "a set of a claim that there is not": wanting([AGE], [["age"], ["name"]]),
+    "sets without claims": {"credentials": [{"id": "a", "schemaId": "x", "claimSets": [["age"]]}]},
+    "a claim without a name beside sets": wanting([AGE, {"path": ["name"]}], [["age"]]),
+    "two claims of one name": wanting([AGE, AGE | {"path": ["name"]}], [["age"]]),
+    "no set": wanting([AGE], []),
+    "an empty set": wanting([AGE], [[]]),
+    "a claim whose name is none": wanting([AGE | {"id": "a b"}], [["a b"]]),
     "two of one id": {"credentials": [{"id": "a", "schemaId": "x"}, {"id": "a", "schemaId": "y"}]},
     "none": {"credentials": []},
     "an id that is no name": {"credentials": [{"id": "a b", "schemaId": "x"}]},

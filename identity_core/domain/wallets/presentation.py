@@ -27,20 +27,40 @@ LEEWAY: Final = timedelta(seconds=60)
 
 @value_class
 class WantedCredential:
-    """A credential of the type ``schema_id``, by one of ``issuers`` unless there are none, with a claim at each of ``paths``."""
+    """A credential of the type ``schema_id``, by one of ``issuers`` unless there are none, with a claim at each of ``paths``. Where there
+    are ``sets``, the paths of one of them are enough; they name paths by their place in ``names``, which is empty for one without a
+    name."""
 
     id: str
     schema_id: str
     issuers: tuple[str, ...]
     paths: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...] = ()
+    sets: tuple[tuple[str, ...], ...] = ()
 
     @property
     def query(self) -> dict[str, JsonValue]:
         """Its credential query (OpenID4VP 1.0 §6.1). Issuers are not in it: DCQL has no word for DIDs."""
         query: dict[str, JsonValue] = {"id": self.id, "format": FORMAT, "meta": {"vct_values": [self.schema_id]}}
         if self.paths:
-            query["claims"] = [{"path": [*path]} for path in self.paths]
+            query["claims"] = [self._claim(place) for place in range(len(self.paths))]
+        if self.sets:
+            query["claim_sets"] = [[*one] for one in self.sets]
         return query
+
+    def _claim(self, place: int) -> dict[str, JsonValue]:
+        claim: dict[str, JsonValue] = {"path": [*self.paths[place]]}
+        if self.names and self.names[place]:
+            claim["id"] = self.names[place]
+        return claim
+
+    @property
+    def combinations(self) -> list[list[tuple[str, ...]]]:
+        """The paths that have to be there: those of one of these (OpenID4VP 1.0 §6.4.1)."""
+        if not self.sets:
+            return [[*self.paths]]
+        places = dict(zip(self.names, self.paths, strict=True))
+        return [[places[name] for name in one] for one in self.sets]
 
     def check(self, claims: Mapping[str, Any], now: datetime, begins: datetime | None, ends: datetime | None) -> None:
         """Raises unless the claims are of this credential, and of a time that is now."""
@@ -52,12 +72,25 @@ class WantedCredential:
             raise ValueError("the credential has expired")
         if begins is not None and begins > now + LEEWAY:
             raise ValueError("the credential is not valid yet")
-        for path in self.paths:
-            found: Any = claims
-            for step in path:
-                if not isinstance(found, Mapping) or step not in found:
-                    raise ValueError("a claim that was asked for is not disclosed")
-                found = found[step]
+        if not any(all(_has(claims, path) for path in one) for one in self.combinations):
+            raise ValueError("a claim that was asked for is not disclosed")
+
+    def check_names(self) -> None:
+        """Raises unless every set names claims that there are, and each of them is named once."""
+        named = [name for name in self.names if name]
+        if len(set(named)) != len(named):
+            raise ValueError("two claims of a credential have one id")
+        if self.sets and (len(named) != len(self.paths) or not {*named} >= {name for one in self.sets for name in one}):
+            raise ValueError("with claimSets every claim has an id, and every set names some of them")
+
+
+def _has(claims: Mapping[str, Any], path: Sequence[str]) -> bool:
+    found: Any = claims
+    for step in path:
+        if not isinstance(found, Mapping) or step not in found:
+            return False
+        found = found[step]
+    return True
 
 
 @value_class
@@ -110,6 +143,8 @@ class PresentationQuery:
 
 
 def check_ids(wanted: Sequence[WantedCredential]) -> None:
-    """Raises unless every credential has an id of its own."""
+    """Raises unless every credential has an id of its own, and so has every claim of it that has one."""
     if len({one.id for one in wanted}) != len(wanted):
         raise ValueError("two credentials of the request have one id")
+    for one in wanted:
+        one.check_names()

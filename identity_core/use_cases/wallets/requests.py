@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
@@ -37,7 +37,7 @@ class KeptRequests:
 
     async def keep(self, query: PresentationQuery, owner: str) -> None:
         """Raises ``Overloaded``."""
-        wanted = [[one.id, one.schema_id, one.issuers, one.paths] for one in query.wanted]
+        wanted = [[one.id, one.schema_id, one.issuers, one.paths, one.names, one.sets] for one in query.wanted]
         plain = orjson.dumps([query.verifier, query.nonce, query.redirect_uri, wanted])
         box = self._seal(query.id, _REQUEST, plain)
         await self.presentations.add(query.id, StoredPresentation(owner, box, query.expires_at), self.clock.now())
@@ -49,8 +49,9 @@ class KeptRequests:
             raise PresentationNotFound
         verifier, nonce, redirect_uri, wanted = orjson.loads(self._open(request_id, _REQUEST, stored.request))
         found = tuple(
-            WantedCredential(name, schema_id, tuple(issuers), tuple(map(tuple, paths)))
-            for name, schema_id, issuers, paths in wanted
+            # A request of before an upgrade has neither names nor sets.
+            WantedCredential(name, schema_id, tuple(issuers), tuple(map(tuple, paths)), *_sets(*more))
+            for name, schema_id, issuers, paths, *more in wanted
         )
         query = PresentationQuery(request_id, verifier, nonce, redirect_uri, found, stored.expires_at)
         return query, stored
@@ -83,6 +84,12 @@ class KeptRequests:
             return sealing.unseal(self.secret, box, _bound(request_id, part))
         except sealing.BoxInvalid as error:
             raise PresentationNotFound from error
+
+
+def _sets(
+    names: Sequence[str] = (), sets: Sequence[Sequence[str]] = ()
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    return tuple(names), tuple(map(tuple, sets))
 
 
 def _bound(request_id: str, part: str) -> bytes:
