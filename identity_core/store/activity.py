@@ -27,7 +27,7 @@ from identity_core.ports.activity import (
 from identity_core.ports.repositories import AuditRow
 from identity_core.store.audit import AuditLines
 from identity_core.store.proofs import anchors_of
-from identity_core.store.records import Table, bounds, row_id
+from identity_core.store.records import Repository, Table, bounds, delete_first, row_id
 
 _EVENTS = Table("timeline", TimelineEntry, extra=("id",))
 _EVENT_PAGE = f"SELECT id, {_EVENTS.columns} FROM timeline WHERE id >= :since AND id < :before"  # noqa: S608  (its own text)
@@ -162,14 +162,8 @@ def _read_verifications(transaction: Transaction, sql: str, parameters: dict[str
 LIVE_PER_OWNER = 4096
 PRUNED_AT_ONCE = 8
 
-_PRUNE = """
-DELETE FROM verifier_challenges
-WHERE digest IN (SELECT digest FROM verifier_challenges WHERE spent = 0 AND expires_at <= :now LIMIT :pruned)
-"""
-_FORGET = """
-DELETE FROM verifier_challenges
-WHERE digest IN (SELECT digest FROM verifier_challenges WHERE spent = 1 AND expires_at <= :until LIMIT :limit)
-"""
+_PRUNE = delete_first("verifier_challenges", "spent = 0 AND expires_at <= :now ORDER BY expires_at")
+_FORGET = delete_first("verifier_challenges", "spent = 1 AND expires_at <= :until ORDER BY expires_at")
 _COUNT = """
 SELECT count(*) FROM (SELECT 1 FROM verifier_challenges WHERE owner = :owner AND expires_at > :now LIMIT :most) AS live
 """
@@ -180,20 +174,20 @@ UPDATE verifier_challenges SET spent = 1 WHERE digest = :digest AND spent = 0 AN
 """
 
 
-class StoredVerifierChallenges:
+class StoredVerifierChallenges(Repository):
     """The port ``VerifierChallenges`` on the tables of the store."""
 
     def __init__(self, database: Database, *, live_per_owner: int = LIVE_PER_OWNER) -> None:
-        self._database = database
+        super().__init__(database)
         self._most = live_per_owner
 
     async def add(self, text: str, challenge: VerifierChallenge, now: datetime) -> None:
         row = _CHALLENGES.write(challenge, digest=_digest(text))
-        row |= {"now": micros(now), "pruned": PRUNED_AT_ONCE, "most": self._most}
+        row |= {"now": micros(now), "limit": PRUNED_AT_ONCE, "most": self._most}
         await self._database.write(lambda transaction: self._add(transaction, row), durable=False)
 
     def _add(self, transaction: Transaction, row: dict[str, Any]) -> None:
-        transaction.execute(_PRUNE, row)
+        transaction.execute(_PRUNE[self._database.dialect], row)
         (live,) = transaction.execute(_COUNT, row).fetchone()
         if live >= self._most:
             raise Overloaded("Too many challenges of this verifier are live.", details={"retryAfter": 60})
@@ -211,9 +205,7 @@ class StoredVerifierChallenges:
 
     async def forget(self, until: datetime, *, limit: int) -> int:
         parameters = {"until": micros(until), "limit": limit}
-        return await self._database.write(
-            lambda transaction: transaction.execute(_FORGET, parameters).rowcount, durable=False, heavy=True
-        )
+        return await self._forget(_FORGET, parameters)
 
 
 def _digest(text: str) -> bytes:

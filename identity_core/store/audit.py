@@ -22,6 +22,7 @@ from identity_core.codec.times import parse, printed_exactly
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
 from identity_core.ports.repositories import AuditRow
+from identity_core.store.records import delete_first
 from identity_core.store.row_mac import RowMac
 from identity_core.values import value_class
 
@@ -48,10 +49,7 @@ _CUT_OFF = "SELECT cut_sequence, cut_link, cut_mac FROM audit_head WHERE id = 1"
 _CUT_THROUGH = "UPDATE audit_head SET cut_sequence = :sequence, cut_link = :link, cut_mac = :mac WHERE id = 1"
 _HAS = "SELECT link FROM audit_lines WHERE sequence = :sequence"
 _FIRST = "SELECT min(sequence) FROM audit_lines"
-_DROP = """
-DELETE FROM audit_lines WHERE sequence IN
-(SELECT sequence FROM audit_lines WHERE sequence <= :cut ORDER BY sequence LIMIT :limit)
-"""
+_DROP = delete_first("audit_lines", "sequence <= :cut ORDER BY sequence")
 # A commit without a change would not reach the disk, and lines before it are not durable by themselves.
 _TOUCH = "UPDATE transparency_head SET size = size WHERE id = 1"
 _CUT = (
@@ -134,7 +132,7 @@ class AuditLines:
         def drop(transaction: Transaction) -> int:
             # Only what was cut by the service: who writes that row deletes nothing by it.
             cut = self._cut_found(transaction).sequence
-            return transaction.execute(_DROP, {"cut": cut, "limit": limit}).rowcount
+            return transaction.execute(_DROP[self._database.dialect], {"cut": cut, "limit": limit}).rowcount
 
         first = await self._database.read(lambda transaction: transaction.execute(_FIRST).fetchone()[0])
         if first is None or first > (await self.cut()).sequence:

@@ -8,15 +8,12 @@ from typing import Final
 from identity_core.codec.times import micros
 from identity_core.database import Transaction
 from identity_core.ports.consents import ConsentReply
-from identity_core.store.records import Repository, Table
+from identity_core.store.records import Repository, Table, delete_first
 
 _REPLIES: Final = Table("consent_replies", ConsentReply)
 _KEEP: Final = f"{_REPLIES.insert} ON CONFLICT DO NOTHING"
 _FIND: Final = f"{_REPLIES.select} WHERE digest = :digest"
-_FORGET: Final = """
-DELETE FROM consent_replies WHERE digest IN
-(SELECT digest FROM consent_replies WHERE expires_at <= :until ORDER BY expires_at LIMIT :limit)
-"""
+_FORGET: Final = delete_first("consent_replies", "expires_at <= :until ORDER BY expires_at")
 
 
 class StoredConsentReplies(Repository):
@@ -33,4 +30,4 @@ class StoredConsentReplies(Repository):
         return await self._database.read(read)
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        return await self._change(_FORGET, {"until": micros(until), "limit": limit}, durable=False)
+        return await self._forget(_FORGET, {"until": micros(until), "limit": limit})

@@ -14,7 +14,7 @@ from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
 from identity_core.ports.delegations import DelegationFilter, DelegationPosition, IbctMember
 from identity_core.ports.proofs import Invocation
-from identity_core.store.records import Repository, Table
+from identity_core.store.records import Repository, Table, delete_first
 
 PRUNED_AT_ONCE = 8
 
@@ -68,10 +68,7 @@ ON CONFLICT (invoker, kind, digest) DO UPDATE SET keep_until =
 CASE WHEN excluded.keep_until > ibct_revocations.keep_until THEN excluded.keep_until ELSE ibct_revocations.keep_until END
 RETURNING revoked_at
 """
-_PRUNE_IBCTS = """
-DELETE FROM ibct_revocations WHERE (invoker, kind, digest) IN
-(SELECT invoker, kind, digest FROM ibct_revocations WHERE keep_until <= :now ORDER BY keep_until LIMIT :limit)
-"""
+_PRUNE_IBCTS = delete_first("ibct_revocations", "keep_until <= :now ORDER BY keep_until")
 
 
 class StoredDelegations(Repository):
@@ -131,7 +128,7 @@ class StoredDelegations(Repository):
         }
 
         def revoke(transaction: Transaction) -> datetime:
-            transaction.execute(_PRUNE_IBCTS, parameters)
+            transaction.execute(_PRUNE_IBCTS[self._database.dialect], parameters)
             return moment(transaction.execute(_REVOKE_IBCT, parameters).fetchone()[0])
 
         return await self._database.write(revoke)

@@ -27,7 +27,7 @@ from identity_core.ports.proofs import (
 from identity_core.store.activity import StoredActivity
 from identity_core.store.delegations import read_invoked
 from identity_core.store.proofs import add_proof, find_proof
-from identity_core.store.records import Repository, Table
+from identity_core.store.records import Repository, Table, delete_first
 from identity_core.store.spending import count, in_force, limited, revoked, sealed_values, standing
 
 LEASE: Final = timedelta(seconds=60)
@@ -47,10 +47,7 @@ SELECT nonce_digest, id_digest, request_digest, lease_until, outcome, proof_id, 
 WHERE invoker = :invoker AND (nonce_digest = :nonce_digest OR id_digest = :id_digest)
 """
 _TAKE = f"{_TABLE.insert} ON CONFLICT DO NOTHING"
-_PRUNE = """
-DELETE FROM invocations WHERE (invoker, nonce_digest) IN
-(SELECT invoker, nonce_digest FROM invocations WHERE delete_after <= :now LIMIT :limit)
-"""
+_PRUNE = delete_first("invocations", "delete_after <= :now ORDER BY delete_after")
 _TAKE_OVER = """
 UPDATE invocations SET lease = :lease, lease_until = :lease_until
 WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome IS NULL AND lease_until <= :now
@@ -152,7 +149,7 @@ class StoredInvocations(Repository):
     def _prune(self, transaction: Transaction, now: int) -> None:
         if self._requests_to_prune == 0:
             self._requests_to_prune = REQUESTS_BETWEEN_PRUNES
-            transaction.execute(_PRUNE, {"now": now, "limit": PRUNED_AT_ONCE})
+            transaction.execute(_PRUNE[self._database.dialect], {"now": now, "limit": PRUNED_AT_ONCE})
         self._requests_to_prune -= 1
 
     async def finish(self, lease: Lease, proof: StoredProof, rows: Sequence[ActivityRow]) -> None:

@@ -10,7 +10,7 @@ from identity_core.codec.times import micros
 from identity_core.database import Transaction
 from identity_core.errors import Overloaded
 from identity_core.ports.presentations import StoredPresentation
-from identity_core.store.records import Repository, Table
+from identity_core.store.records import Repository, Table, delete_first
 
 LIVE_PER_OWNER: Final = 4_096
 
@@ -22,10 +22,7 @@ _FIND = f"{_REQUESTS.select} WHERE digest = :digest"
 _ANSWER = """
 UPDATE presentation_requests SET answer = :answer WHERE digest = :digest AND answer IS NULL AND expires_at > :now
 """
-_FORGET = """
-DELETE FROM presentation_requests
-WHERE digest IN (SELECT digest FROM presentation_requests WHERE expires_at <= :until LIMIT :limit)
-"""
+_FORGET = delete_first("presentation_requests", "expires_at <= :until ORDER BY expires_at")
 
 
 class StoredPresentations(Repository):
@@ -45,7 +42,7 @@ class StoredPresentations(Repository):
         return await self._change(_ANSWER, parameters) == 1
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        return await self._change(_FORGET, {"until": micros(until), "limit": limit}, durable=False)
+        return await self._forget(_FORGET, {"until": micros(until), "limit": limit})
 
 
 def _add(transaction: Transaction, row: dict[str, Any]) -> None:

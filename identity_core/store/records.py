@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, TypeVar, Union, cast, get_args, get_orig
 import orjson
 
 from identity_core.codec.times import micros, moment
-from identity_core.database import Database, Transaction
+from identity_core.database import Database, Dialect, Transaction
 from identity_core.values import value_class
 
 R = TypeVar("R")
@@ -194,6 +194,24 @@ def _part_of(whole: Convert, name: str) -> Convert:
     return lambda record: getattr(whole(record), name, None)
 
 
+_OF_FIRST: Final[Mapping[Dialect, str]] = {
+    "sqlite": "rowid IN (SELECT rowid FROM {table} WHERE {which} LIMIT :limit)",
+    "postgresql": "ctid = ANY (ARRAY(SELECT ctid FROM {table} WHERE {which} LIMIT :limit FOR UPDATE OF {table}{busy}))",
+}
+
+
+def of_first(table: str, which: str, *, waits: bool = False) -> Mapping[Dialect, str]:
+    """The condition of the first ``:limit`` rows, in the order in which ``which`` ends. Rows are found by their place: by their keys a
+    server that guesses wrong reads the whole table. What another process is changing is passed over, unless the statement ``waits``."""
+    named = {"table": table, "which": which, "busy": "" if waits else " SKIP LOCKED"}
+    return {dialect: condition.format(**named) for dialect, condition in _OF_FIRST.items()}
+
+
+def delete_first(table: str, which: str) -> Mapping[Dialect, str]:
+    """The statement that deletes the rows ``of_first``."""
+    return {dialect: f"DELETE FROM {table} WHERE {first}" for dialect, first in of_first(table, which).items()}  # noqa: S608
+
+
 _LOCK: Final = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
 
 
@@ -214,6 +232,10 @@ class Repository:
         return await self._database.write(
             lambda writing: writing.execute(sql, parameters).rowcount, durable=durable, heavy=heavy
         )
+
+    async def _forget(self, delete: Mapping[Dialect, str], parameters: Mapping[str, object]) -> int:
+        """How many rows of ``delete_first`` there were. Not durable, and for nobody who waits."""
+        return await self._change(delete[self._database.dialect], parameters, durable=False, heavy=True)
 
     def _take_turn(self, transaction: Transaction) -> None:
         """Of all processes one at a time goes on from here: what is counted must not be counted by two. On SQLite the writer is alone.

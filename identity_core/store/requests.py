@@ -11,17 +11,14 @@ from identity_core.database import Database, Transaction
 from identity_core.errors import QuotaExceeded
 from identity_core.ports.api_keys import KEPT, Charge
 from identity_core.ports.repositories import ChallengeUseRow, IdempotencyRecord, StoredAnswer
-from identity_core.store.records import Repository, Table
+from identity_core.store.records import Repository, Table, delete_first
 
 LEASE = timedelta(seconds=60)
 RETENTION = timedelta(hours=24)
 PRUNED_AT_ONCE = 8
 
 _ANSWERS = Table("idempotency_keys", StoredAnswer)
-_FORGET_KEYS = """
-DELETE FROM idempotency_keys WHERE key_hash IN (SELECT key_hash FROM idempotency_keys WHERE begun_at <= :kept_from
-ORDER BY begun_at LIMIT :limit)
-"""
+_FORGET_KEYS = delete_first("idempotency_keys", "begun_at <= :kept_from ORDER BY begun_at")
 # A reservation is taken over when its lease is up and nothing was answered, or when even the answer is past keeping.
 _BEGIN = """
 INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at) VALUES (:key_hash, :fingerprint, :now)
@@ -59,7 +56,7 @@ class StoredIdempotencyKeys(Repository):
 
         def reserve(transaction: Transaction) -> IdempotencyRecord | None:
             if transaction.execute(_BEGIN, parameters).fetchone() is not None:
-                transaction.execute(_FORGET_KEYS, parameters)
+                transaction.execute(_FORGET_KEYS[self._database.dialect], parameters)
                 return None
             known, *answer = transaction.execute(_FIND, parameters).fetchone()
             return IdempotencyRecord(known, None if answer[0] is None else _ANSWERS.read(answer))
@@ -74,7 +71,7 @@ class StoredIdempotencyKeys(Repository):
 
     async def forget(self, now: datetime, *, limit: int) -> int:
         parameters = {"kept_from": micros(now - self._retention), "limit": limit}
-        return await self._change(_FORGET_KEYS, parameters, durable=False, heavy=True)
+        return await self._forget(_FORGET_KEYS, parameters)
 
 
 _NUMBERS = """
@@ -82,10 +79,7 @@ SELECT number FROM spent_challenges WHERE saying = :saying AND number IS NOT NUL
 """
 _CHALLENGES = Table("spent_challenges", ChallengeUseRow)
 _SPEND_CHALLENGE = f"{_CHALLENGES.insert} ON CONFLICT DO NOTHING"
-_FORGET_CHALLENGES = """
-DELETE FROM spent_challenges WHERE digest IN
-(SELECT digest FROM spent_challenges WHERE expires_at <= :until ORDER BY expires_at LIMIT :limit)
-"""
+_FORGET_CHALLENGES = delete_first("spent_challenges", "expires_at <= :until ORDER BY expires_at")
 
 
 class StoredSpentChallenges(Repository):
@@ -102,9 +96,7 @@ class StoredSpentChallenges(Repository):
         return await self._change(_SPEND_CHALLENGE, _CHALLENGES.write(spent)) > 0
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        return await self._change(
-            _FORGET_CHALLENGES, {"until": micros(until), "limit": limit}, durable=False, heavy=True
-        )
+        return await self._forget(_FORGET_CHALLENGES, {"until": micros(until), "limit": limit})
 
 
 _UNLIMITED: Final = 1 << 62
@@ -118,9 +110,7 @@ RETURNING records
 _REFUND = """
 UPDATE usage SET records = records - 1, octets = octets - :octets WHERE owner = :owner AND day = :day
 """
-_FORGET_USAGE = """
-DELETE FROM usage WHERE (owner, day) IN (SELECT owner, day FROM usage WHERE day > :kept AND day < :before LIMIT :limit)
-"""
+_FORGET_USAGE = delete_first("usage", "day > :kept AND day < :before ORDER BY day")
 
 
 class StoredUsage(Repository):
@@ -157,4 +147,4 @@ class StoredUsage(Repository):
 
     async def forget(self, before_day: int, *, limit: int) -> int:
         parameters = {"kept": KEPT, "before": before_day, "limit": limit}
-        return await self._change(_FORGET_USAGE, parameters, durable=False, heavy=True)
+        return await self._forget(_FORGET_USAGE, parameters)

@@ -9,41 +9,42 @@ from typing import Any, Final
 import orjson
 
 from identity_core.codec.times import micros, moment, printed
-from identity_core.database import Transaction
+from identity_core.database import Dialect, Transaction
 from identity_core.errors import JsonValue
 from identity_core.ports.retention import ERASED_HOLDER, RecordKind
-from identity_core.store.records import Repository, first_at
+from identity_core.store.records import Repository, first_at, of_first
 
-# What is on its way to a ledger is still needed to say what became of it.
-_DECIDED: Final = """
-NOT EXISTS (SELECT 1 FROM anchor_leaves WHERE proof_id = proofs.id AND (state IN ('queued', 'revoking')
-OR (state = 'batched' AND batch_id IN (SELECT id FROM anchor_batches WHERE state NOT IN ('confirmed', 'failed')))))
+# What is on its way to a ledger is still needed to say what became of it. A value and not NOT EXISTS: where a server joins, it may read
+# all leaves for a step of a few proofs.
+_UNDECIDED: Final = """
+(SELECT count(*) FROM anchor_leaves WHERE proof_id = proofs.id AND (state IN ('queued', 'revoking')
+OR (state = 'batched' AND (SELECT state FROM anchor_batches WHERE id = batch_id) NOT IN ('confirmed', 'failed'))))
 """
-_SCRUB: Final = f"UPDATE credentials SET holder = '{ERASED_HOLDER}', sealed = :nothing, status_reason = NULL"  # noqa: S608
 _NAMED: Final = f"holder <> '{ERASED_HOLDER}'"  # as the partial index has it, or it is not used
-_DISCLOSURES: Final = "DELETE FROM disclosures WHERE credential_id = :id"
 
 # The rows of a step, and what is done to each.
-_OLD: Final[Mapping[RecordKind, str]] = {
-    "credentials": f"SELECT id FROM credentials WHERE valid_until <= :until AND {_NAMED} ORDER BY valid_until LIMIT :limit",  # noqa: S608
-    "proofs": f"SELECT id FROM proofs WHERE expires_at <= :until AND {_DECIDED} ORDER BY expires_at LIMIT :limit",  # noqa: S608
-    "timeline": "SELECT id FROM timeline WHERE id < :before ORDER BY id LIMIT :limit",
-    "verifications": "SELECT id FROM verifications WHERE id < :before ORDER BY id LIMIT :limit",
+_OLD: Final[Mapping[RecordKind, Mapping[Dialect, str]]] = {
+    "credentials": of_first("credentials", f"valid_until <= :until AND {_NAMED} ORDER BY valid_until"),
+    "proofs": of_first("proofs", f"expires_at <= :until AND {_UNDECIDED} = 0 ORDER BY expires_at"),
+    "timeline": of_first("timeline", "id < :before ORDER BY id"),
+    "verifications": of_first("verifications", "id < :before ORDER BY id"),
 }
-_OF_HOLDER: Final[Mapping[RecordKind, str]] = {
-    "credentials": "SELECT id FROM credentials WHERE holder = :holder LIMIT :limit",
-    "proofs": f"SELECT id FROM proofs WHERE holder = :holder AND {_DECIDED} LIMIT :limit",  # noqa: S608
-    "timeline": "SELECT id FROM timeline WHERE holder = :holder LIMIT :limit",
-    "verifications": "SELECT id FROM verifications WHERE holder = :holder LIMIT :limit",
+# The holder is told that nothing is left: what somebody else is changing is waited for.
+_OF_HOLDER: Final[Mapping[RecordKind, Mapping[Dialect, str]]] = {
+    "credentials": of_first("credentials", "holder = :holder", waits=True),
+    "proofs": of_first("proofs", f"holder = :holder AND {_UNDECIDED} = 0", waits=True),
+    "timeline": of_first("timeline", "holder = :holder", waits=True),
+    "verifications": of_first("verifications", "holder = :holder", waits=True),
 }
 _DELETE: Final[Mapping[RecordKind, str]] = {
-    "credentials": f"{_SCRUB} WHERE id = :id",
-    "proofs": "DELETE FROM proofs WHERE id = :id",
-    "timeline": "DELETE FROM timeline WHERE id = :id",
-    "verifications": "DELETE FROM verifications WHERE id = :id",
+    "credentials": f"UPDATE credentials SET holder = '{ERASED_HOLDER}', sealed = :nothing, status_reason = NULL",  # noqa: S608
+    "proofs": "DELETE FROM proofs",
+    "timeline": "DELETE FROM timeline",
+    "verifications": "DELETE FROM verifications",
 }
-_UNLINK: Final = "UPDATE verifications SET holder = NULL, proof_id = NULL WHERE id = :id"
-_WAITING: Final = f"SELECT count(*) FROM proofs WHERE holder = :holder AND NOT {_DECIDED.strip()}"  # noqa: S608
+_UNLINK: Final = "UPDATE verifications SET holder = NULL, proof_id = NULL"
+_DISCLOSURES: Final = "DELETE FROM disclosures WHERE credential_id = :id"
+_WAITING: Final = f"SELECT count(*) FROM proofs WHERE holder = :holder AND {_UNDECIDED} > 0"  # noqa: S608
 
 # Columns that a person may see of the rows about him: times as they are printed, JSON as it is, nothing that is sealed.
 _TIMES: Final = frozenset({"at", "created_at", "expires_at", "valid_from", "valid_until", "revoked_at"})
@@ -73,14 +74,32 @@ class StoredRecordRetention(Repository):
 
     async def forget(self, kind: RecordKind, until: datetime, *, limit: int) -> int:
         wanted = {"until": micros(until), "before": first_at(until), "limit": limit}
-        return await self._database.write(
-            lambda writing: _erase(writing, kind, _OLD, _DELETE[kind], wanted), durable=False, heavy=True
-        )
+        return await self._erase(kind, _OLD[kind], _DELETE[kind], wanted, durable=False)
 
     async def erase(self, kind: RecordKind, holder: str, *, limit: int) -> int:
-        wanted: dict[str, object] = {"holder": holder, "limit": limit}
         change = _UNLINK if kind == "verifications" else _DELETE[kind]
-        return await self._database.write(lambda writing: _erase(writing, kind, _OF_HOLDER, change, wanted), heavy=True)
+        return await self._erase(kind, _OF_HOLDER[kind], change, {"holder": holder, "limit": limit}, durable=True)
+
+    async def _erase(
+        self,
+        kind: RecordKind,
+        which: Mapping[Dialect, str],
+        change: str,
+        wanted: Mapping[str, object],
+        *,
+        durable: bool,
+    ) -> int:
+        sql = f"{change} WHERE {which[self._database.dialect]} RETURNING id"
+        named = {"nothing": b"", **wanted}
+
+        def erase(writing: Transaction) -> int:
+            gone = writing.execute(sql, named).fetchall()
+            if kind == "credentials":
+                for (row_id,) in gone:
+                    writing.execute(_DISCLOSURES, {"id": row_id})
+            return len(gone)
+
+        return await self._database.write(erase, durable=durable, heavy=True)
 
     async def waiting(self, holder: str) -> int:
         return int((await self._rows(_WAITING, {"holder": holder}))[0][0])
@@ -95,22 +114,6 @@ class StoredRecordRetention(Repository):
         sql = f"SELECT {listed} FROM {kind} WHERE id > :after AND ({concerned}) ORDER BY id LIMIT :limit"  # noqa: S608
         rows = await self._rows(sql, {"did": did, "after": after, "limit": limit})
         return [(row[0], _shown(columns.split(), row)) for row in rows]
-
-
-def _erase(
-    transaction: Transaction,
-    kind: RecordKind,
-    which: Mapping[RecordKind, str],
-    change: str,
-    wanted: Mapping[str, object],
-) -> int:
-    named = {name: value for name, value in wanted.items() if f":{name}" in which[kind]}
-    rows = transaction.execute(which[kind], named).fetchall()
-    for (row_id,) in rows:
-        transaction.execute(change, {"id": row_id, "nothing": b""} if ":nothing" in change else {"id": row_id})
-        if kind == "credentials":
-            transaction.execute(_DISCLOSURES, {"id": row_id})
-    return len(rows)
 
 
 def _shown(columns: Sequence[str], row: Sequence[Any]) -> dict[str, JsonValue]:

@@ -117,6 +117,17 @@ def verifier_challenges(number: int) -> Row:
     return {"digest": _octets(32), "expires_at": micros(_past(number)), "spent": 1} | whose
 
 
+def presentation_requests(number: int) -> Row:
+    """A request for a presentation, answered."""
+    parts = {"request": _octets(1_200), "answer": _octets(3_700)}
+    return {"digest": _octets(32), "owner": f"key:{number % 50}", "expires_at": micros(_past(number))} | parts
+
+
+def consent_replies(number: int) -> Row:
+    """An answer that an agent has not fetched."""
+    return {"digest": _octets(32), "sealed": _octets(900), "expires_at": micros(_past(number))}
+
+
 def idempotency_keys(number: int) -> Row:
     """An answer of 900 octets."""
     names = {"key_hash": _octets(32).hex(), "fingerprint": _octets(32).hex()}
@@ -137,7 +148,8 @@ def invocations(number: int) -> Row:
 
 TABLES: Final[Sequence[Callable[[int], Row]]] = (
     *(timeline, verifications, proofs, credentials, spent_challenges),
-    *(verifier_challenges, idempotency_keys, usage, invocations),
+    *(verifier_challenges, presentation_requests, consent_replies),
+    *(idempotency_keys, usage, invocations),
 )
 
 
@@ -248,7 +260,7 @@ def told(what: str, waits: Sequence[float]) -> float:
     return longest
 
 
-async def bench(folder: Path, url: str | None, rows: int, seconds: float) -> None:
+async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_seconds: float = 10.0) -> None:
     """Seeds, and sweeps beside the probe."""
     each, clock = rows // (len(TABLES) + 1), SystemClock()
     where = "PostgreSQL" if url else "SQLite"
@@ -260,11 +272,21 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float) -> Non
     await seed_audit_log(store, each)
     print(f"{where}: {each} rows of each of {len(TABLES) + 1} tables in {time.monotonic() - began:.0f} s, {load()}")
     probe, cpu = Probe(store), dict[str, float]()
-    told(f"{where}, no sweep", await probe.during(asyncio.sleep(min(seconds, 10.0))))
+    told(f"{where}, no sweep", await probe.during(asyncio.sleep(idle_seconds)))
     until = time.monotonic() + seconds
-    asked = (store.spent_challenges, store.verifier_challenges, DAY, store.idempotency, store.usage)
+    expired = ForgetExpired(
+        challenges=store.spent_challenges,
+        asked=store.verifier_challenges,
+        presentations=store.presentations,
+        proof_lifetime=DAY,
+        answers=store.idempotency,
+        consents=store.consent_replies,
+        usage=store.usage,
+        clock=clock,
+        monotonic=clock.monotonic,
+    )
     sweeps = (
-        ForgetExpired(*asked, clock, clock.monotonic),
+        expired,
         SweepRecords(store.retention, dict.fromkeys(KINDS, DAY), clock, clock.monotonic),
         CutAuditLog(store.audit, DAY, clock, clock.monotonic),
     )
