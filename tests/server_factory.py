@@ -5,6 +5,7 @@ Run by path, with the number of a socket. Its children are no one else's, so it 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import gc
@@ -18,6 +19,7 @@ import pkgutil
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import util
@@ -208,8 +210,48 @@ def _import_the_service() -> None:
             importlib.import_module(name)
     for plugin in importlib.metadata.entry_points(group="identity.plugins"):
         plugin.load()
+    _prepare_the_start()
     # A server waits for its prover when it starts. At its low priority that is long where other tests have the processors.
     importlib.import_module("identity_core.plugin.processes.prover").NICE = 0
+
+
+def _prepare_the_start() -> None:
+    """Does what is the same at each start: each child has a copy of its own of what comes of it."""
+    conformity = importlib.import_module("identity_core.plugin.conformity")
+    for socket_of in importlib.import_module("identity_core.plugin.sockets").SOCKETS:
+        for protocol in socket_of.protocols:
+            conformity.members(protocol)
+    parts = importlib.import_module("identity_core.api.connexion_parts")
+    document = importlib.import_module("identity_core.api.contract").load_document().value
+    with parts.as_it_is():
+        ready = parts.Specification.load(document)
+    load = parts.Specification.load
+
+    def loaded(spec: Any, **how: Any) -> Any:
+        return ready if spec == document else load(spec, **how)
+
+    parts.Specification.load = loaded
+
+
+def _end(run: Callable[[], object]) -> None:
+    """Ends this process as Python does when ``run`` has exited, but for taking all apart that was imported: the pages of it would be
+    copied first, which costs more than most commands."""
+    status = 0
+    try:
+        run()
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        status = end.code or 0
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if not stream.closed:
+                stream.flush()
+        except OSError:
+            status = 120  # as Python says that what was printed did not arrive
+    os._exit(status)
 
 
 def main() -> None:
@@ -225,7 +267,7 @@ def main() -> None:
     channel.close()
     if ordered is not None:
         _become(*ordered, paths)
-        sys.modules["identity_core.cli"].main(prog_name="identity")
+        _end(lambda: sys.modules["identity_core.cli"].main(prog_name="identity"))
 
 
 if __name__ == "__main__":
