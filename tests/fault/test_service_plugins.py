@@ -60,9 +60,10 @@ class Stage:
         self.fault.write_text(" ".join(words))
 
     def heals(self) -> None:
-        """Waits until a write goes through: circuits that have opened try again after a while."""
+        """Waits until a write goes through and the key store is asked: circuits that have opened try again after a while."""
         self.fault.write_text("")
         eventually(lambda: self.running.stranger.create(CREATE).status == 201, "the service recovers")
+        eventually(lambda: self.ask("keys").status == 401, "the key store recovers")
 
     def ask(self, word: str) -> Answer:
         """A request that needs the plugin which ``word`` breaks. A key store is asked about keys that the service has not

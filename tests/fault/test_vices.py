@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -243,7 +244,8 @@ class Stage:
     def ask(self, kind: str) -> Answer:
         """What needs a plugin of this kind."""
         wire = self.running.wire
-        key = "an unknown key of 2026 and more" if kind == "key_store" else self.running.stranger.api_key
+        # A key store is asked about a key that no test has shown before: what it said of others is remembered.
+        key = os.urandom(16).hex() if kind == "key_store" else self.running.stranger.api_key
         credential = {"Authorization": "Bearer not.of.ours"} if kind == "verify_bearer" else {"X-API-Key": key}
         return wire.call("POST", f"{PREFIX}/dids", {"method": "ids"}, credential, fresh=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -255,7 +256,9 @@ def test_a_hangup_reads_the_settings_of_the_log_again(folder: Path, tmp_path: Pa
         until = time.monotonic() + WAIT_SECONDS
         while '"logger":"identity.request"' not in running.log.read_text():
             assert time.monotonic() < until, running.log.read_text()
-            assert httpx.get(f"{running.url}/health", timeout=WAIT_SECONDS).status_code == 200
+            # Several workers are replaced: who has just connected to one that ends gets no answer.
+            with contextlib.suppress(*(() if workers == "1" else (httpx.TransportError,))):
+                assert httpx.get(f"{running.url}/health", timeout=WAIT_SECONDS).status_code == 200
         assert running.stop() == 0
 
 
