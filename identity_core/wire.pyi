@@ -966,6 +966,7 @@ class RegistrationState(Struct, frozen=True, kw_only=True):
 class RequestPresentationRequest(Struct, frozen=True, kw_only=True):
     verifier_did: str
     credentials: tuple[WantedWalletCredential, ...]
+    encrypted: bool | UnsetType = UNSET
     redirect_uri: str | UnsetType = UNSET
 
 class ResetDisclosuresRequest(Struct, frozen=True, kw_only=True):

@@ -55,11 +55,13 @@ class PresentationEndpoints:
         return Answer(200, signed.encode("ascii"), REQUEST_OBJECT, [NO_STORE])
 
     async def response(self, request: Request) -> Answer:
-        """The answer of a wallet, ``direct_post`` (OpenID4VP 1.0 §8.2). Raises ``WalletRefused``, ``PresentationNotFound``,
-        ``StorageMismatch``."""
+        """The answer of a wallet, ``direct_post`` or ``direct_post.jwt`` (OpenID4VP 1.0 §8.2, §8.3.1). Raises ``WalletRefused``,
+        ``PresentationNotFound``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
             raise StorageMismatch(str(found))
         form, request_id = members(request.body_octets), request.path["request"]
+        if "response" in form:
+            return _done(await self.accept.encrypted(request_id, form["response"]))
         if "error" in form:
             return _done(await self.accept.decline(request_id, form.get("state")))
         return _done(await self.accept(request_id, form.get("state"), read_token(form.get("vp_token"))))

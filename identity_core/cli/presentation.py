@@ -29,6 +29,7 @@ def _request(
     issuerDids: tuple[str, ...],
     paths: tuple[str, ...],
     redirectUri: str | None,
+    encrypted: bool,
 ) -> dict[str, Any]:
     """The body of requestPresentation, of what was given."""
     verifier = verifierDid or caller.did or misused("who asks the wallet?", "give --verifier DID, or --keys FILE")
@@ -39,7 +40,9 @@ def _request(
     else:
         claims = tuple({"path": path.split("/")} for path in paths)
         credentials = [named(caller, id=ASKED, schemaId=schemaId, issuerDids=issuerDids, claims=claims)]
-    return named(caller, verifierDid=verifier, credentials=credentials, redirectUri=redirectUri)
+    return named(
+        caller, verifierDid=verifier, credentials=credentials, redirectUri=redirectUri, encrypted=encrypted or None
+    )
 
 
 def _presented(body: dict[str, Any]) -> str:
@@ -80,6 +83,9 @@ add_command(
         help="In their place: a JSON object whose `credentials` are as the interface has them; - is standard input.",
     ),
     click.option("--redirect-uri", "redirectUri", metavar="URL", help="Where the wallet leads its holder afterwards."),
+    click.option(
+        "--encrypted", is_flag=True, help="Have the wallet encrypt what it presents to a key of this request."
+    ),
     body=_request,
     text="{uri}\nid     {id}\nuntil  {expiresAt}",
     whose="the verifier",

@@ -195,7 +195,8 @@ class RequestPresentation:
             _check_redirect(redirect)
         expires_at = self.clock.now().replace(microsecond=0) + LIFE
         nonce = base64url_encode(self.random(32))
-        query = PresentationQuery(self.kept.new_id(), str(did), nonce, redirect, wanted, expires_at)
+        secret = self.kept.new_secret() if given(wish.encrypted, False) else None
+        query = PresentationQuery(self.kept.new_id(), str(did), nonce, redirect, wanted, expires_at, secret)
         await self.kept.keep(query, caller.owner)
         return query
 

@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (515, 8),
-    "api": (4_310, 52),
+    "api": (4_315, 52),
     "backup": (265, 4),
     "bootstrap": (2_380, 27),
-    "cli": (8_660, 95),
+    "cli": (8_670, 95),
     "client": (635, 11),
     "codec": (410, 7),
     "conformance": (2_530, 26),
-    "crypto": (1_855, 32),
+    "crypto": (1_875, 33),
     "database": (1_100, 11),
-    "domain": (8_275, 85),
+    "domain": (8_310, 86),
     "plugin": (2_100, 22),
     "ports": (965, 25),
     "settings": (905, 8),
     "store": (3_300, 36),
     "throttle": (635, 8),
     "ui": (1_100, 16),
-    "use_cases": (7_040, 85),
+    "use_cases": (7_060, 85),
 }
-ALL = (46_960, 558)
+ALL = (47_045, 560)
 
 
 def test_no_room_outgrows_its_limit() -> None:

@@ -7,11 +7,13 @@ object; what comes back has to answer every part of it. All errors are ``ValueEr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.domain.jose import ES256
 from identity_core.domain.wallets.claims import FORMAT
+from identity_core.domain.wallets.encryption import metadata
 from identity_core.errors import JsonValue
 from identity_core.values import value_class
 
@@ -95,7 +97,8 @@ def _has(claims: Mapping[str, Any], path: Sequence[str]) -> bool:
 
 @value_class
 class PresentationQuery:
-    """A request as it is stored. ``verifier`` is the DID that asks, ``nonce`` what a holder signs."""
+    """A request as it is stored. ``verifier`` is the DID that asks, ``nonce`` what a holder signs. ``secret`` is that of the key on P-256
+    (32 octets) to which the wallet encrypts what it presents, None where it does not."""
 
     id: str
     verifier: str
@@ -103,6 +106,7 @@ class PresentationQuery:
     redirect_uri: str | None
     wanted: tuple[WantedCredential, ...]
     expires_at: datetime
+    secret: bytes | None = field(default=None, repr=False)
 
     @property
     def client_id(self) -> str:
@@ -114,19 +118,22 @@ class PresentationQuery:
         formats: dict[str, JsonValue] = {
             FORMAT: {"sd-jwt_alg_values": [ES256], "kb-jwt_alg_values": [ES256, "EdDSA"]},
         }
+        of_verifier: dict[str, JsonValue] = {"vp_formats_supported": formats}
+        if self.secret is not None:
+            of_verifier |= metadata(self.secret)
         return {
             "iss": self.client_id,
             "aud": AUDIENCE,
             "iat": int(now.timestamp()),
             "exp": int(self.expires_at.timestamp()),
             "response_type": "vp_token",
-            "response_mode": "direct_post",
+            "response_mode": "direct_post" if self.secret is None else "direct_post.jwt",
             "client_id": self.client_id,
             "response_uri": response_uri,
             "nonce": self.nonce,
             "state": self.id,
             "dcql_query": {"credentials": [one.query for one in self.wanted]},
-            "client_metadata": {"vp_formats_supported": formats},
+            "client_metadata": of_verifier,
         }
 
     def presented(self, token: Any) -> list[tuple[WantedCredential, str]]:

@@ -15,6 +15,7 @@ from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import ASSERTION_METHOD
 from identity_core.domain.jose import ALGORITHMS, signing_input
 from identity_core.domain.wallets.claims import FORMAT
+from identity_core.domain.wallets.encryption import opened
 from identity_core.domain.wallets.presentation import REQUEST_TYPE, PresentationQuery, WantedCredential
 from identity_core.errors import (
     InvalidCredential,
@@ -90,7 +91,25 @@ class AcceptPresentation:
     clock: Clock
 
     async def __call__(self, request_id: str, state: str | None, token: Any) -> PresentationQuery:
+        """What comes as it is, where the request asked for no encryption."""
         query = await self._open(request_id, state)
+        if query.secret is not None:
+            raise WalletRefused("invalid_request", "The presentation has to be encrypted, as the request says.")
+        return await self._accept(query, token)
+
+    async def encrypted(self, request_id: str, text: str) -> PresentationQuery:
+        """What comes encrypted to the key of the request; it may be the answer that the wallet says no."""
+        query = await self.kept.open_for_wallets(request_id)
+        if query.secret is None:
+            raise WalletRefused("invalid_request", "The request has no key to encrypt to.")
+        try:
+            said = opened(query.secret, text)
+        except ValueError as error:
+            raise WalletRefused("invalid_request", f"The presentation is refused: {error}.") from error
+        _require_state(query, said.get("state"))
+        return await self._decline(query) if "error" in said else await self._accept(query, said.get("vp_token"))
+
+    async def _accept(self, query: PresentationQuery, token: Any) -> PresentationQuery:
         now = self.clock.now()
         try:
             presented = query.presented(token)
@@ -103,14 +122,15 @@ class AcceptPresentation:
 
     async def decline(self, request_id: str, state: str | None) -> PresentationQuery:
         """The wallet, or its holder, says no."""
-        query = await self._open(request_id, state)
+        return await self._decline(await self._open(request_id, state))
+
+    async def _decline(self, query: PresentationQuery) -> PresentationQuery:
         await self._keep(query, {"state": DECLINED, "credentials": []}, self.clock.now())
         return query
 
     async def _open(self, request_id: str, state: str | None) -> PresentationQuery:
         query = await self.kept.open_for_wallets(request_id)
-        if state != query.id:
-            raise WalletRefused("invalid_request", "state is missing or another one.")
+        _require_state(query, state)
         return query
 
     async def _keep(self, query: PresentationQuery, answer: dict[str, Any], now: datetime) -> None:
@@ -128,3 +148,8 @@ class AcceptPresentation:
         shown: Disclosed = await self.format.verify(text, multikey.encode_public(key.kind, key.raw), binding=binding)
         wanted.check(shown.claims, now, shown.head.valid_from, shown.head.valid_until)
         return {"id": wanted.id, "issuerDid": shown.head.issuer, "schemaId": wanted.schema_id, "claims": shown.claims}
+
+
+def _require_state(query: PresentationQuery, state: Any) -> None:
+    if state != query.id:
+        raise WalletRefused("invalid_request", "state is missing or another one.")

@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from identity_core.codec import multibase, times
-from identity_core.crypto import sealing
+from identity_core.crypto import p256, sealing
 from identity_core.domain.wallets.presentation import PresentationQuery, WantedCredential
 from identity_core.errors import JsonValue, PresentationNotFound
 from identity_core.ports.clock import Clock
@@ -35,10 +35,15 @@ class KeptRequests:
         """128 random bits."""
         return multibase.base64url_encode(self.random(16))
 
+    def new_secret(self) -> bytes:
+        """Of a key on P-256 that is this request's alone."""
+        return p256.generate_secret(self.random(p256.COORDINATE_BYTES))
+
     async def keep(self, query: PresentationQuery, owner: str) -> None:
         """Raises ``Overloaded``."""
         wanted = [[one.id, one.schema_id, one.issuers, one.paths, one.names, one.sets] for one in query.wanted]
-        plain = orjson.dumps([query.verifier, query.nonce, query.redirect_uri, wanted])
+        secret = None if query.secret is None else multibase.base64url_encode(query.secret)
+        plain = orjson.dumps([query.verifier, query.nonce, query.redirect_uri, wanted, secret])
         box = self._seal(query.id, _REQUEST, plain)
         await self.presentations.add(query.id, StoredPresentation(owner, box, query.expires_at), self.clock.now())
 
@@ -47,13 +52,14 @@ class KeptRequests:
         stored = await self.presentations.find(request_id) if len(request_id) <= MAX_ID else None
         if stored is None:
             raise PresentationNotFound
-        verifier, nonce, redirect_uri, wanted = orjson.loads(self._open(request_id, _REQUEST, stored.request))
+        # A request of before an upgrade has neither a key nor names nor sets.
+        verifier, nonce, redirect_uri, wanted, *key = orjson.loads(self._open(request_id, _REQUEST, stored.request))
+        secret = multibase.base64url_decode(key[0]) if any(key) else None
         found = tuple(
-            # A request of before an upgrade has neither names nor sets.
             WantedCredential(name, schema_id, tuple(issuers), tuple(map(tuple, paths)), *_sets(*more))
             for name, schema_id, issuers, paths, *more in wanted
         )
-        query = PresentationQuery(request_id, verifier, nonce, redirect_uri, found, stored.expires_at)
+        query = PresentationQuery(request_id, verifier, nonce, redirect_uri, found, stored.expires_at, secret)
         return query, stored
 
     async def open_for_wallets(self, request_id: str) -> PresentationQuery:

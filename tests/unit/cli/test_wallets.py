@@ -110,6 +110,9 @@ def test_what_a_wallet_is_asked_for_is_said_in_one_way(
     back = ("--redirect-uri", "https://shop.example/done")
     made = identity.json(*words, "--wanted", wanted, *back)
     assert [one["id"] for one in read(wallet, made["uri"]).said["dcql_query"]["credentials"]] == ["one", "two"]
+    assert read(wallet, made["uri"]).said["response_mode"] == "direct_post"
+    made = identity.json(*words, "--schema", "urn:one", "--encrypted")
+    assert read(wallet, made["uri"]).said["response_mode"] == "direct_post.jwt"
     # An operator asks in the name of who is named.
     verifier = json.loads(isa.read_text())["did"]
     made = remote.json("presentation", "request", "--verifier", verifier, "--schema", "urn:one")

@@ -49,9 +49,11 @@ def kept(rows: Kept) -> KeptRequests:
 def test_a_request_comes_back_as_it_was_kept() -> None:
     rows = Kept()
     one = WantedCredential("age", "urn:x", ("did:ids:x",), (("age",), ("a", "18")), ("years", "adult"), (("adult",),))
-    query = PresentationQuery("id", "did:ids:vera", "nonce", "https://shop.example/", (one,), END)
-    asyncio.run(kept(rows).keep(query, "owner"))
-    assert asyncio.run(kept(rows).find("id"))[0] == query
+    for secret in (None, bytes(range(1, 33))):
+        query = PresentationQuery("id", "did:ids:vera", "nonce", "https://shop.example/", (one,), END, secret)
+        asyncio.run(kept(rows).keep(query, "owner"))
+        assert asyncio.run(kept(rows).find("id"))[0] == query
+        assert "x01" not in repr(query)
 
 
 def test_one_of_before_claim_sets_is_answered_as_it_was_asked() -> None:
