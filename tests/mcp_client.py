@@ -7,16 +7,19 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from mcp import Client
+from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import PrivateKeyJWTOAuthProvider, SignedJWTParameters
+from mcp.client.auth.oauth2 import AuthorizationCodeResult
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from pydantic import AnyUrl
 
 from tests.attack.stranger import Answer, Holder, Wire
 
@@ -55,12 +58,61 @@ def provider(agent: Holder, kept: Kept, scope: str = SCOPES) -> PrivateKeyJWTOAu
 def with_client(agent: Holder, talk: Callable[[Client], Awaitable[Any]], **how: Any) -> OAuthToken:
     """``talk`` with a client of the SDK that knows no more than a URL and the agent's key. The token that it got."""
     kept = Kept()
+    return _talked(f"{agent.wire.url}/mcp", provider(agent, kept), kept, talk, **how)
 
+
+class Filed(Kept):
+    """Where the SDK finds the client that its operator registered."""
+
+    def __init__(self, client: OAuthClientInformationFull) -> None:
+        self.client = client
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self.client
+
+
+def holders_provider(url: str, redirect: str, filed: Filed, approves: Callable[[str], str]) -> OAuthClientProvider:
+    """A client without a key for the resource at ``url``, whose browser goes to a place and, by ``approves``, comes back to another."""
+    went: list[str] = []
+
+    async def opens(place: str) -> None:
+        went.append(await asyncio.to_thread(approves, place))
+
+    async def came_back() -> AuthorizationCodeResult:
+        assert went[-1].startswith(redirect)
+        said = {name: one for name, (one,) in parse_qs(urlsplit(went[-1]).query).items()}
+        return AuthorizationCodeResult(code=said["code"], state=said["state"], iss=said["iss"])
+
+    return OAuthClientProvider(url, wanted_of(redirect), filed, opens, came_back)
+
+
+def wanted_of(redirect: str) -> OAuthClientMetadata:
+    """What such a client says of itself."""
+    return OAuthClientMetadata(redirect_uris=[AnyUrl(redirect)], token_endpoint_auth_method="none")
+
+
+def filed_for(app: str, redirect: str) -> Filed:
+    """The client ``app`` as its operator registered it."""
+    return Filed(OAuthClientInformationFull(client_id=app, **wanted_of(redirect).model_dump()))
+
+
+def with_holder(
+    app: str, url: str, redirect: str, approves: Callable[[str], str], talk: Callable[[Client], Awaitable[Any]]
+) -> OAuthToken:
+    """``talk`` with a client of the SDK that knows no more than the URL of the service and lets a holder sign in. The token that it got."""
+    filed = filed_for(app, redirect)
+    return _talked(f"{url}/mcp", holders_provider(f"{url}/mcp", redirect, filed, approves), filed, talk)
+
+
+def _talked(
+    url: str, auth: OAuthClientProvider, kept: Kept, talk: Callable[[Client], Awaitable[Any]], **how: Any
+) -> OAuthToken:
     async def run() -> None:
-        async with httpx2.AsyncClient(auth=provider(agent, kept), timeout=60) as http:
-            transport = streamable_http_client(f"{agent.wire.url}/mcp", http_client=http)
-            async with Client(transport, **how) as client:
-                await talk(client)
+        async with (
+            httpx2.AsyncClient(auth=auth, timeout=60) as http,
+            Client(streamable_http_client(url, http_client=http), **how) as client,
+        ):
+            await talk(client)
 
     asyncio.run(run())
     assert kept.token is not None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import html
+import json
 import os
+import re
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -70,3 +73,17 @@ class Flow:
 def decision(holder: Holder, signed: Any, *, purpose: str | None = "authorize", named: bool = True) -> str:
     text = holder.challenge(purpose, body_hash(signed))
     return header(text if named else holder.did, holder.key.sign(text.encode()).signature)
+
+
+def approved(hana: Holder, url: str) -> str:
+    """Where her browser goes from ``url`` when she has signed what the page holds."""
+    parts = urlsplit(url)
+    shown = hana.wire.call("GET", f"{parts.path}?{parts.query}")
+    assert shown.status == 200, shown.body
+    (said,) = re.findall(r'data-request="([^"]*)"', shown.body.decode())
+    # The attribute is escaped, and what it holds as well.
+    asked = json.loads(html.unescape(said))
+    headers = {"Content-Type": FORM, "Authorization": decision(hana, asked)}
+    answer = hana.wire.call("POST", "/oauth/authorize", urlencode(asked).encode(), headers)
+    assert answer.status == 200, answer.body
+    return str(answer.json["redirect_to"])

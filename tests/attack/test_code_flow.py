@@ -20,7 +20,7 @@ from nacl.signing import SigningKey
 
 from tests.attack.code_flow import CALLBACK, Flow, decision, registers
 from tests.attack.conftest import Target
-from tests.attack.stranger import PREFIX, Holder, at_once, base64url, multikey, rotation
+from tests.attack.stranger import PREFIX, Holder, at_once, base64url, header, multikey, rotation
 from tests.attack.test_oauth import FORM, assertion, opened, refusal
 
 GRANT = (400, "invalid_grant")
@@ -93,6 +93,10 @@ def test_a_client_gets_what_the_holder_gave_and_no_more(target: Target, hana: Ho
         (line["operation"], line["caller"]) for line in audited(target) if line["details"].get("jti") == said["jti"]
     }
     assert told == {("authorizeClient", f"did:{hana.did}"), ("issueToken", f"did:{shop.did}")}
+    # She sees it herself too.
+    own = {"Authorization": header(hana.did, hana.key.sign(hana.challenge("read").encode()).signature)}
+    (newest, *_) = target.wire.call("GET", f"{PREFIX}/dashboard/timeline?kind=client", None, own).json["items"]
+    assert (newest["kind"], newest["agentDid"]) == ("client.authorized", shop.did)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Final
 
 from identity_core.codec import multibase
 from identity_core.domain import authorization_code as codes
-from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.activity import Event, Parties, RequestContext
 from identity_core.domain.authorization_code import LIFE, AuthorizationCode, AuthorizationCodes, RegisteredRedirect
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import challenge
@@ -120,7 +120,8 @@ class AuthorizeClient:
         )
         context = RequestContext(OPERATION, Caller(did=signed.did, authorization=proven), request_id)
         details: dict[str, JsonValue] = {"client": code.client, "scope": scope_text(code.scopes), "jti": code.id}
-        await self.record(context, Event(target=code.holder, details=details), now)
+        seen_by = Parties(holder=code.holder, agent=code.client)
+        await self.record(context, Event("client.authorized", code.holder, seen_by, details=details), now)
         return self.codes.seal(code)
 
 

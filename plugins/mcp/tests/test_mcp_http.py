@@ -3,6 +3,7 @@ accepts. And what a stranger tries at the same place, by raw octets."""
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,10 +14,11 @@ from identity_mcp.tools import TOOLS
 from mcp import Client
 from nacl.signing import SigningKey
 
+from tests.attack.code_flow import approved, registers
 from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
 from tests.attack.stranger import GENEROUS, PREFIX, Stranger, Wire, multikey, rotation
-from tests.mcp_client import Headers, bearer, call, message, token_of, with_client
+from tests.mcp_client import Headers, bearer, call, message, token_of, with_client, with_holder
 from tests.servers import local_server
 
 VERIFIER = "https://shop.example"
@@ -83,6 +85,23 @@ def test_a_stock_client_signs_in_and_gets_a_proof_that_a_verifier_accepts(scene:
     headers = {"Authorization": f"Bearer {scene.people.bearer(vera)}"}
     verdict = scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", proofs[0] | expected, headers)
     assert (verdict.status, verdict.json["verified"]) == (200, True), verdict.body
+
+
+def test_a_stock_client_lets_a_holder_sign_in(people: People) -> None:
+    """By the code flow, for the tools alone: a client that holds no key, on the holder's own machine."""
+    hana, app = people.target.stranger.holder(), people.target.stranger.holder()
+    registers(app, "OAuthNativeRedirect", "http://127.0.0.1/callback")
+
+    async def talk(client: Client) -> None:
+        assert [one.name for one in (await client.list_tools()).tools] == [*TOOLS]
+        assert (await said(client, "list_delegations"))["items"] == []
+
+    approves, redirect = functools.partial(approved, hana), "http://127.0.0.1:49152/callback"
+    token = with_holder(app.did, hana.wire.url, redirect, approves, talk).access_token
+    claims = jwt.decode(token, options={"verify_signature": False})
+    assert (claims["sub"], claims["client_id"], claims["aud"]) == (hana.did, app.did, f"{hana.wire.url}/mcp")
+    assert claims["scope"] == "delegations:read zkp:prove zkp:verify"
+    assert hana.wire.call("GET", f"{PREFIX}/delegations", None, bearer(token)).outcome == (401, "AUTH_FAILED")
 
 
 def test_a_refusal_is_a_result_that_a_model_can_mend_and_says_nothing_of_the_value(scene: Scene) -> None:

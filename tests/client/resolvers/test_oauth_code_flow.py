@@ -4,15 +4,13 @@ oauth4webapi (npm). What her browser would do is done by raw requests; ``tests/u
 from __future__ import annotations
 
 import asyncio
-import html
+import functools
 import json
-import re
 import subprocess
 import time
 import uuid
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
 import jwt
@@ -20,17 +18,14 @@ import pytest
 from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
 from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from joserfc.jwk import OKPKey
-from mcp.client.auth import OAuthClientProvider
-from mcp.client.auth.oauth2 import AuthorizationCodeResult
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 from requests_oauthlib import OAuth2Session
 
-from tests.attack.code_flow import CALLBACK, decision, registers
+from tests.attack.code_flow import CALLBACK, approved, registers
 from tests.attack.stranger import PREFIX, Holder
-from tests.attack.test_oauth import FORM
 from tests.client.resolvers.conftest import holder
-from tests.client.resolvers.test_oauth_clients import ASSERTION_TYPE, DELEGATIONS, Kept, jwk, pem
+from tests.client.resolvers.test_oauth_clients import ASSERTION_TYPE, DELEGATIONS, jwk, pem
 from tests.fault.service_process import Running
+from tests.mcp_client import filed_for, holders_provider
 
 LOCAL = "http://127.0.0.1:49152/callback"
 
@@ -48,20 +43,6 @@ def shop(running: Running) -> Holder:
 @pytest.fixture(scope="module")
 def app(running: Running) -> Holder:
     return registers(holder(running, "ids"), "OAuthNativeRedirect", "http://127.0.0.1/callback")
-
-
-def approved(hana: Holder, url: str) -> str:
-    """Where her browser goes from ``url`` when she has signed what the page holds."""
-    parts = urlsplit(url)
-    shown = hana.wire.call("GET", f"{parts.path}?{parts.query}")
-    assert shown.status == 200, shown.body
-    (said,) = re.findall(r'data-request="([^"]*)"', shown.body.decode())
-    # The attribute is escaped, and what it holds as well.
-    asked = json.loads(html.unescape(said))
-    headers = {"Content-Type": FORM, "Authorization": decision(hana, asked)}
-    answer = hana.wire.call("POST", "/oauth/authorize", urlencode(asked).encode(), headers)
-    assert answer.status == 200, answer.body
-    return str(answer.json["redirect_to"])
 
 
 def claims(token: str) -> Any:
@@ -111,36 +92,15 @@ def test_requests_oauthlib(
     assert session.get(running.wire.url + DELEGATIONS).status_code == 200
 
 
-class Filed(Kept):
-    """Where the SDK finds the client that its operator registered."""
-
-    def __init__(self, client: OAuthClientInformationFull) -> None:
-        self.client = client
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self.client
-
-
 def test_the_mcp_sdk_signs_a_holder_in_by_the_challenge_alone(running: Running, hana: Holder, app: Holder) -> None:
-    wanted = OAuthClientMetadata(redirect_uris=[LOCAL], token_endpoint_auth_method="none")
-    filed = Filed(OAuthClientInformationFull(client_id=app.did, **wanted.model_dump()))
-    went: list[str] = []
-
-    async def opens(url: str) -> None:
-        went.append(await asyncio.to_thread(approved, hana, url))
-
-    async def came_back() -> AuthorizationCodeResult:
-        said = {name: one for name, (one,) in parse_qs(urlsplit(went[0]).query).items()}
-        return AuthorizationCodeResult(code=said["code"], state=said["state"], iss=said["iss"])
-
-    provider = OAuthClientProvider(running.wire.url + PREFIX, wanted, filed, opens, came_back)
+    filed, url = filed_for(app.did, LOCAL), running.wire.url + PREFIX
+    provider = holders_provider(url, LOCAL, filed, functools.partial(approved, hana))
 
     async def listed() -> int:
         async with httpx2.AsyncClient(auth=provider) as client:
             return (await client.get(running.wire.url + DELEGATIONS)).status_code
 
     assert asyncio.run(listed()) == 200
-    assert went[0].startswith(LOCAL)
     assert filed.token is not None
     said = claims(filed.token.access_token)
     assert (said["sub"], said["client_id"], said["aud"]) == (hana.did, app.did, running.wire.url + PREFIX)
