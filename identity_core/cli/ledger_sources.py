@@ -23,6 +23,7 @@ from identity_core.cli.options import (
     data_dir_option,
     database_url_option,
     opened_part,
+    refuse_absent,
 )
 from identity_core.cli.output import fail, failing
 from identity_core.cli.remote import named_service_option, session
@@ -218,9 +219,7 @@ def opened(
         from identity_core import bootstrap
 
         settings = settings_of(config=config, data_dir=data_dir, database_url=database_url)
-        if not settings.data_dir.is_dir():
-            remedy = "name one with --data-dir, or a service with --url"
-            fail("there is no installation", str(settings.data_dir), remedy)
+        refuse_absent(settings, "name one with --data-dir, or a service with --url", status=1)
         with opened_part(bootstrap.transparency_log(settings)) as (runner, log):
             yield LocalSource(runner, log)
 

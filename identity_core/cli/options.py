@@ -106,8 +106,26 @@ def of_installation(decorated: F) -> F:
 
 def refuse_absent(settings: Settings, remedy: str, *, status: int = 2) -> None:
     """Ends the command where its installation is not there. Opening it would make a new one, which knows nothing, at a misspelt name."""
-    if settings.database_url is None and not settings.data_dir.is_dir():
-        fail("there is no such data directory", str(settings.data_dir), remedy, status=status)
+    folder = settings.data_dir
+    if settings.database_url is not None:
+        if _is_bare(settings.database_url):
+            fail("there is no installation in this database", shown_database(settings), remedy, status=status)
+    elif not folder.is_dir():
+        fail("there is no such data directory", str(folder), remedy, status=status)
+    elif not any(folder.glob("*.sqlite")):
+        fail("there is no installation in this data directory", str(folder), remedy, status=status)
+
+
+def _is_bare(url: str) -> bool:
+    """Whether nothing was ever served from the server's database. One that cannot be asked is not: whatever opens it next says why."""
+    from identity_core.database import DatabaseError, look_at
+
+    with contextlib.ExitStack() as stack, contextlib.suppress(DatabaseError):
+        look = look_at(url, Path())
+        stack.callback(look.end)
+        found = look.read_now(lambda asked: asked.execute("SELECT to_regclass('store_migrations')").fetchone())
+        return bool(found[0] is None)
+    return False
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import os
 import stat
 import tarfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import distributions
@@ -20,8 +20,9 @@ import orjson
 
 from identity_core.cli.options import FILE, installed_plugins, of_installation
 from identity_core.cli.output import Command, fail, show
+from identity_core.cli.profiles import signed_in
 from identity_core.cli.redaction import Redaction
-from identity_core.cli.remote import api_key_option
+from identity_core.cli.remote import api_key_option, named_service_option
 from identity_core.client import Client
 from identity_core.settings import Settings
 from identity_core.settings.show import secrets_of
@@ -34,7 +35,7 @@ SERVICE_SECONDS: Final = 10.0
 @click.command(name="support-bundle", cls=Command)
 @click.option("--output", "-o", type=FILE, help="Where to.  [default: ./identity-support-TIME.tar.gz]")
 @click.option("--log", type=click.File("rb"), help="The service's log, or - for standard input: its end comes along.")
-@click.option("--url", help="Ask the service that runs here for its state and its metrics, with the API key.")
+@named_service_option("Ask this running service for its state and its metrics, with the API key.")
 @api_key_option
 @of_installation
 def command(settings: Settings, output: Path | None, log: Any, url: str | None, api_key: str | None) -> None:
@@ -48,8 +49,9 @@ def command(settings: Settings, output: Path | None, log: Any, url: str | None, 
     """
     began = datetime.now(UTC)
     path = output or Path(f"identity-support-{began:%Y%m%d-%H%M%S}.tar.gz")
-    redaction = Redaction(_secrets(settings, api_key))
-    parts = {name: _part(gather) for name, gather in _gatherers(settings, log, url, api_key).items()}
+    who = {} if url is None else signed_in(url, api_key)
+    redaction = Redaction([*_secrets(settings, api_key), *filter(None, who.values())])
+    parts = {name: _part(gather) for name, gather in _gatherers(settings, log, url, who).items()}
     octets = _archive({name: _octets(part, redaction) for name, part in parts.items()}, began)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -68,7 +70,7 @@ def _text(body: dict[str, Any]) -> str:
     return f"{said}\nread it before you send it: tar xzf {body['file']}"
 
 
-def _gatherers(settings: Settings, log: Any, url: str | None, api_key: str | None) -> dict[str, Callable[[], Any]]:
+def _gatherers(settings: Settings, log: Any, url: str | None, who: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
     found: dict[str, Callable[[], Any]] = {
         "versions.json": _versions,
         "settings.json": lambda: _settings(settings),
@@ -78,7 +80,7 @@ def _gatherers(settings: Settings, log: Any, url: str | None, api_key: str | Non
     if log is not None:
         found["log.txt"] = lambda: _end(log).decode("utf-8", "replace")
     if url is not None:
-        found["service.json"] = lambda: _service(url, api_key)
+        found["service.json"] = lambda: _service(url, who)
     return found
 
 
@@ -159,6 +161,6 @@ def _end(log: Any) -> bytes:
     return kept if len(kept) <= LOG_OCTETS else kept.partition(b"\n")[2]
 
 
-def _service(url: str, api_key: str | None) -> dict[str, Any]:
-    with Client(url, api_key=api_key, timeout_seconds=SERVICE_SECONDS) as client:
+def _service(url: str, who: Mapping[str, Any]) -> dict[str, Any]:
+    with Client(url, **who, timeout_seconds=SERVICE_SECONDS) as client:
         return {path: _part(partial(client.call, "GET", path)) for path in SERVICE}

@@ -114,7 +114,7 @@ class PostgresqlDatabase:
     def write(
         self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False
     ) -> asyncio.Future[T]:
-        return self._queue.submit(job, durable=durable, patience_seconds=patience_seconds)
+        return self._queue.submit(job, durable=durable, patience_seconds=patience_seconds, heavy=heavy)
 
     def write_now(self, job: Job[T]) -> T:
         if self._queue.busy:
@@ -144,7 +144,8 @@ class PostgresqlDatabase:
         wanted = [pending for pending in group if not pending.future.done()]
         try:
             if wanted:
-                self._writer.begin(durable=any(pending.durable for pending in wanted), savepoint="jobs")
+                is_durable, is_heavy = any(one.durable for one in wanted), any(one.heavy for one in wanted)
+                self._writer.begin(durable=is_durable, heavy=is_heavy, savepoint="jobs")
                 run_jobs(self._writer, wanted)
                 self._writer.commit()
         except NotReplicated as failure:

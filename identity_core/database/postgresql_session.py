@@ -28,6 +28,10 @@ from identity_core.database.interface import (
 BEGIN_DURABLE = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout TO '3s'"
 BEGIN_LAZY = f"{BEGIN_DURABLE}; SET LOCAL synchronous_commit TO off"
 
+# A step of many takes the first rows in the order of an index. Where the server thinks that few fit, for want of statistics, it would read
+# and sort all of them; and to plan for the values of each step it looks for the end of the index, among the rows that were just deleted.
+STEADY = "; SET LOCAL enable_sort TO off; SET LOCAL enable_bitmapscan TO off; SET LOCAL plan_cache_mode TO force_generic_plan"
+
 # The function of the server whose warning says so; its text is in the server's language.
 _WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 
@@ -57,9 +61,9 @@ class PostgresqlSession:
         """Commands without parameters or rows, several at a time."""
         self.connection().execute(sql, prepare=False)
 
-    def begin(self, *, durable: bool, savepoint: str) -> None:
+    def begin(self, *, durable: bool, savepoint: str, heavy: bool = False) -> None:
         """Opens a transaction with a savepoint at its start; a connection that died since its last use is replaced once."""
-        begin = f"{BEGIN_DURABLE if durable else BEGIN_LAZY}; SAVEPOINT {savepoint}"
+        begin = f"{BEGIN_DURABLE if durable else BEGIN_LAZY}{STEADY if heavy else ''}; SAVEPOINT {savepoint}"
         self._on_a_live_connection(lambda: self.command(begin))
         self.group += 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import tarfile
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -213,7 +214,7 @@ def test_what_looks_at_this_installation_asks_no_profile_that_is_only_in_use(
     home = recorder()
     log_in(identity, home, "home")
     home.asked.clear()
-    (here / "data").mkdir(mode=0o700)
+    identity.ok("keys", "create", "--name", "a", "--admin", "--data-dir", "data")
     identity.ok("audit", "verify", "--data-dir", "data")
     identity.ok("plugins", "list")
     assert home.asked == []
@@ -279,3 +280,21 @@ def test_a_file_that_is_none(identity: Commands, kept: Path, octets: bytes) -> N
     assert kept.read_bytes() == octets
     # Who says where the service is needs no profile.
     identity.refused("did", "resolve", "did:ids:x", "--url", "http://127.0.0.1:1")
+
+
+def test_a_support_bundle_asks_the_service_of_a_profile_and_does_not_tell_its_credential(
+    identity: Commands, here: Path, recorder: Callable[..., Recorder]
+) -> None:
+    service = recorder()
+    log_in(identity, service, "home", secret="hunter two")
+    service.asked.clear()
+    said = ["support-bundle", "--profile", "home", "--log", "-", "-o", here / "bundle.tar.gz"]
+    identity.ok(*said, input="the key hunter two was refused\n")
+    assert [path for path, _ in service.asked] == ["/api/v1/version", "/api/v1/ready", "/api/v1/metrics"]
+    assert {who for _, who in service.asked} == {"ApiKey hunter two"}
+    with tarfile.open(here / "bundle.tar.gz") as archive:
+        parts = [archive.extractfile(one) for one in archive.getmembers()]
+        assert b"hunter" not in b"".join(part.read() for part in parts if part is not None)
+    # The profile in use is another's machine, perhaps: without --profile nobody is asked.
+    identity.ok("support-bundle", "-o", here / "second.tar.gz")
+    assert len(service.asked) == 3

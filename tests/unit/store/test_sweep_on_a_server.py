@@ -11,10 +11,11 @@ import psycopg
 import pytest
 
 from identity_core.codec.times import micros
+from identity_core.database import Transaction
 from identity_core.database.postgresql_session import translated_sql
 from identity_core.ports.activity import TimelineEntry
 from identity_core.ports.consents import ConsentReply
-from identity_core.store import Store
+from identity_core.store import Store, activity
 from identity_core.store.records import delete_first
 from identity_core.store.requests import RETENTION
 from tests.credentials import HOLDER, NOW
@@ -62,6 +63,25 @@ def test_a_step_reads_no_whole_table_however_the_server_plans_it(url: str) -> No
     assert "Tid Scan on consent_replies" in plan
     assert "Seq Scan" not in plan
     assert gone == 25
+
+
+def test_without_statistics_a_step_does_not_sort_all_that_is_due(store: Store, url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER TABLE verifier_challenges SET (autovacuum_enabled = off)")
+        rows = "SELECT sha256(n::text::bytea), 'key:a', '', random() * 1000, 1 FROM generate_series(1, %s) AS n"
+        connection.execute(f"INSERT INTO verifier_challenges (digest, owner, domain, expires_at, spent) {rows}", [ROWS])
+    sql = f"EXPLAIN {activity._FORGET['postgresql']}"
+
+    def explained(transaction: Transaction) -> str:
+        return "\n".join(line for (line,) in transaction.execute(sql, {"until": 500, "limit": 25}).fetchall())
+
+    async def plans() -> list[str]:
+        return [await store.database.write(explained, durable=False, heavy=is_heavy) for is_heavy in (False, True)]
+
+    carelessly, plan = run(plans())
+    assert "Sort" in carelessly, "what is guarded against does not happen here"
+    assert "Sort" not in plan
+    assert "Bitmap" not in plan
 
 
 def test_a_row_that_another_process_is_changing_is_passed_over(store: Store, url: str) -> None:
