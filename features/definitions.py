@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_bdd.compat import get_fixture_names, getfixturedefs
@@ -24,10 +24,15 @@ def _named(fixtures: Any, node: Any) -> Sequence[tuple[Any, StepFunctionContext]
     return [(one, context) for one in made if (context := step_function_context_registry.get(one.func)) is not None]
 
 
-def _fitting(step: Step, fixturemanager: Any, node: Any) -> Iterator[Any]:
-    for definition, context in _named(fixturemanager, node.parent):
-        if context.type in (None, step.type) and context.parser.is_matching(step.name):
-            yield definition
+@functools.cache
+def _matching(name: str, kind: str, fixtures: Any, node: Any) -> Sequence[Any]:
+    found = _named(fixtures, node)
+    return [one for one, context in found if context.type in (None, kind) and context.parser.is_matching(name)]
+
+
+def _fitting(step: Step, fixturemanager: Any, node: Any) -> Sequence[Any]:
+    """Asked for twice a step, and most steps are of many stories."""
+    return _matching(step.name, step.type, fixturemanager, node.parent)
 
 
 def find_quickly() -> None:
