@@ -184,10 +184,9 @@ def examine(page: Page) -> None:
 
 def tab_to(page: Page, selector: str) -> None:
     """Moves the focus there with the Tab key alone."""
-    wanted = page.locator(selector).first
-    expect(wanted).to_be_visible()
+    expect(page.locator(selector).first).to_be_visible()
     for _ in range(60):
-        if wanted.evaluate("(element) => element === document.activeElement"):
+        if page.evaluate("(selector) => document.querySelector(selector) === document.activeElement", selector):
             return
         page.keyboard.press("Tab")
     raise AssertionError(f"{selector} cannot be reached with Tab on {page.url}")
