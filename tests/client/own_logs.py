@@ -211,8 +211,27 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
     yield "no further log keys", lambda body: body["parameters"].update(nextKeyHashes=[])
     yield "no end", lambda body: body["parameters"].update(deactivated=False)
     yield "an end", lambda body: body["parameters"].update(deactivated=True)
+    yield "evidence in another form", lambda body: respell(said(body).get("authorization", {}), "signature")
+    yield "more evidence", lambda body: said(body).get("authorization", {}).update(more=1)
+    yield "an end of grace in another form", lambda body: another_zone(body, said(body))
+    yield "no word of possession", lambda body: said(body).update(possession=False)
     if evidences:
         yield "older evidence", lambda body: said(body).update(authorization=evidences[-1])
+
+
+def respell(evidence: Json, name: str) -> None:
+    """Sets bits of the last character that say nothing."""
+    if name in evidence:
+        evidence[name] = evidence[name][:-1] + {"A": "B", "Q": "R", "g": "h", "w": "x"}[evidence[name][-1]]
+
+
+def another_zone(body: Json, change: Json) -> None:
+    """The same time, written differently."""
+    end = change.get("revokeAt")
+    for part in (change, *body["state"].get("verificationMethod", [])):
+        for name in ("revokeAt", "revoked"):
+            if end is not None and part.get(name) == end:
+                part[name] = f"{end[:-1]}+00:00"
 
 
 @functools.cache

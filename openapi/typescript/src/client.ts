@@ -1,9 +1,9 @@
 // Every operation of the document as a method: typed, signed where a signer is named, tried again where that changes nothing.
 
-import { canonicalize } from "./codec.js";
+import { canonicalize, hashBody } from "./codec.js";
 import type { operations } from "./document.js";
 import { OPERATIONS, type Operation } from "./operations.js";
-import { hashBody, signChallenge, type Signer } from "./signing.js";
+import { signChallenge, type Signer } from "./signing.js";
 
 export type OperationId = keyof typeof OPERATIONS & keyof operations;
 

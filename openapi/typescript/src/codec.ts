@@ -7,8 +7,8 @@ const ED25519_PUBLIC = [0xed, 0x01];
 const ED25519_SECRET = [0x80, 0x26];
 // What stands before the 32 octets of a private key in PKCS #8 (RFC 8410 §7).
 const PKCS8 = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
-// A signature has 88 characters, a multikey fewer: whatever is longer would only cost time.
-const LONGEST = 128;
+// A BBS key has the most, 135: whatever is longer would only cost time.
+const LONGEST = 160;
 
 export const utf8 = (text: string): Octets => new TextEncoder().encode(text);
 
@@ -52,10 +52,17 @@ export function base58Decode(text: string): Octets {
 export const base64url = (octets: Uint8Array): string =>
   btoa(String.fromCharCode(...octets)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
+/** Octets from base64url in its one form. */
 export function base64urlDecode(text: string): Octets {
   if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new TypeError("not base64url");
-  return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+  const octets = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+  // The last character may have bits that say nothing.
+  if (base64url(octets) !== text) throw new TypeError("not base64url in its one form");
+  return octets;
 }
+
+/** The base64url of the SHA-256 of a body in canonical form: what a challenge binds it by. */
+export const hashBody = async (canonical: string): Promise<string> => base64url(await sha256(utf8(canonical)));
 
 export const sha256 = async (octets: Octets): Promise<Octets> => new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
 
@@ -67,8 +74,11 @@ export async function signing(secretMultikey: string): Promise<(message: Octets)
 }
 
 /** Whether `signature` is one of `message` by a public multikey (`z6Mk…`). Throws for what is no such key, and for one of small order. */
-export async function verifies(publicMultikey: string, message: Octets, signature: Octets): Promise<boolean> {
-  const octets = multikey(publicMultikey, ED25519_PUBLIC);
+export const verifies = (publicMultikey: string, message: Octets, signature: Octets): Promise<boolean> =>
+  verifiesRaw(multikey(publicMultikey, ED25519_PUBLIC), message, signature);
+
+/** The same by the 32 octets of a key. */
+export async function verifiesRaw(octets: Octets, message: Octets, signature: Octets): Promise<boolean> {
   if (isWeak(octets)) throw new TypeError("an Ed25519 key of small order, under which anybody signs");
   const key = await crypto.subtle.importKey("raw", octets, { name: "Ed25519" }, false, ["verify"]);
   return crypto.subtle.verify({ name: "Ed25519" }, key, signature, message);
@@ -93,8 +103,9 @@ function isWeak(key: Octets): boolean {
   return WEAK.includes(y % PRIME);
 }
 
-function multikey(text: string, prefix: number[]): Octets {
+/** The raw key of `size` octets of a multikey (CID 1.0 §2.2.2) whose multicodec is `prefix`. */
+export function multikey(text: string, prefix: readonly number[], size = 32): Octets {
   const octets = text.startsWith("z") ? base58Decode(text.slice(1)) : new Uint8Array();
-  if (octets.length !== 34 || octets[0] !== prefix[0] || octets[1] !== prefix[1]) throw new TypeError("not an Ed25519 key");
+  if (octets.length !== size + 2 || octets[0] !== prefix[0] || octets[1] !== prefix[1]) throw new TypeError("not a key of its type");
   return octets.slice(2);
 }

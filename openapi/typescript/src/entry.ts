@@ -4,6 +4,32 @@ import { base58, base58Decode, canonicalize, sha256, utf8, verifies } from "./co
 
 export type Json = Record<string, unknown>;
 
+/** What each entry of a log must be; `controller` is who asked for a change, `change` what it makes of the document before. */
+export type Requirement = "method" | "form" | "order" | "identifier" | "hash" | "keys" | "signature" | "controller" | "change" | "witnesses";
+
+/** The first requirement that an entry does not meet. */
+export class Unmet extends TypeError {
+  constructor(
+    readonly requirement: Requirement,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** What `work` gives; what it refuses is refused by `requirement`, where nothing within it said another. */
+export async function meeting<T>(requirement: Requirement, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Unmet || isUnable(error)) throw error;
+    throw new Unmet(requirement, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Whether the runtime lacks Ed25519, which says nothing about a log. */
+const isUnable = (error: unknown): boolean => error instanceof Error && error.name === "NotSupportedError";
+
 export interface Entry {
   number: number;
   versionId: string;
@@ -63,7 +89,8 @@ export function instantOf(time: string): bigint {
 /** The hash of the first entry, with a placeholder wherever it stands, is the identifier; its own hash covers the identifier put in. */
 export async function checkFirstHash(entry: Entry, scid: string): Promise<void> {
   const octets = canonicalize({ ...entry.body, versionId: scid });
-  demand((await multihash(octets.replaceAll(scid, "{SCID}"))) === scid, "the identifier does not follow from the first entry");
+  const follows = (await multihash(octets.replaceAll(scid, "{SCID}"))) === scid;
+  if (!follows) throw new Unmet("identifier", "the identifier does not follow from the first entry");
   demand((await multihash(octets)) === entry.hash, "the hash does not fit the entry");
 }
 
@@ -80,7 +107,7 @@ export async function checkProof(proof: Json, body: Json, signers: Iterable<stri
   demand(right && config.proofPurpose === "assertionMethod", "the proof is of another type, cryptosuite or purpose");
   // Body and fragment must be the same key: some readers look at one, some at the other.
   const signer = [...signers].find((key) => config.verificationMethod === `did:key:${key}#${key}`);
-  demand(signer !== undefined, "the proof is by a key that may not sign this entry");
+  if (signer === undefined) throw new Unmet("keys", "the proof is by a key that may not sign this entry");
   demand(typeof proofValue === "string" && proofValue.startsWith("z"), "the signature of the proof is wrong");
   const parts = await Promise.all([config, body].map((part) => sha256(utf8(canonicalize(part)))));
   const signature = base58Decode(proofValue.slice(1));

@@ -26,9 +26,6 @@ export async function createSigner(issued: IssuedKeys, purpose: "authentication"
   return { did: issued.did, sign: await signing(key.privateKey) };
 }
 
-/** The base64url of the SHA-256 of a body in canonical form: what a challenge binds it by. */
-export const hashBody = async (canonical: string): Promise<string> => base64url(await sha256(utf8(canonical)));
-
 /** The credentials of an `Authorization` header. Throws for a challenge of another service, for another DID, purpose or body: who signs
  * whatever is put before him signs in for others. */
 export async function signChallenge(signer: Signer, challenge: string, wanted: { origin: string; purpose: string; bodyHash?: string }) {

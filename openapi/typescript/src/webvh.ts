@@ -1,7 +1,7 @@
 // Logs of did:webvh 1.0 (https://identity.foundation/didwebvh/v1.0/), read as a resolver reads them; what fetches them is not here.
 
 import { isPublicKey } from "./codec.js";
-import { checkFirstHash, checkNextHash, checkProof, demand, HASH, multihash, parseStrict, readEntry, record, text, texts } from "./entry.js";
+import { checkFirstHash, checkNextHash, checkProof, demand, HASH, meeting, multihash, parseStrict, readEntry, record, text, texts, Unmet } from "./entry.js";
 import type { Entry, Json } from "./entry.js";
 
 export interface WebvhState extends Entry {
@@ -31,28 +31,38 @@ const NUMBER = /^(?:0[xX][0-9A-Fa-f]*|[0-9]+)$/;
 
 /** The state after the entry that a line says. */
 export async function nextWebvh(before: WebvhState | undefined, line: string): Promise<WebvhState> {
-  demand(line.length <= MOST_CHARACTERS, "the entry is too large");
-  const entry = readEntry(parseStrict(line));
-  const parameters = parametersOf(before, entry.parameters);
-  demand(entry.number === (before?.number ?? 0) + 1, "the entry does not have the next number");
-  demand(!before?.deactivated, "the DID was deactivated before");
-  demand(before === undefined || entry.at > before.at, "the entry is not later than the one before");
-  const scid = before?.scid ?? text(parameters.scid);
-  await (before === undefined ? checkFirstHash(entry, scid) : checkNextHash(entry, before.versionId));
-  const [updateKeys, nextKeyHashes] = [texts(parameters.updateKeys), texts(parameters.nextKeyHashes)];
-  const signers = await signersOf(before, entry.parameters, updateKeys);
-  for (const proof of entry.proofs) await checkProof(proof, entry.body, signers);
+  const [entry, parameters] = await meeting("form", () => {
+    demand(line.length <= MOST_CHARACTERS, "the entry is too large");
+    const read = readEntry(parseStrict(line));
+    return [read, parametersOf(before, read.parameters)] as const;
+  });
+  await meeting("order", () => {
+    demand(entry.number === (before?.number ?? 0) + 1, "the entry does not have the next number");
+    demand(!before?.deactivated, "the DID was deactivated before");
+    demand(before === undefined || entry.at > before.at, "the entry is not later than the one before");
+  });
+  const scid = before?.scid ?? (await meeting("identifier", () => text(parameters.scid)));
+  await meeting("hash", () => (before === undefined ? checkFirstHash(entry, scid) : checkNextHash(entry, before.versionId)));
   const { portable, deactivated } = parameters as { portable: boolean; deactivated: boolean };
-  const witnesses = "witness" in entry.parameters ? witnessesOf(parameters.witness) : before?.witnesses;
-  return { ...entry, did: didOf(before, entry.document, scid, portable), scid, updateKeys, nextKeyHashes, witnesses, portable, deactivated };
+  const did = await meeting("identifier", () => didOf(before, entry.document, scid, portable));
+  const [updateKeys, nextKeyHashes, signers] = await meeting("keys", async () => {
+    const own = texts(parameters.updateKeys);
+    return [own, texts(parameters.nextKeyHashes), await signersOf(before, entry.parameters, own)] as const;
+  });
+  await meeting("signature", async () => {
+    for (const proof of entry.proofs) await checkProof(proof, entry.body, signers);
+  });
+  const witnesses = await meeting("form", () => ("witness" in entry.parameters ? witnessesOf(parameters.witness) : before?.witnesses));
+  return { ...entry, did, scid, updateKeys, nextKeyHashes, witnesses, portable, deactivated };
 }
 
 /** The parameters in force: those of the entry over those before over the defaults ("DID Method Parameters"). */
 function parametersOf(before: WebvhState | undefined, said: Json): Json {
   const defaults: Json = DEFAULTS;
-  const given = Object.fromEntries(Object.entries(said).map(([name, value]) => [name, value === null ? defaults[name] : value]));
-  for (const name of Object.keys(given)) demand(name in DEFAULTS || name === "method" || name === "scid", "a parameter is unknown");
-  demand((given.method ?? (before === undefined ? undefined : VERSION)) === VERSION, "the log is of another version of did:webvh");
+  const given: Json = Object.fromEntries(Object.entries(said).map(([name, value]) => [name, value === null ? defaults[name] : value]));
+  const isKnown = (given.method ?? (before === undefined ? undefined : VERSION)) === VERSION;
+  if (!isKnown) throw new Unmet("method", "the log is of another version of did:webvh");
+  for (const name of Object.keys(given)) demand(Object.hasOwn(DEFAULTS, name) || name === "method" || name === "scid", "a parameter is unknown");
   demand(("scid" in given) === (before === undefined), "the first entry has an scid, and no other has");
   demand(before !== undefined || "updateKeys" in given, "the first entry names no updateKeys");
   const { updateKeys, nextKeyHashes, portable } = before ?? DEFAULTS;
@@ -115,11 +125,17 @@ export async function unapproved(states: WebvhState[], witnessFile: string | und
   const everybody = new Set(required.flatMap((witnesses) => witnesses?.keys ?? []));
   const approvals = parseStrict(witnessFile);
   demand(Array.isArray(approvals), "did-witness.json is not a list");
-  const said = (approvals as unknown[]).map((one) => ({ versionId: text(record(one).versionId), proofs: record(one).proof }));
-  demand(said.every(({ proofs }) => Array.isArray(proofs)), "did-witness.json is malformed");
+  const said = new Map<string, unknown[]>();
+  for (const one of approvals as unknown[]) {
+    const { versionId, proof } = record(one);
+    demand(Array.isArray(proof), "did-witness.json is malformed");
+    const known = said.get(text(versionId)) ?? [];
+    said.set(text(versionId), known);
+    for (const each of proof as unknown[]) known.push(each);
+  }
   const seen = new Set<string>();
   for (const [place, { versionId }] of [...states.entries()].reverse()) {
-    for (const proof of said.filter((one) => one.versionId === versionId).flatMap(({ proofs }) => proofs as unknown[])) {
+    for (const proof of said.get(versionId) ?? []) {
       const key = await approver(proof, versionId, everybody);
       if (key !== undefined) seen.add(key);
     }

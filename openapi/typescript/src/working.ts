@@ -1,5 +1,6 @@
 // A DID document of ours on which operations are carried out.
 
+import { isPublicKey, multikey } from "./codec.js";
 import { demand, instantOf, record, text, texts, type Json } from "./entry.js";
 
 export interface Method {
@@ -15,11 +16,34 @@ type Service = { readonly id: string; readonly type: string; readonly serviceEnd
 const RELATIONSHIPS = ["authentication", "assertionMethod", "keyAgreement", "capabilityInvocation", "capabilityDelegation"];
 const SIGNING = RELATIONSHIPS.filter((name) => name !== "keyAgreement");
 // In the order in which a document lists their contexts; with the purposes of a first key, and of a later one.
-const TYPES: { readonly [type: string]: { context: string; primary: string[]; secondary: string[] } } = {
-  Ed25519VerificationKey2020: { context: "ed25519-2020", primary: SIGNING, secondary: ["authentication"] },
-  X25519KeyAgreementKey2020: { context: "x25519-2020", primary: ["keyAgreement"], secondary: ["keyAgreement"] },
-  Bls12381G2Key2020: { context: "bls12381-2020", primary: ["assertionMethod"], secondary: ["assertionMethod"] },
-};
+interface KeyType {
+  context: string;
+  /** Multicodec, and octets of a raw key. */
+  prefix: number[];
+  size: number;
+  primary: string[];
+  secondary: string[];
+}
+const ASSERTION = { primary: ["assertionMethod"], secondary: ["assertionMethod"] };
+const TYPES: { readonly [type: string]: KeyType } = Object.assign(Object.create(null), {
+  Ed25519VerificationKey2020: { context: "ed25519-2020", prefix: [0xed, 0x01], size: 32, primary: SIGNING, secondary: ["authentication"] },
+  X25519KeyAgreementKey2020: { context: "x25519-2020", prefix: [0xec, 0x01], size: 32, primary: ["keyAgreement"], secondary: ["keyAgreement"] },
+  Bls12381G2Key2020: { context: "bls12381-2020", prefix: [0xeb, 0x01], size: 96, ...ASSERTION },
+  EcdsaSecp256r1VerificationKey2019: { context: "ecdsa-2019", prefix: [0x80, 0x24], size: 33, ...ASSERTION },
+});
+const MOST_KEYS = 20;
+const MOST_SERVICES = 20;
+const MOST_ALIASES = 10;
+const MOST_OF_URI = 2048;
+const FRAGMENT = /^[A-Za-z0-9._~-]{1,64}$/;
+const TERM = /^[A-Za-z0-9][A-Za-z0-9._~:/#?=&%+-]{0,255}$/;
+const PCHAR = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}";
+const QUERY = `(?:${PCHAR}|\\?)*`;
+const URI = new RegExp(`^([A-Za-z][A-Za-z0-9+.-]{0,31}):(?://([^/?#]*))?((?:${PCHAR})*(?:\\?${QUERY})?(?:#${QUERY})?)$`);
+const AUTHORITY = /^(?:\[[0-9A-Fa-f:.]{2,45}\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::([0-9]{1,5}))?$/;
+const WITH_HOST = ["http", "https", "ws", "wss", "ftp", "ftps"];
+// Schemes that a browser runs, or that mean the reader's own machine.
+const REFUSED = ["javascript", "vbscript", "livescript", "data", "blob", "file", "filesystem", "jar", "about", "view-source"];
 const MEMBERS: { readonly [operation: string]: string } = {
   addService: "operation,service",
   updateService: "operation,service",
@@ -41,12 +65,12 @@ export class Working {
   static read(document: Json, did: string): Working {
     const list = (name: string): unknown[] => (document[name] === undefined ? [] : (document[name] as unknown[]));
     const working = new Working();
-    working.methods = list("verificationMethod").map((one) => {
+    for (const one of list("verificationMethod")) {
       const { id, type, publicKeyMultibase } = record(one);
       demand(id === `${did}#${text(publicKeyMultibase)}`, "the fragment of a key's id is not its key");
-      return { id, type: text(type), publicKeyMultibase: text(publicKeyMultibase) };
-    });
-    for (const name of RELATIONSHIPS) if (name in document) working.related[name] = texts(document[name]);
+      const purposes = RELATIONSHIPS.filter((name) => name in document && texts(document[name]).includes(String(id)));
+      working.add(did, text(type), text(publicKeyMultibase), purposes);
+    }
     working.services = list("service").map((one) => {
       const { id, type, serviceEndpoint } = record(one);
       return { id: text(id), type: text(type), serviceEndpoint: text(serviceEndpoint) };
@@ -83,6 +107,8 @@ export class Working {
 
   keys = (): string[] => this.methods.map(({ publicKeyMultibase }) => publicKeyMultibase);
 
+  keysOf = (type: string): string[] => this.methods.filter((method) => method.type === type).map(({ publicKeyMultibase }) => publicKeyMultibase);
+
   has = (key: string): boolean => this.keys().includes(key);
 
   method(id: string): Method {
@@ -105,14 +131,30 @@ export class Working {
     return method.revoked === undefined || at < instantOf(method.revoked);
   }
 
+  /** The rules of a document: how much of each there may be, keys of their types, endpoints that are harmless. */
+  check(did: string): void {
+    const counts = [this.methods.length, this.services.length, this.aliases.length];
+    demand([MOST_KEYS, MOST_SERVICES, MOST_ALIASES].every((most, place) => (counts[place] ?? 0) <= most), "the document has too many entries");
+    for (const { type, publicKeyMultibase } of this.methods) checkKey(type, publicKeyMultibase);
+    for (const { id, type, serviceEndpoint } of this.services) {
+      demand(FRAGMENT.test(id.slice(did.length + 1)) && id.startsWith(`${did}#`), "the id of a service is no fragment of the DID");
+      demand(TERM.test(type), "the type of a service is no term");
+      checkUri(serviceEndpoint);
+    }
+    this.aliases.forEach(checkUri);
+    const ids = [...this.methods, ...this.services].map(({ id }) => id);
+    demand(new Set(ids).size === ids.length && new Set(this.aliases).size === this.aliases.length, "the document has something twice");
+  }
+
   /** Somebody must be left who controls the DID; a key in grace does not count. */
   demandController(): void {
     const left = this.methods.some(({ id, revoked }) => revoked === undefined && this.related.authentication?.includes(id));
     demand(left, "the document has no key for authentication");
   }
 
-  add(did: string, type: string, key: string, purposes: string[], before?: string): void {
-    const isKnown = type in TYPES && purposes.length > 0 && purposes.every((name) => TYPES[type]?.primary.includes(name));
+  add(did: string, name: string, key: string, purposes: string[], before?: string): void {
+    const type = Working.typeOf(name);
+    const isKnown = type in TYPES && new Set(purposes).size === purposes.length && purposes.length > 0 && purposes.every((name) => TYPES[type]?.primary.includes(name));
     demand(isKnown && !this.has(key), "the key is there already, of an unknown type, or cannot serve these purposes");
     const method = { id: `${did}#${key}`, type, publicKeyMultibase: key };
     const insert = <T>(list: T[], item: T, place: number) => void list.splice(place === -1 ? list.length : place, 0, item);
@@ -131,33 +173,38 @@ export class Working {
     return left;
   }
 
-  /** An operation of updateDid, as a body or an entry says it. */
-  apply(step: Json, did: string, isNew: (key: string) => boolean): void {
+  /** An operation of updateDid, as a body says it, or an entry without one. */
+  apply(step: Json, did: string, isNew: (key: string) => boolean, isBody: boolean): void {
     const operation = text(step.operation);
-    const members = Object.keys(step).filter((name) => operation !== "addVerificationMethod" || name !== "relationships").sort().join();
-    demand(MEMBERS[operation] === members, "an operation is unknown, or has other members");
-    const fragment = (id: unknown) => this.fragment(text(id), did);
+    const members = Object.keys(step).filter((name) => !(isBody && operation === "addVerificationMethod" && name === "relationships"));
+    demand(Object.hasOwn(MEMBERS, operation) && MEMBERS[operation] === members.sort().join(), "an operation is unknown, or has other members");
+    const named = (id: unknown) => (isBody ? this.fragment(text(id), did) : text(id));
     if (operation === "addService" || operation === "updateService") {
-      const { type, serviceEndpoint, id } = record(step.service);
-      const name = id === undefined ? this.freeFragment(text(type)) : fragment(id);
-      const service = { id: `${did}#${name}`, type: text(type), serviceEndpoint: text(serviceEndpoint) };
+      const { type, serviceEndpoint, id, ...more } = record(step.service);
+      // A body that was signed names its service; an entry may leave the name to its type.
+      demand(isBody ? id !== undefined : Object.keys(more).length === 0, "a service has other members");
+      demand(id !== undefined || operation === "addService", "the document has no such service");
+      const service = { id: `${did}#${id === undefined ? this.freeFragment(text(type)) : named(id)}`, type: text(type), serviceEndpoint: text(serviceEndpoint) };
       const place = this.services.findIndex((one) => one.id === service.id);
       demand((place === -1) === (operation === "addService"), "the document has this service already, or has no such service");
       this.services.splice(place === -1 ? this.services.length : place, 1, service);
     } else if (operation === "removeService") {
-      const place = this.services.findIndex(({ id }) => id === `${did}#${fragment(step.serviceId)}`);
+      const place = this.services.findIndex(({ id }) => id === `${did}#${named(step.serviceId)}`);
       demand(place !== -1, "the document has no such service");
       this.services.splice(place, 1);
     } else if (operation === "removeVerificationMethod") {
       const id = text(step.keyId);
-      this.remove(id.startsWith("#") ? did + id : id);
-    } else if (operation === "setAlsoKnownAs") this.aliases = texts(step.alsoKnownAs);
-    else {
+      this.remove(isBody && id.startsWith("#") ? did + id : id);
+    } else if (operation === "setAlsoKnownAs") {
+      demand(Array.isArray(step.alsoKnownAs), "alsoKnownAs is no list");
+      this.aliases = (step.alsoKnownAs as unknown[]).map(text);
+    } else {
       const method = record(step.verificationMethod);
-      const [type, key] = [Working.typeOf(text(method.type)), text(method.publicKeyMultibase)];
-      const said = texts(method.purposes ?? step.relationships ?? []);
+      const [type, key] = [text(method.type), text(method.publicKeyMultibase)];
+      demand(isBody || Object.keys(method).sort().join() === "publicKeyMultibase,purposes,type", "a key has other members");
+      const said = texts((isBody ? step.relationships : method.purposes) ?? []);
       demand(isNew(key), "the key is or has been one of this DID");
-      this.add(did, type, key, said.length > 0 ? said : (TYPES[type]?.secondary ?? []));
+      this.add(did, type, key, said.length > 0 || !isBody ? said : (TYPES[Working.typeOf(type)]?.secondary ?? []));
     }
   }
 
@@ -175,4 +222,22 @@ export class Working {
     while (taken.has(`${plain || "service"}-${ordinal}`)) ordinal += 1;
     return `${plain || "service"}-${ordinal}`;
   }
+}
+
+/** Whether the text is a key of its type; whether one of another type than Ed25519 is a point of its curve is not computed here. */
+function checkKey(type: string, key: string): void {
+  const kind = TYPES[type];
+  demand(kind !== undefined && multikey(key, kind.prefix, kind.size).length === kind.size, "a key is of an unknown type");
+  demand(type !== "Ed25519VerificationKey2020" || isPublicKey(key), "a key is one under which anybody signs");
+}
+
+/** An absolute ASCII URI without credentials, and of no scheme that runs code or reads local files. */
+function checkUri(uri: string): void {
+  const [, scheme = "", authority, rest] = (uri.length <= MOST_OF_URI ? URI.exec(uri) : null) ?? [];
+  const name = scheme.toLowerCase();
+  demand(scheme !== "" && !REFUSED.includes(name), "an address is no URI, or of a scheme that is not allowed");
+  if (authority) {
+    const [whole, port = "0"] = AUTHORITY.exec(authority) ?? [];
+    demand(whole !== undefined && Number(port) <= 65_535, "an address has a malformed host or port, or credentials");
+  } else demand(!WITH_HOST.includes(name) && (authority !== undefined || rest !== ""), "an address names no host");
 }

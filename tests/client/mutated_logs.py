@@ -1,0 +1,169 @@
+"""Logs of ours whose entries were changed at random, in one place each, and hashed and signed anew: by the log's key, and where a body was
+changed by the controller too. What the service takes of them a client must take, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from identity_core.codec import jcs, multibase
+from identity_core.conformance.controller import Controller, Life, WalletSigner
+from identity_core.domain.dids import challenge
+from identity_core.domain.dids.changes import Create, NewService
+from identity_core.domain.dids.log import LogInvalid, entry, verify
+from tests.client.own_logs import CHAIN, NEXT, SIGNER, Json, RandomLife
+
+LIVES: Final = 6
+MOST_ENTRIES: Final = 10
+COUNT: Final = 500
+TEXTS: Final = (
+    "", "x", "#x", "constructor", "__proto__", "toString", "Ed25519", "2026-01-02T03:04:05Z", "2099-01-02T03:04:05+00:00", "http:",
+    "https://é.example", "javascript:1", "urn:x", "https://a@b/", "https://a:99999/",
+)  # fmt: skip
+VALUES: Final[tuple[Any, ...]] = (
+    *TEXTS, None, True, False, 2**53 - 1, 259_200, [], {}, ["authentication"], ["authentication", "authentication"], [[]], {"x": 5},
+)  # fmt: skip
+NAMES: Final = (
+    "x", "__proto__", "constructor", "possession", "strictGrace", "recoveryWindow", "strictEvidence", "recoveryKey", "revokeAt", "id",
+    "restoreVersion", "operations", "body", "purposes", "relationships", "deactivated", "nextKeyHashes", "updateKeys", "scid", "revoked",
+    "alsoKnownAs", "newPublicKeyMultibase", "purpose", "newRecoveryKey", "revokeAllExistingKeys",
+)  # fmt: skip
+# What the client does not compute, as its README says.
+BEYOND: Final = ("The proof of possession is not one of this key", "not a point")
+
+
+class RichLife(RandomLife):
+    """One whose keys are of every type."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.is_bound, self.rotates = seed % 2 == 1, seed % 3 != 0
+        controller = Controller(f"rich life {seed}")
+        others = [controller.new_key(name) for name in ("EcdsaSecp256r1VerificationKey2019", "Bls12381G2Key2020")]
+        creation = Create(
+            (controller.new_key(), controller.new_key("X25519KeyAgreementKey2020"), *others[: seed % 3]),
+            (SIGNER.multikey,),
+            services=(NewService("DIDCommMessaging", "https://hana.example/inbox"),),
+            recovery_key=controller.key().public,
+            strict_evidence=self.is_bound,
+        )
+        Life.__init__(self, CHAIN, creation, controller, SIGNER, self.keys(SIGNER))
+        for _ in range(4 * MOST_ENTRIES):
+            if len(self.entries) < MOST_ENTRIES and not self.state.deactivated:
+                self.grow()
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something stands within a JSON value. What a body says of aliases the service reads more leniently than its document has it."""
+    for name in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        if name != "alsoKnownAs":
+            yield (*place, name)
+            yield from places(value[name], (*place, name))
+
+
+def mutate(value: Any, dice: random.Random) -> None:
+    """Changes one thing."""
+    *way, name = dice.choice([*places(value)])
+    parent = functools.reduce(lambda part, step: part[step], way, value)
+    old, kind = parent[name], dice.randrange(7)
+    if kind == 0:
+        del parent[name]
+    elif kind == 1 and isinstance(parent, dict):
+        parent[dice.choice(NAMES)] = dice.choice([*VALUES, old])
+    elif kind == 2 and isinstance(parent, list):
+        parent.insert(dice.randrange(len(parent) + 1), copy.deepcopy(dice.choice(parent)))
+    elif kind == 3 and isinstance(old, str) and old:
+        place = dice.randrange(len(old))
+        parent[name] = old[:place] + dice.choice("Az19-_. /#:") + old[place + 1 :]
+    elif kind == 4 and isinstance(old, str):
+        fragment = old.rpartition("#")[2]
+        forms = [old.lower(), old.upper(), f"{old} ", f"{old}A", old[:-1], f"{old[:-1]}B", f"#{fragment}", fragment]
+        parent[name] = dice.choice(forms)
+    elif kind == 5 and isinstance(old, list):
+        old.reverse()
+    else:
+        parent[name] = copy.deepcopy(dice.choice(VALUES))
+
+
+def asked_again(body: Json, life: RandomLife) -> None:
+    """The controller signs the challenge anew, over the body as it is now, where there is one."""
+    evidence = body["parameters"].get("change", {}).get("authorization", {})
+    fields = evidence["challenge"].split(" ")
+    fields[4] = challenge.hash_body(evidence["body"])
+    evidence["challenge"] = " ".join(fields)
+    evidence["signature"] = multibase.base64url_encode(life.controller.sign(evidence["key"], evidence["challenge"]))
+
+
+def sealed(body: Json, proof: Json, signer: WalletSigner) -> bytes:
+    config = {name: proof[name] for name in proof if name != "proofValue"}
+    value = entry.proof_value(signer._pair.sign(entry.proof_input(config, body)))
+    return jcs.canonicalize(body | {"proof": [config | {"proofValue": value}]})
+
+
+def mutated_first(life: RandomLife, dice: random.Random) -> list[bytes]:
+    """A first entry with another identifier, which follows from what it says."""
+    body = json.loads(life.entries[0].replace(life.state.did.identifier.encode(), b"{SCID}"))
+    proof = body.pop("proof")[0]
+    mutate(body if dice.random() < 0.8 else proof, dice)
+    body["versionId"] = "{SCID}"
+    scid = entry.multihash(jcs.canonicalize(body))
+    body = json.loads(json.dumps(body).replace("{SCID}", scid))
+    body["versionId"] = f"1-{entry.multihash(jcs.canonicalize(body))}"
+    return [sealed(body, proof, SIGNER)]
+
+
+def mutated_later(life: RandomLife, place: int, dice: random.Random) -> list[bytes]:
+    """The log up to an entry that was changed."""
+    line = life.entries[place]
+    body = json.loads(line)
+    proof, change = body.pop("proof")[0], body["parameters"]["change"]
+    evidence = change.get("authorization", {})
+    mutate(dice.choice([change, change, body["parameters"], body, proof, evidence.get("body") or change]), dice)
+    if "body" in evidence:
+        asked_again(body, life)
+    number, before = body["versionId"].split("-")[0], json.loads(life.entries[place - 1])["versionId"]
+    body["versionId"] = f"{number}-{entry.multihash(jcs.canonicalize(body | {'versionId': before}))}"
+    signer = NEXT if f"did:key:{NEXT.multikey}".encode() in line else SIGNER
+    return [*life.entries[:place], sealed(body, proof, signer)]
+
+
+@functools.cache
+def mutated_logs() -> Mapping[str, tuple[str, bool]]:
+    """The logs by what they are, with the verdict of the service."""
+    dice = random.Random(17)
+    lives = [RichLife(seed) for seed in range(LIVES)]
+    found: dict[str, tuple[str, bool]] = {}
+    for seed, life in enumerate(lives):
+        found[f"life {seed}"] = (log_of(life.entries), True)
+    for number in range(COUNT):
+        seed = dice.randrange(LIVES)
+        place = dice.randrange(len(lives[seed].entries))
+        try:
+            lines = mutated_later(lives[seed], place, dice) if place else mutated_first(lives[seed], dice)
+        except (LookupError, TypeError, AttributeError, ValueError, LogInvalid):
+            # What has no hash or no place for a signature any more is no log.
+            continue
+        verdict = judged(log_of(lines))
+        if verdict is not None:
+            found[f"life {seed}, entry {place + 1}, change {number}"] = (log_of(lines), verdict)
+    return found
+
+
+def log_of(lines: list[bytes]) -> str:
+    return "".join(f"{line.decode()}\n" for line in lines)
+
+
+def judged(log: str) -> bool | None:
+    """None for what a client does not compute, and where a body that was signed is of other types than the document gives, which no service
+    has taken: of that the reader of a log says nothing but ``TypeError``."""
+    try:
+        verify(log.encode())
+    except LogInvalid as refusal:
+        return None if any(reason in str(refusal) for reason in BEYOND) else False
+    except TypeError:
+        return None
+    return True
