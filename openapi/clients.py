@@ -1,6 +1,7 @@
 """Builds what others build from the document: the clients of Python, TypeScript and Go, and the tools that read it with Node.
 
-Clients are built, used and thrown away; none is committed. The features speak through the Python one.
+Clients are built, used and thrown away; none is committed, but for the modules of the TypeScript one that the verify page imports
+(``python -m openapi.clients`` writes them). The features speak through the Python one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -28,6 +30,7 @@ NODE_TOOLS: Final = Path("node_modules", ".bin")
 TYPESCRIPT: Final = HERE / "typescript"
 GO_CLIENT: Final = "identity-service-client-go"
 GO: Final = HERE / "go"
+PAGE_MODULES: Final = HERE.parent / "identity_core" / "ui" / "static" / "client"
 
 
 def build_python_client(folder: Path, document: Path = DOCUMENT) -> Path:
@@ -66,6 +69,12 @@ def build_typescript_client(folder: Path, tools: Path, document: Path = DOCUMENT
     (target / "src" / "operations.ts").write_text(_OPERATIONS.format(table=table), encoding="utf-8")
     run_node_tool(tools, "tsc", "--project", target)
     return target
+
+
+def write_page_modules(package: Path) -> None:
+    """Brings the modules that the verify page imports up to those of the built TypeScript ``package``: what reads logs has one source."""
+    for path in PAGE_MODULES.glob("*.js"):
+        shutil.copy(package / "dist" / path.name, path)
 
 
 def build_go_client(folder: Path, document: Path = DOCUMENT) -> Path:
@@ -131,3 +140,10 @@ def _run(command: list[str], folder: Path, **variables: str) -> str:
         error.add_note(done.stdout + done.stderr)
         raise error
     return done.stdout
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as made:
+        tools = Path(made, "tools")
+        tools.mkdir()
+        write_page_modules(build_typescript_client(Path(made), install_node_tools(tools)))

@@ -36,6 +36,9 @@ _ALONE: Final = (
     ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
 )
 _WEIGHT: Final = re.compile(r"[qQ]=(?:1(?:\.0{0,3})?|0\.(?!0*$)[0-9]{1,3})")
+# What the verify page imports; those below client/ are the TypeScript client's, as openapi.clients compiles them.
+_OF_CLIENT: Final = ("changes", "codec", "entry", "log", "webvh", "working")
+MODULES: Final = ("checking.js", "notes.js", "places.js", *(f"client/{name}.js" for name in _OF_CLIENT))
 STATIC: Final = {
     "pico.css": "text/css; charset=utf-8",
     "ui.css": "text/css; charset=utf-8",
@@ -43,13 +46,11 @@ STATIC: Final = {
     "hx-csp.js": "text/javascript; charset=utf-8",
     "signing.js": "text/javascript; charset=utf-8",
     "keys.js": "text/javascript; charset=utf-8",
-    "notes.js": "text/javascript; charset=utf-8",
-    "checking.js": "text/javascript; charset=utf-8",
     "plots.js": "text/javascript; charset=utf-8",
     "uplot.js": "text/javascript; charset=utf-8",
     "uplot.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
-}
+} | dict.fromkeys(MODULES, "text/javascript; charset=utf-8")
 
 
 def page(
@@ -63,13 +64,9 @@ def page(
 ) -> Answer:
     """``template`` with ``values``. ``signed_in`` is the DID whose session it is, ``operator`` the name of the API key."""
     language, nonce = language_of(request.header("accept-language")), secrets.token_urlsafe(16)
-    text = (
-        _environment(language)
-        .get_template(template)
-        .render(
-            language=language, nonce=nonce, signed_in=signed_in, operator=operator, versions=static_versions(), **values
-        )
-    )
+    loaded = {"nonce": nonce, "versions": static_versions(), "modules": MODULES}
+    found = _environment(language).get_template(template)
+    text = found.render(language=language, signed_in=signed_in, operator=operator, **loaded, **values)
     policy = ("content-security-policy", _POLICY.format(nonce=nonce))
     headers = [*AS_DECLARED, *_ALONE, policy, NO_STORE, ("vary", "Accept, Accept-Language, Cookie")]
     return Answer(status, text.encode(), "text/html; charset=utf-8", headers)
@@ -114,8 +111,11 @@ def granted(action: str) -> Mapping[str, JsonValue] | None:
 
 @cache
 def static_versions() -> Mapping[str, str]:
-    """Of each file the first digits of its SHA-256: part of its address, so that a new one is never mistaken for an old one."""
-    return {name: hashlib.sha256(_file(name)).hexdigest()[:16] for name in STATIC}
+    """Of each file the first digits of its SHA-256: part of its address, so that a new one is never mistaken for an old one. Modules name
+    each other beside themselves, so they have one version."""
+    digests = {name: hashlib.sha256(_file(name)).hexdigest() for name in STATIC}
+    together = hashlib.sha256("".join(digests[name] for name in MODULES).encode()).hexdigest()
+    return {name: (together if name in MODULES else digest)[:16] for name, digest in digests.items()}
 
 
 def static_pages() -> dict[str, Handler]:

@@ -173,3 +173,13 @@ class TestPackage(PackageCases):
         wrong = {name for name, good in judged.items() if ("value" in mutated[name]) != good}
         assert {name: (judged[name], mutated[name]) for name in wrong} == {}
         assert {each["error"]["name"] for each in mutated.values() if "error" in each} == {"LogInvalid"}
+
+
+def test_the_verify_page_imports_these_modules(application: Path) -> None:
+    """Octet for octet; ``python -m openapi.clients`` writes them."""
+    package = application / "node_modules" / "identity-service-client" / "dist"
+    served = {path.name: path.read_text("utf-8") for path in clients.PAGE_MODULES.glob("*.js")}
+    assert {"log.js", "codec.js"} <= set(served)
+    assert served == {name: (package / name).read_text("utf-8") for name in served}
+    imported = {name for text in served.values() for name in re.findall(r'from "\./(\S+)"', text)}
+    assert imported <= set(served)

@@ -15,7 +15,12 @@ from playwright.sync_api import Page, expect
 from identity_core.api.contract import load_document
 from identity_core.codec import jcs, multibase, multikey
 from identity_core.codec.times import printed
-from identity_core.domain.dids.log import verify
+from identity_core.conformance.controller import WalletSigner
+from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
+from identity_core.domain.dids.log import LogInvalid, verify
+from identity_core.domain.dids.log.entry import multihash, proof_config, proof_input, proof_value
+from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.log.service_log import read as read_service_log
 from identity_core.domain.ledger.history import verify_entry
 from identity_core.domain.ledger.note import (
     WITNESS,
@@ -26,16 +31,20 @@ from identity_core.domain.ledger.note import (
     sign_checkpoint,
 )
 from identity_core.domain.ledger.policy import WitnessPolicy
-from identity_core.domain.ledger.proofs import TlogProof, inclusion_spans
+from identity_core.domain.ledger.proofs import TlogProof, consistency_spans, inclusion_spans
 from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash, node_hash
 from tests.attack.log_forger import signed_by_nobody
+from tests.client.mutated_logs import log_of, mutated_logs
+from tests.client.own_logs import EVE, NEXT, SIGNER, RandomLife, is_good, own_logs, rewritten
+from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
 from tests.ui.visiting import MARKUP, Open, Site, examine
 
 Entry = dict[str, Any]
 MALLORY = SigningKey(b"m" * 32)
 HERS = multikey.encode_public(multikey.ED25519, bytes(MALLORY.verify_key))
-OF_LOGS = ["form", "identifier", "order", "hash", "keys", "signature"]
-OF_PLACES = ["place", "checkpoint", "path"]
+OF_LOGS = ["form", "identifier", "order", "hash", "keys", "signature", "controller", "change"]
+OF_WEBVH = [*OF_LOGS[:6], "witnesses"]
+OF_PLACES = ["place", "path", "checkpoint"]
 
 
 def shown_log() -> list[Entry]:
@@ -104,73 +113,67 @@ WRONG = {
 }
 
 
-def multihash(value: Any) -> str:
-    octets = value.encode() if isinstance(value, str) else jcs.canonicalize(value)
-    return multibase.base58_encode(bytes([0x12, 0x20]) + hashlib.sha256(octets).digest())
+def committed(parameters: Entry, signer: WalletSigner) -> str:
+    """Two entries: the first commits to the keys of the log and of its successor, the second says ``parameters`` and is by ``signer``."""
+    first, now = RandomLife(1).entries[0], "2026-02-02T03:04:05.000000Z"
+    body = {"versionTime": now, "parameters": parameters, "state": json.loads(first)["state"]}
+    body["versionId"] = json.loads(first)["versionId"]
+    body["versionId"] = f"2-{multihash(jcs.canonicalize(body))}"
+    config = proof_config(signer.multikey, now)
+    value = proof_value(signer._pair.sign(proof_input(config, body)))
+    return f"{first.decode()}\n{jcs.canonicalize(body | {'proof': [config | {'proofValue': value}]}).decode()}\n"
 
 
-def sealed(body: Entry, predecessor: str, number: int, key: SigningKey) -> Entry:
-    body = body | {"versionId": f"{number}-{multihash(body | {'versionId': predecessor})}"}
-    signer = multikey.encode_public(multikey.ED25519, bytes(key.verify_key))
-    config = {"type": "DataIntegrityProof", "cryptosuite": "eddsa-jcs-2022", "proofPurpose": "assertionMethod"}
-    config |= {"verificationMethod": f"did:key:{signer}#{signer}", "created": body["versionTime"]}
-    octets = b"".join(hashlib.sha256(jcs.canonicalize(part)).digest() for part in (config, body))
-    return body | {"proof": [config | {"proofValue": multibase.base58btc_encode(key.sign(octets).signature)}]}
-
-
-def committed(parameters: Entry, key: SigningKey) -> str:
-    """Two entries: the first commits to Mallory's key again, the second says ``parameters`` and is signed by ``key``."""
-    said = {"method": "did:ids:1.0", "scid": "{SCID}", "updateKeys": [HERS], "nextKeyHashes": [multihash(HERS)]}
-    body = {"versionId": "{SCID}", "versionTime": "2026-01-01T00:00:00.000000Z", "parameters": said}
-    body["state"] = {"id": "did:ids:{SCID}"}
-    scid = multihash(body)
-    named = json.loads(json.dumps(body).replace("{SCID}", scid))
-    first = sealed(named, scid, 1, MALLORY)
-    later = {"versionTime": "2026-01-02T00:00:00.000000Z", "parameters": parameters, "state": named["state"]}
-    return written([first, sealed(later, first["versionId"], 2, key)])
-
-
-THIEF = SigningKey(b"t" * 32)
-THEIRS = multikey.encode_public(multikey.ED25519, bytes(THIEF.verify_key))
 WRONG |= {
     "handed to a key that nobody committed to": (
-        committed({"updateKeys": [THEIRS], "nextKeyHashes": [multihash(THEIRS)]}, THIEF),
+        committed({"updateKeys": [EVE.multikey], "nextKeyHashes": [key_hash(EVE.multikey)]}, EVE),
         "keys",
     ),
     "with a key more than was committed to": (
-        committed({"updateKeys": [HERS, THEIRS], "nextKeyHashes": [multihash(HERS)]}, MALLORY),
+        committed({"updateKeys": [SIGNER.multikey, EVE.multikey], "nextKeyHashes": [key_hash(EVE.multikey)]}, SIGNER),
         "keys",
     ),
-    "that commits to nothing any more": (committed({"updateKeys": [HERS]}, MALLORY), "keys"),
-    "that says no keys any more": (committed({}, MALLORY), "keys"),
+    "that commits to nothing any more": (committed({"updateKeys": [SIGNER.multikey]}, SIGNER), "keys"),
+    "that says no keys any more": (committed({}, SIGNER), "keys"),
 }
 WRONG = {
-    "signed by nobody under a key of small order": (signed_by_nobody(shown_log()[0]).decode(), "signature"),
+    "signed by nobody under a key of small order": (signed_by_nobody(shown_log()[0]).decode(), "keys"),
     **WRONG,
 }
-PRE_ROTATED = committed({"updateKeys": [HERS], "nextKeyHashes": [multihash(THEIRS)]}, MALLORY)
 
 LOG_KEY = SigningKey(b"k" * 32)
 VERIFIER = VerifierKey("ledger.example", bytes(LOG_KEY.verify_key))
-LEAVES = [
-    LogLeaf(number, f"{number:064x}", number, datetime(2026, 1, 1, tzinfo=UTC), "did:ids:x", 1, b"{}").encode()
-    for number in range(1, 8)
-]
 
 
-def root(first: int, end: int) -> bytes:
+def leaf(number: int, entry: bytes) -> bytes:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    return LogLeaf(number, f"{number:064x}", number, at, "did:ids:x", 1, entry).encode()
+
+
+LEAVES = [leaf(number, b"{}") for number in range(1, 8)]
+
+
+def root(first: int, end: int, leaves: list[bytes] = LEAVES) -> bytes:
     if end - first == 1:
-        return leaf_hash(LEAVES[first])
+        return leaf_hash(leaves[first])
     split = first + (1 << ((end - first - 1).bit_length() - 1))
-    return node_hash(root(first, split), root(split, end))
+    return node_hash(root(first, split, leaves), root(split, end, leaves))
 
 
-def place(index: int, *, size: int = 7, proven: int | None = None, signer: SigningKey = LOG_KEY) -> str:
+def place(
+    index: int,
+    *,
+    size: int | None = None,
+    proven: int | None = None,
+    signer: SigningKey = LOG_KEY,
+    leaves: list[bytes] = LEAVES,
+) -> str:
     """As ``identity ledger prove`` writes it; ``proven`` is another place that it claims."""
-    checkpoint = Checkpoint(VERIFIER.name, size, root(0, size))
+    size = size or len(leaves)
+    checkpoint = Checkpoint(VERIFIER.name, size, root(0, size, leaves))
     note = sign_checkpoint(checkpoint, VERIFIER, signer.sign(checkpoint.text.encode()).signature)
-    hashes = tuple(root(*span) for span in inclusion_spans(index, size))
-    return TlogProof(index if proven is None else proven, hashes, note, LEAVES[index]).encode().decode()
+    hashes = tuple(root(*span, leaves) for span in inclusion_spans(index, size))
+    return TlogProof(index if proven is None else proven, hashes, note, leaves[index]).encode().decode()
 
 
 SHORT = place(0).split("\n")
@@ -269,16 +272,17 @@ WRONG_POLICIES = {
 }
 
 
-def paste(page: Page, text: str, key: str = "") -> list[str]:
+def paste(page: Page, text: str, key: str = "", *, beside: str = "") -> list[str]:
     """The verdict about a log, and the requirements that the page then names."""
     # A verdict takes the place of the one before: what is waited for is the next.
     page.evaluate("document.querySelector('#log-result').hidden = true")
     page.fill("#log", text)
     page.fill("#log-key", key)
+    page.fill("#log-beside", beside)
     page.click("#check-log button")
     expect(page.locator("#log-result")).to_be_visible()
     return [
-        *page.locator("#log-result [data-verdict]:visible").evaluate_all(
+        *page.locator("#log-result > [data-verdict]:visible").evaluate_all(
             "(all) => all.map((one) => one.dataset.verdict)"
         ),
         *page.locator("#log-result [data-requirement]:visible").evaluate_all(
@@ -305,7 +309,6 @@ def test_the_browser_finds_of_a_log_what_the_command_line_finds(site: Site, open
         expect(page.locator("#log-result dl")).to_contain_text(said)
     watched.look(page)
     examine(page)
-    assert paste(page, PRE_ROTATED) == ["holds", *OF_LOGS]
     found = {name: paste(page, text) for name, (text, _) in WRONG.items()}
     assert found == {name: ["fails", requirement] for name, (_, requirement) in WRONG.items()}
     expect(page.locator("#log-line")).to_have_text("Line 2:")
@@ -348,3 +351,189 @@ def test_the_browser_asks_for_the_witnesses_that_a_policy_names(verifying: Page)
     found = {name: paste(verifying, text, given) for name, (text, given, _) in WRONG_POLICIES.items()}
     assert found == {name: ["fails", requirement] for name, (_, _, requirement) in WRONG_POLICIES.items()}
     examine(verifying)
+
+
+JUDGE = """async ([address, jobs]) => {
+  const { verifyLog } = await import(address), told = {};
+  for (const [name, { log, witnesses, now }] of Object.entries(jobs)) {
+    try {
+      const expected = { witnesses: witnesses ?? undefined, now: now && new Date(now) };
+      const { did, versions, versionId, deactivated, didDocument } = await verifyLog(log, expected);
+      told[name] = { did, versions, versionId, deactivated, didDocument };
+    } catch (error) {
+      told[name] = error.name === "LogInvalid" ? null : String(error);
+    }
+  }
+  return told;
+}"""
+
+
+def module(page: Page) -> str:
+    """The address of what reads logs, as the page imports it."""
+    return str(page.evaluate("document.querySelector('link[href$=\"client/log.js\"]').href"))
+
+
+def test_the_browser_judges_every_log_as_the_service_does(site: Site, opened: Open) -> None:
+    """With the module that the page imports: of the logs that the TypeScript client judges, whose the module is, every third."""
+    page, _ = opened(bypass_csp=True)
+    page.goto(f"{site.url}/ui/verify")
+    own = {name: (log, is_good(log)) for name, log in [*own_logs().items()][::3]} | dict([*mutated_logs().items()][::3])
+    webvh = dict([*WEBVH.items()][::3])
+    jobs: dict[str, Entry] = {name: {"log": log} for name, (log, _) in own.items()}
+    now = WEBVH_NOW.isoformat()
+    jobs |= {f"webvh {name}": {"log": log, "witnesses": file, "now": now} for name, (log, file) in webvh.items()}
+    told = page.evaluate(JUDGE, [module(page), jobs])
+    good = {name: isinstance(told[name], dict) for name in own}
+    assert {name: told[name] for name, (_, verdict) in own.items() if good[name] != verdict} == {}
+    theirs = {name: judged(*files) for name, files in webvh.items()}
+    assert {name: told[f"webvh {name}"] for name in theirs if told[f"webvh {name}"] != theirs[name]} == {}
+    assert sum(good.values()) > 15
+    assert sum(value is not None for value in theirs.values()) > 7
+
+
+def test_each_entry_has_a_verdict_in_words(site: Site, opened: Open) -> None:
+    page, watched = opened(bypass_csp=True)
+    page.goto(f"{site.url}/ui/verify")
+    rows, bound = page.locator("#log-entries li"), page.locator("[data-unchecked=bound]")
+    for seed in (0, 1):
+        life = RandomLife(seed)
+        while len(life.entries) < 9 and not life.state.deactivated:
+            life.grow()
+        assert paste(page, log_of(life.entries)) == ["holds", *OF_LOGS]
+        assert rows.count() == len(life.entries)
+        expect(rows.first).to_contain_text("holds")
+        expect(rows.first).to_contain_text("created")
+        words = {"keyRotated": "a key rotated", "recovered": "recovered", "keyExpired": "a grace period ended"}
+        for place, state in enumerate(life.states):
+            expect(rows.nth(place)).to_contain_text(words.get(state.operation, ""))
+        expect(bound).to_be_visible(visible=not life.is_bound)
+    watched.look(page)
+    examine(page)
+    spoilt = [*life.entries[:4], rewritten(life.entries[4], life.entries[3], renamed, SIGNER)]
+    assert paste(page, log_of(spoilt))[0] == "fails"
+    assert [row.is_visible() for row in rows.all()] == [True] * 5
+    assert rows.nth(4).get_attribute("value") == "5"
+    expect(rows.nth(4)).to_contain_text("does not hold")
+    expect(page.locator("#log-line")).to_have_text("Line 5:")
+    expect(page.locator("#log-reason")).not_to_be_empty()
+    # A verdict is of the text that stands there: the slower one of before comes to nothing.
+    page.evaluate(
+        """async ([address, log]) => {
+          const form = document.querySelector("#check-log"), field = form.querySelector("#log");
+          for (const text of [log, "[]"]) {
+            field.value = text;
+            field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+            form.requestSubmit();
+          }
+          const { verifyLog } = await import(address);
+          for (let count = 0; count < 2; count++) await verifyLog(log);
+        }""",
+        [module(page), log_of(life.entries)],
+    )
+    expect(page.locator("#log-result > [data-verdict=fails]")).to_be_visible()
+    page.fill("#log", "another")
+    expect(page.locator("#log-result")).to_be_hidden()
+
+
+def test_the_browser_asks_for_the_witnesses_of_a_did_webvh(verifying: Page) -> None:
+    log, approvals = WEBVH["witness one, an approval"]
+    assert approvals is not None
+    assert paste(verifying, log, beside=approvals) == ["holds", *OF_WEBVH]
+    expect(verifying.locator("[data-unchecked=site]")).to_be_visible()
+    assert paste(verifying, log) == ["fails", "witnesses"]
+    assert paste(verifying, log, beside=WEBVH["witness one, an early approval"][1] or "") == ["fails", "witnesses"]
+    examine(verifying)
+
+
+def checkpoint(
+    size: int, *, name: str = VERIFIER.name, signer: SigningKey = LOG_KEY, other: bytes | None = None
+) -> str:
+    found = Checkpoint(name, size, other or root(0, size))
+    verifier = VerifierKey(name, bytes(signer.verify_key))
+    return sign_checkpoint(found, verifier, signer.sign(found.text.encode()).signature).decode()
+
+
+def growth(first: int, second: int, /, **said: Any) -> str:
+    """As getLedgerConsistencyProof answers."""
+    roots = {"firstRootHash": root(0, first), "secondRootHash": root(0, second)}
+    hashes = [multibase.base64url_encode(root(*span)) for span in consistency_spans(first, second)]
+    found = {name: multibase.base64url_encode(value) for name, value in roots.items()}
+    return json.dumps({"first": first, "second": second, **found, "hashes": hashes} | said, indent=2)
+
+
+FOREIGN = multibase.base64url_encode(bytes(32))
+THREE, SEVEN = checkpoint(3), checkpoint(7)
+WRONG_GROWTHS = {
+    "a hash too few": (growth(3, 7, hashes=json.loads(growth(3, 7))["hashes"][:-1]), THREE + SEVEN, "growth"),
+    "a hash too many": (growth(3, 7, hashes=[*json.loads(growth(3, 7))["hashes"], FOREIGN]), THREE + SEVEN, "growth"),
+    "another hash": (growth(3, 7, hashes=[*json.loads(growth(3, 7))["hashes"][:-1], FOREIGN]), THREE + SEVEN, "growth"),
+    "hashes of the same size": (growth(7, 7, hashes=[FOREIGN]), SEVEN + SEVEN, "growth"),
+    "two trees of one size": (growth(7, 7, firstRootHash=FOREIGN), checkpoint(7, other=bytes(32)) + SEVEN, "growth"),
+    "another beginning": (growth(3, 7, firstRootHash=FOREIGN), checkpoint(3, other=bytes(32)) + SEVEN, "growth"),
+    "a beginning of nothing": (
+        growth(3, 7, first=0, firstRootHash=FOREIGN, hashes=[]), checkpoint(0, other=bytes(32)) + SEVEN, "growth",
+    ),
+    "a log that went back": (growth(3, 7, first=7, second=3, firstRootHash=json.loads(growth(3, 7))["secondRootHash"],
+                                    secondRootHash=json.loads(growth(3, 7))["firstRootHash"]), SEVEN + THREE, "growth"),
+    "no checkpoints": (growth(3, 7), "", "checkpoints"),
+    "one checkpoint": (growth(3, 7), THREE, "checkpoints"),
+    "three": (growth(3, 7), THREE + SEVEN + SEVEN, "checkpoints"),
+    "the newer first": (growth(3, 7), SEVEN + THREE, "checkpoints"),
+    "something between them": (growth(3, 7), THREE + "and\n" + SEVEN, "checkpoints"),
+    "checkpoints of two logs": (growth(3, 7), checkpoint(3, name="eve.example") + SEVEN, "checkpoints"),
+    "a checkpoint of another root": (growth(3, 7), checkpoint(3, other=bytes(32)) + SEVEN, "checkpoints"),
+    "an older one by another": (growth(3, 7), checkpoint(3, signer=MALLORY) + SEVEN, "signed"),
+    "a newer one by another": (growth(3, 7), THREE + checkpoint(7, signer=MALLORY), "signed"),
+    "a member twice": (growth(3, 7).replace('"first"', '"first": 3, "first"', 1), THREE + SEVEN, "answer"),
+    "another member": (growth(3, 7, more=1), THREE + SEVEN, "answer"),
+    "a size that is text": (growth(3, 7, first="3"), THREE + SEVEN, "answer"),
+    "a size beyond all numbers": (growth(3, 7).replace(": 7", ": 9007199254740993", 1), THREE + SEVEN, "answer"),
+    "hashes without end": (growth(3, 7, hashes=[FOREIGN] * 200), THREE + SEVEN, "answer"),
+    "a hash in another form": (growth(3, 7, hashes=[f"{FOREIGN[:-1]}B"]), THREE + SEVEN, "answer"),
+    "no hashes": (growth(3, 7, hashes={"length": 1}), THREE + SEVEN, "answer"),
+}  # fmt: skip
+
+
+def test_the_browser_finds_whether_a_log_only_grew(verifying: Page) -> None:
+    holds = ["holds", "answer", "checkpoints", "growth", "checkpoint"]
+    for first, second in ((1, 1), (1, 2), (2, 3), (3, 4), (4, 5), *((first, 7) for first in range(1, 8))):
+        beside = checkpoint(first) + checkpoint(second)
+        assert paste(verifying, growth(first, second), beside=beside) == holds, (first, second)
+    expect(verifying.locator("[data-unchecked=signed]")).to_be_visible()
+    assert paste(verifying, growth(3, 7), str(VERIFIER), beside=THREE + "\n" + SEVEN) == [*holds, "signed"]
+    expect(verifying.locator("[data-unchecked=signed]")).to_be_hidden()
+    examine(verifying)
+    found = {name: paste(verifying, text, str(VERIFIER), beside=two) for name, (text, two, _) in WRONG_GROWTHS.items()}
+    assert found == {name: ["fails", requirement] for name, (_, _, requirement) in WRONG_GROWTHS.items()}
+
+
+def service_life(*sizes: int) -> RandomLife:
+    """The log of a service whose first log key was retired at these sizes of the tree, each said in an entry."""
+    life = RandomLife(1)
+    life.signer = NEXT
+    life.change(RotateLogKey(), life.later(), life.keys(NEXT))
+    for size in sizes:
+        life.change(RetireLogKey(SIGNER.multikey, size, False), life.later(), life.keys(NEXT))
+    return life
+
+
+def test_the_browser_takes_no_entry_of_a_retired_key(verifying: Page) -> None:
+    """As the reader of the service's log does; it says of an earlier and a later retirement that the earlier holds."""
+    by_old = [leaf(number, RandomLife(0).entries[0]) for number in range(1, 6)]
+    for sizes in ((), (4, 3), (2, 5)):
+        life = service_life(*sizes)
+        history = read_service_log(life.entries)
+        for index, one in enumerate(by_old):
+            taken = paste(verifying, place(index, leaves=by_old), beside=log_of(life.entries))
+            try:
+                history.check(LogLeaf.parse(one).entry, index)
+                assert taken == ["holds", "place", "path", "service", "retired", "checkpoint"], (sizes, index)
+            except LogInvalid:
+                assert taken == ["fails", "retired"], (sizes, index)
+    assert paste(verifying, place(4, leaves=by_old))[0] == "holds"
+    expect(verifying.locator("[data-unchecked=retired]")).to_be_visible()
+    # An entry that no log of ours has is nobody's; one that cannot be read in one way is no service log.
+    assert paste(verifying, place(0), beside=log_of(life.entries))[0] == "holds"
+    expect(verifying.locator("[data-found=serviceDid] dd")).to_have_text(str(life.state.did))
+    for beside in (written(LOG), log_of(life.entries[:-1])[:-9], "[]", WEBVH["updated"][0]):
+        assert paste(verifying, place(0), beside=beside) == ["fails", "service"]

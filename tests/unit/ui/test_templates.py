@@ -1,6 +1,7 @@
 """What no template may say, and files of others that nobody may have changed."""
 
 import hashlib
+import posixpath
 import re
 import tomllib
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from identity_core.ui.catalogues import HERE, TEMPLATES
-from identity_core.ui.render import STATIC
+from identity_core.ui.render import MODULES, STATIC, static_versions
 
 PAGES = sorted(TEMPLATES.glob("*.html"))
 # Unescaped output; what needs unsafe-eval or unsafe-inline; what htmx does on its own; markup of elsewhere.
@@ -42,13 +43,10 @@ def test_vendored_files_are_what_the_page_says() -> None:
     assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "pico.css", "uplot.js", "uplot.css"}
     for name, digest in rows:
         assert hashlib.sha256((HERE / "static" / name).read_bytes()).hexdigest() == digest
-    own = {"ui.css", "signing.js", "keys.js", "notes.js", "checking.js", "plots.js", "icon.svg"}
+    own = {"ui.css", "signing.js", "keys.js", "plots.js", "icon.svg", *MODULES}
     assert set(STATIC) == {name for name, _ in rows} | own
-    assert {path.name for path in (HERE / "static").iterdir()} == set(STATIC) | {
-        "LICENSE.htmx",
-        "LICENSE.pico",
-        "LICENSE.uplot",
-    }
+    files = {str(path.relative_to(HERE / "static")) for path in (HERE / "static").rglob("*") if path.is_file()}
+    assert files == set(STATIC) | {"LICENSE.htmx", "LICENSE.pico", "LICENSE.uplot"}
 
 
 def test_every_file_goes_into_the_wheel() -> None:
@@ -64,5 +62,17 @@ def test_no_file_asks_for_another_and_ours_write_no_markup() -> None:
         text = (HERE / "static" / name).read_text()
         assert "sourceMappingURL" not in text
         assert not name.endswith(".css") or re.findall(r"url\((?![\"']?data:)|@import", text) == []
-    script = "".join((HERE / "static" / name).read_text() for name in ("signing.js", "keys.js", "plots.js"))
+    script = "".join((HERE / "static" / name).read_text() for name in ("signing.js", "keys.js", "plots.js", *MODULES))
     assert re.findall(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|Function\(", script) == []
+
+
+def test_modules_find_each_other_under_one_version() -> None:
+    """What a module imports stands beside it under the same address, and is there: an old one is never mixed with a new one."""
+    assert len({static_versions()[name] for name in MODULES}) == 1
+    found = set()
+    for name in MODULES:
+        text = (HERE / "static" / name).read_text()
+        imports = re.findall(r"""^(?:import|export) [^;]*?from "([^"]+)";|^import "([^"]+)";""", text, re.MULTILINE)
+        found |= {posixpath.normpath(posixpath.join(posixpath.dirname(name), one or other)) for one, other in imports}
+        assert "import(" not in text
+    assert found == set(MODULES) - {"checking.js"}
