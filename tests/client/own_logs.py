@@ -116,6 +116,13 @@ class RandomLife(Life):
         body = steps[0] if len(steps) == 1 else {"operations": steps}
         return Update(operations(body, did), self.signed(at, "update", body))
 
+    def rotate_to_a_key_of_the_service(self) -> None:
+        """The controller leaves the new key to the service to make."""
+        at, key = self.later(), self.controller.new_key("Ed25519", "authentication")
+        old = next(one for one in self.state.document.methods if one.revoked is None and one.type == ED25519)
+        body = {"oldKeyId": old.id, "newKeyType": ED25519, "purpose": ["authentication"]}
+        self.change(Rotate(old.id, key, None, self.signed(at, "rotate", body)), at, self.keys(self.signer))
+
     def step(self, did: str) -> Json:
         """An operation of updateDid."""
         dice = self.dice

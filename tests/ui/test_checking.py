@@ -21,6 +21,7 @@ from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.entry import multihash, proof_config, proof_input, proof_value
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.domain.dids.log.service_log import read as read_service_log
+from identity_core.domain.dids.log.unnamed import unnamed_keys
 from identity_core.domain.ledger.history import verify_entry
 from identity_core.domain.ledger.note import (
     WITNESS,
@@ -406,9 +407,16 @@ def test_each_entry_has_a_verdict_in_words(site: Site, opened: Open) -> None:
         words = {"keyRotated": "a key rotated", "recovered": "recovered", "keyExpired": "a grace period ended"}
         for place, state in enumerate(life.states):
             expect(rows.nth(place)).to_contain_text(words.get(state.operation, ""))
+            by_itself = state.operation in ("create", "keyExpired", "logKeyRotated")
+            expect(rows.nth(place).locator("[data-part=asked]")).to_be_visible(visible=not by_itself)
         expect(bound).to_be_visible(visible=not life.is_bound)
     watched.look(page)
     examine(page)
+    expect(page.locator("[data-found=unnamed]")).to_be_hidden()
+    life.rotate_to_a_key_of_the_service()
+    assert paste(page, log_of(life.entries))[0] == "holds"
+    (unnamed,) = unnamed_keys(life.entries) or ()
+    expect(page.locator("[data-found=unnamed] dd")).to_have_text(f"{unnamed.multikey} ({unnamed.version})")
     spoilt = [*life.entries[:4], rewritten(life.entries[4], life.entries[3], renamed, SIGNER)]
     assert paste(page, log_of(spoilt))[0] == "fails"
     assert [row.is_visible() for row in rows.all()] == [True] * 5

@@ -9,12 +9,25 @@ const MOST_SHOWN = 200; // entries
 // Shown only where they were checked, or are not met.
 const ASKED = ["key", "method", "controller", "change", "witnesses", "policy", "signed", "cosigned", "quorum", "service", "retired"];
 
+// The keys that a request left to the service to make, with the versions that brought them: whoever has the log key may have put in their own.
+function unnamedOf(text) {
+  const found = text.split("\n").flatMap((line, place) => {
+    const { newKey, recoveryKey, authorization } = JSON.parse(line).parameters.change;
+    if (newKey === undefined) return [];
+    const { newPublicKeyMultibase, newAuthenticationKey, newRecoveryKey } = authorization.body;
+    const named = [newPublicKeyMultibase, ...[newAuthenticationKey, newRecoveryKey].map((key) => key && key.publicKeyMultibase)];
+    return [newKey.publicKeyMultibase, recoveryKey].filter((key) => key && !named.includes(key)).map((key) => `${key} (${place + 1})`);
+  });
+  return found.length > 0 ? found.join(", ") : null;
+}
+
 async function checkLog(text, witnesses, entries) {
   const found = await verifyLog(text, { witnesses: witnesses || undefined, onEntry: (entry) => entries.push(entry) });
   const isWebvh = found.did.startsWith("did:webvh:"), { change } = JSON.parse(text.split("\n", 1)[0]).parameters;
   const isBound = isWebvh || change.strictEvidence === true;
   const checked = [...(isWebvh ? ["witnesses", "points"] : ["controller", "change", "site"]), ...(isBound ? ["bound"] : [])];
-  return { did: found.did, versions: found.versions, versionId: found.versionId, time: found.updated, deactivated: found.deactivated, checked };
+  const unnamed = isBound && !isWebvh ? unnamedOf(text) : null;
+  return { did: found.did, versions: found.versions, versionId: found.versionId, time: found.updated, deactivated: found.deactivated, unnamed, checked };
 }
 
 const result = document.querySelector("#log-result");
@@ -25,14 +38,14 @@ function showEntries(entries, unmet) {
   // Whether witnesses approved is asked at last, and of all entries.
   const rows = (isLater ? entries.filter(({ line }) => line === unmet.line) : entries).slice(-MOST_SHOWN).map((entry) => ({ ...entry, holds: !isLater }));
   if (unmet && !isLater && unmet.line) rows.push({ line: unmet.line, holds: false });
-  list.replaceChildren(...rows.map(({ line, versionTime, operation, by, holds }) => {
+  list.replaceChildren(...rows.map(({ line, versionTime, operation, isAsked, holds }) => {
     const item = row.content.firstElementChild.cloneNode(true), place = (name) => item.querySelector(`[data-part="${name}"]`);
     item.className = holds ? "holds" : "fails";
     item.value = line;
     place("time").textContent = versionTime || "";
     const said = operation || (line === 1 ? "create" : "update");
     for (const each of item.querySelectorAll("[data-operation]")) each.hidden = !versionTime || each.dataset.operation !== said;
-    for (const each of item.querySelectorAll("[data-by]")) each.hidden = !versionTime || each.dataset.by !== by;
+    place("asked").hidden = !isAsked;
     for (const each of item.querySelectorAll("[data-verdict]")) each.hidden = (each.dataset.verdict === "holds") !== holds;
     return item;
   }));

@@ -29,13 +29,13 @@ export interface VerifiedLog {
   didDocument: components["schemas"]["DidDocument"];
 }
 
-/** An entry that was checked. `operation` is what a log of ours says has happened, `by` whose proof it says to have. */
+/** An entry that was checked. `operation` is what a log of ours says has happened, `isAsked` whether a controller's signature asked for it. */
 export interface CheckedEntry {
   line: number;
   versionId: string;
   versionTime: string;
   operation: string | undefined;
-  by: string | undefined;
+  isAsked: boolean;
 }
 
 interface State extends Entry {
@@ -89,9 +89,9 @@ export async function verifyLog(
 }
 
 function told({ versionId, body, parameters }: Entry, line: number): CheckedEntry {
-  const { operation, proofBy } = (parameters.change ?? {}) as Json;
-  const [said, by] = [operation, proofBy].map((each) => (typeof each === "string" ? each : undefined));
-  return { line, versionId, versionTime: String(body.versionTime), operation: said, by };
+  const { operation, authorization } = (parameters.change ?? {}) as Json;
+  const said = typeof operation === "string" ? operation : undefined;
+  return { line, versionId, versionTime: String(body.versionTime), operation: said, isAsked: authorization !== undefined };
 }
 
 /** What the first entry says of its method, if it says anything. */

@@ -52,9 +52,9 @@ export async function verifyLog(log, expected = {}) {
     return { did, versions, versionId, updated, deactivated, didDocument: document };
 }
 function told({ versionId, body, parameters }, line) {
-    const { operation, proofBy } = (parameters.change ?? {});
-    const [said, by] = [operation, proofBy].map((each) => (typeof each === "string" ? each : undefined));
-    return { line, versionId, versionTime: String(body.versionTime), operation: said, by };
+    const { operation, authorization } = (parameters.change ?? {});
+    const said = typeof operation === "string" ? operation : undefined;
+    return { line, versionId, versionTime: String(body.versionTime), operation: said, isAsked: authorization !== undefined };
 }
 /** What the first entry says of its method, if it says anything. */
 function methodOf(line) {
