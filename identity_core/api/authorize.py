@@ -21,7 +21,8 @@ from identity_core.api.oauth import (
     read_scopes,
 )
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
-from identity_core.api.writing import AuditRefusals
+from identity_core.api.writing import AuditRefusals, Quotas
+from identity_core.domain.activity import RequestContext
 from identity_core.domain.authorization_code import S256, RegisteredRedirect, is_challenge
 from identity_core.domain.callers import OF_AGENTS, OF_CLIENTS
 from identity_core.domain.dids.challenge import hash_body
@@ -30,6 +31,7 @@ from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.domain.tokens import AGENTS
 from identity_core.errors import AuthRequired, InvalidRequest, StorageMismatch
 from identity_core.use_cases.auth.authorization import (
+    DECISION,
     NATIVE,
     AuthorizationWish,
     AuthorizeClient,
@@ -79,10 +81,11 @@ class ReceivedAuthorization:
 
 @value_class
 class AuthorizationEndpoint:
-    """``resources`` are what tokens are given for; ``mismatch`` as the gate's."""
+    """``resources`` are what tokens are given for; ``quotas`` count what holders write; ``mismatch`` as the gate's."""
 
     find: FindRedirect
     authorize: AuthorizeClient
+    quotas: Quotas
     issuer: str
     resources: Sequence[str]
     mismatch: Callable[[], StorageMismatch | None]
@@ -129,7 +132,7 @@ class AuthorizationEndpoint:
 
     async def decide(self, request: Request) -> Answer:
         """Where the browser goes with the code, for the holder's signature. Raises ``InvalidRequest``, ``AuthRequired``, ``AuthFailed``,
-        ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``StorageMismatch``."""
+        ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``QuotaExceeded``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
             raise StorageMismatch(str(found))
         scheme, _, header = (request.header("authorization") or "").partition(" ")
@@ -137,7 +140,10 @@ class AuthorizationEndpoint:
             raise AuthRequired("The holder signs this decision.")
         received = await self.received(request.body_octets)
         wish = self.wish(received)
-        code = await self.authorize(wish, hash_body({**received.said}), header, request.request_id)
+        request.caller = await self.authorize.holder(wish, hash_body({**received.said}), header)
+        # A decision leaves a line in the audit log, as a token does.
+        await self.quotas.spend(OPERATION, request)
+        code = await self.authorize(wish, RequestContext(DECISION, request.caller, request.request_id))
         return Answer(200, {"redirect_to": received.going_on(code)}, headers=[NO_STORE])
 
 
@@ -158,7 +164,8 @@ class AuthorizationCodeGrant(TokenGrant):
             if name not in form:
                 raise InvalidRequest(f"{name} is missing.")
         code = self.redeem.opened(form["code"])
-        if code.is_native and "client_assertion" not in form:
+        is_stranger = code.is_native and "client_assertion" not in form
+        if is_stranger:
             client, request.caller = form.get("client_id", ""), NATIVE
         else:
             request.caller = await authenticated(form, self.authenticate)
@@ -171,4 +178,5 @@ class AuthorizationCodeGrant(TokenGrant):
             redirect, verifier = form["redirect_uri"], form["code_verifier"]
             return token_answer(await self.redeem(code, client, redirect, verifier, request.context))
 
-        return await self.refusals.around(OPERATION, issued)(request)
+        # A stranger who could fill the audit log with refusals has none there.
+        return await (issued if is_stranger else self.refusals.around(OPERATION, issued))(request)

@@ -177,9 +177,9 @@ class Gate:
         """What the credential is used for is paid by the key behind it, or by the DID."""
         if caller.key is not None:
             return await self._pays(request, self.policy.spend_key(caller.key, _cost(operation, request)))
-        if caller.person is None:
+        if caller.account is None:
             raise AuthRequired
-        return await self._pays(request, self.policy.spend_did(caller.person, _cost(operation, request)))
+        return await self._pays(request, self.policy.spend_did(caller.account, _cost(operation, request)))
 
     async def _address_pays(self, operation: Operation, request: Request, tokens: int = 1) -> Headers:
         address = self._address(request)

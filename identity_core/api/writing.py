@@ -18,7 +18,6 @@ from typing import Final
 from identity_core.api.operations import ENDING, KEEPING, PURPOSES
 from identity_core.api.request import Answer, Handler, Operation, Request
 from identity_core.domain.activity import REFUSED, Event, RequestContext
-from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, QuotaExceeded
 from identity_core.ports.api_keys import KEPT, Charge, Usage
 from identity_core.ports.clock import Clock
@@ -53,20 +52,20 @@ class Quotas:
 
     async def spend(self, operation: Operation, request: Request) -> None:
         """Counts one writing request of a day. Raises ``QuotaExceeded``. What a DID is not admitted to is free."""
-        did = None if request.caller is None else request.caller.person
-        if did is not None and operation.operation_id in PURPOSES:
-            await self._charge(list(self._of_a_day(operation, request, did)))
+        account = None if request.caller is None else request.caller.account
+        if account is not None and operation.operation_id in PURPOSES:
+            await self._charge(list(self._of_a_day(operation, request, account)))
 
     @contextlib.asynccontextmanager
     async def keeping(self, operation: Operation, request: Request) -> AsyncIterator[None]:
         """Around a handler that stores what stays. Raises ``QuotaExceeded``; what is refused inside does not count."""
-        did = None if request.caller is None else request.caller.person
-        if did is None or operation.operation_id not in KEEPING:
+        account = None if request.caller is None else request.caller.account
+        if account is None or operation.operation_id not in KEEPING:
             yield
             return
         limits, more = self.limits, _factor(operation)
         most = _times(limits.did_records, more), _times(limits.did_octets, more)
-        charge = Charge("did in all", f"did:{did}", KEPT, _octets(request), *most)
+        charge = Charge("did in all", account, KEPT, _octets(request), *most)
         await self._charge([charge])
         try:
             yield
@@ -83,10 +82,10 @@ class Quotas:
             seconds = (timedelta(days=self._today() + 1) - self._since_1970()).total_seconds()
             raise QuotaExceeded(details={**error.details, "retryAfter": ceil(seconds)}) from error
 
-    def _of_a_day(self, operation: Operation, request: Request, did: Did) -> Iterator[Charge]:
+    def _of_a_day(self, operation: Operation, request: Request, account: str) -> Iterator[Charge]:
         octets, more, today = _octets(request), _factor(operation), self._today()
         most = _times(self.limits.day_records, more), _times(self.limits.day_octets, more)
-        yield Charge("did in a day", f"did:{did}", today, octets, *most)
+        yield Charge("did in a day", account, today, octets, *most)
         # What ends something, or changes the caller's own DID, never depends on what others do at the same address.
         if more == 1 and "{did}" not in operation.path:
             address = client_address(request.client_address, request.header("x-forwarded-for"), self.trusted_proxies)

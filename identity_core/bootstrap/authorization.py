@@ -50,5 +50,7 @@ def authorization_pages(
     signatures = AuthenticateDid(opened.reader, challenges, opened.clock)
     authorize = AuthorizeClient(signatures, _codes(opened), Record(opened.store.activity), opened.clock)
     find = FindRedirect(opened.reader)
-    endpoint = AuthorizationEndpoint(find, authorize, token.issue.issuer, token.resources, token.mismatch)
+    endpoint = AuthorizationEndpoint(
+        find, authorize, token.refusals.quotas, token.issue.issuer, token.resources, token.mismatch
+    )
     return {AUTHORIZE_PATH: explained(AuthorizePage(endpoint).show)}, {AUTHORIZE_PATH: endpoint.form}

@@ -117,7 +117,15 @@ class Caller:
     @property
     def owner(self) -> str:
         """Whose a verifier's challenge is: a DID's own whether it signs or bears a token, else the caller's."""
-        return self.identity if self.person is None else str(self.person)
+        return self.identity if self.person is None or self.client is not None else str(self.person)
+
+    @property
+    def account(self) -> str | None:
+        """Whose bucket and quota a DID that calls uses up: its own. A client has one for each holder, so that it leaves hers alone. None
+        for an API key."""
+        if self.person is None:
+            return None
+        return f"did:{self.person}" if self.client is None else f"did:{self.person} by {self.client}"
 
     @property
     def author(self) -> str:

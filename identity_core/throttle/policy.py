@@ -18,7 +18,6 @@ from math import ceil
 from typing import Literal
 
 from identity_core.domain.callers import ApiKey
-from identity_core.domain.dids.did import Did
 from identity_core.errors import RateLimited
 from identity_core.settings.server import UNIX
 from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
@@ -89,9 +88,9 @@ class Policy:
         """Tokens of the bucket of a stranger's address, at most a full one. Raises ``RateLimited``."""
         return await self._spend(f"address:{bucket_address(address)}", self.address, tokens)
 
-    async def spend_did(self, did: Did, tokens: int = 1) -> Headers:
-        """Tokens of the bucket of a DID that has signed in, from whatever address. Raises ``RateLimited``."""
-        return await self._spend(f"did:{did}", self.did, tokens)
+    async def spend_did(self, account: str, tokens: int = 1) -> Headers:
+        """Tokens of the bucket of a DID that has signed in (``Caller.account``), from whatever address. Raises ``RateLimited``."""
+        return await self._spend(account, self.did, tokens)
 
     async def spend_challenge(self, address: str | None) -> Headers:
         """One token of the address's bucket for challenges. Raises ``RateLimited``."""

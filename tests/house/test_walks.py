@@ -11,7 +11,7 @@ LIMITS = {
     "createDid": (61, 237, 26),
     "generateDelegatedProof of suite 1": (82, 341, 24),
     # With a credential of suite 2: the keeper's consent, the gap of the status list, and one statement over all that is asked.
-    "generateDelegatedProof": (106, 457, 41),
+    "generateDelegatedProof": (106, 458, 41),
 }
 
 

@@ -21,6 +21,7 @@ from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.domain.tokens import scope_text
 from identity_core.errors import (
     AuthFailed,
+    AuthRequired,
     DidDeactivated,
     DidNotFound,
     DidQuarantined,
@@ -37,7 +38,8 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
 
-OPERATION: Final = "authorizeClient"
+DECISION: Final = "authorizeClient"
+"""What the audit log calls it."""
 NATIVE: Final = Caller(name="native client")
 
 
@@ -89,15 +91,16 @@ class FindRedirect:
 
 @value_class
 class AuthorizeClient:
-    """Raises ``AuthFailed``, ``DidNotFound``, ``DidDeactivated``; ``Forbidden`` for a holder who is the client."""
+    """The code of a holder's decision, once ``holder`` has found that it is hers."""
 
     signatures: AuthenticateDid
     codes: AuthorizationCodes
     record: Record
     clock: Clock
 
-    async def __call__(self, wish: AuthorizationWish, body_hash: str, header: str, request_id: str) -> str:
-        """The code, for the DIDAuth signature of ``header`` over a challenge that is bound to ``body_hash``."""
+    async def holder(self, wish: AuthorizationWish, body_hash: str, header: str) -> Caller:
+        """Whose DIDAuth signature ``header`` has, over a challenge that is bound to ``body_hash``; it is spent. Raises ``AuthFailed``,
+        ``DidNotFound``, ``DidDeactivated``; ``Forbidden`` for a holder who is the client."""
         signed = challenge.parse_header(header)
         named = signed.named
         if named is None or named.purpose != challenge.AUTHORIZE or named.body_hash != body_hash:
@@ -105,7 +108,13 @@ class AuthorizeClient:
         if signed.did == wish.client:
             raise Forbidden("A DID gets a token for itself by client_credentials.")
         proven = await self.signatures(signed, scheme=DID_AUTH, purpose=challenge.AUTHORIZE, body_hash=body_hash)
-        now = self.clock.now()
+        return Caller(did=signed.did, authorization=proven)
+
+    async def __call__(self, wish: AuthorizationWish, context: RequestContext) -> str:
+        """The code. Raises ``AuthRequired`` where ``context`` has no holder who signed."""
+        holder, proven, now = context.caller.did, context.caller.authorization, self.clock.now()
+        if holder is None or proven is None:
+            raise AuthRequired
         code = AuthorizationCode(
             id=multibase.base64url_encode(self.codes.random(16)),
             client=str(wish.client),
@@ -114,11 +123,10 @@ class AuthorizeClient:
             challenge=wish.challenge,
             audience=wish.audience,
             scopes=wish.scopes,
-            holder=str(signed.did),
+            holder=str(holder),
             key=proven.key,
             expires_at=now.replace(microsecond=0) + LIFE,
         )
-        context = RequestContext(OPERATION, Caller(did=signed.did, authorization=proven), request_id)
         details: dict[str, JsonValue] = {"client": code.client, "scope": scope_text(code.scopes), "jti": code.id}
         seen_by = Parties(holder=code.holder, agent=code.client)
         await self.record(context, Event("client.authorized", code.holder, seen_by, details=details), now)

@@ -114,7 +114,8 @@ class GetCredential:
             details: dict[str, JsonValue] = {"credentialId": seen.credential.id, "values": seen.with_values}
             await self.record(context, Event(target=str(seen.credential.holder), details=details), self.clock.now())
         witness = await self.sealed_credentials.witness(seen.credential) if seen.with_values else None
-        return ShownCredential(seen.credential, witness, context.caller.person == seen.credential.holder)
+        is_holder = context.caller.client is None and context.caller.person == seen.credential.holder
+        return ShownCredential(seen.credential, witness, is_holder)
 
 
 @value_class

@@ -70,7 +70,7 @@ def _bound(credential: Credential) -> bytes:
 @value_class
 class ShownCredential:
     """A credential; ``witness`` None for those who see no values. ``to_holder``: the signature is shown too. Anyone who has it proves with
-    the credential, past every delegation, so not even issuer and operator get it back."""
+    the credential, past every delegation, so neither issuer and operator nor a client of the holder's get it."""
 
     credential: Credential
     witness: Witness | None

@@ -27,7 +27,7 @@ from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.domain.proofs.verification import Check, CheckCode, Expectation, ProofVerification, wrong
-from identity_core.errors import ProofNotFound
+from identity_core.errors import Forbidden, ProofNotFound
 from identity_core.ports.activity import VerifierChallenges
 from identity_core.ports.anchoring import AnchorRevocation
 from identity_core.ports.clock import Clock
@@ -138,7 +138,7 @@ REVOKED = "proof.revoked"
 
 @value_class
 class RevokeProof:
-    """``anchors`` is None in an installation that revokes no anchors. Raises what ``ProofAccess`` does."""
+    """``anchors`` is None in an installation that revokes no anchors. Raises what ``ProofAccess`` does; ``Forbidden`` for a client."""
 
     access: ProofAccess
     proofs: Proofs
@@ -147,6 +147,8 @@ class RevokeProof:
     clock: Clock
 
     async def __call__(self, proof_id: str, wish: RevokeProofRequest, context: RequestContext) -> StoredProof:
+        if context.caller.client is not None:
+            raise Forbidden("A client that a DID has let in takes nothing back.")
         before = await self.access(proof_id, context.caller, PROVE_SCOPE)
         revocation = ProofRevocation(self.clock.now(), context.caller.identity, given(wish.reason, None))
         stored = await self.proofs.revoke(before.id, revocation)

@@ -43,7 +43,7 @@ class Buckets:
     async def spend_address(self, address: str | None, tokens: int = 1) -> list[tuple[str, str]]:
         return await self._spend("address")
 
-    async def spend_did(self, did: Did, tokens: int = 1) -> list[tuple[str, str]]:
+    async def spend_did(self, account: str, tokens: int = 1) -> list[tuple[str, str]]:
         return await self._spend("did")
 
 
