@@ -36,6 +36,8 @@ MAX_CODE: Final = 8_192
 _LOCAL: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 # RFC 8252 §7.3: the port is the operating system's choice at that moment, on the loopback address and not on a name.
 _LOOPBACK: Final = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?((?:[/?].*)?)", re.ASCII)
+# WHATWG URL §3.5: a browser decodes and maps a host before it goes there, and a reader sees what stands here.
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]+)?|\[[0-9A-Fa-f:.]+\](?::[0-9]+)?", re.ASCII)
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
 _BOUND: Final = b"identity: authorization code, v1"
@@ -62,7 +64,7 @@ class RegisteredRedirect:
 
 def registered(document: DidDocument, uri: str) -> RegisteredRedirect:
     """The URI, if the document of the client registers it: character by character, but for the port of a loopback address (RFC 9700
-    §2.1). Only HTTPS, and HTTP to the reader's own machine."""
+    §2.1). Only HTTPS, and HTTP to the reader's own machine; a host of letters, digits, ``.``, ``-`` and ``_``, or an IPv6 address."""
     try:
         check_uri(uri, "redirect_uri")
     except InvalidDocument as error:
@@ -70,6 +72,8 @@ def registered(document: DidDocument, uri: str) -> RegisteredRedirect:
     parts = urlsplit(uri)
     if "#" in uri or not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOCAL)):
         raise ValueError("the URI has a fragment, or is neither HTTPS nor on the own machine")
+    if _HOST.fullmatch(parts.netloc) is None:
+        raise ValueError("the host is written in another way than browsers show it")
     fitting = [service.type for service in document.services if _is_same(service.endpoint, uri)]
     if REDIRECT in fitting:
         return RegisteredRedirect(uri, is_native=False)

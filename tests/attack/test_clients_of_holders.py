@@ -6,6 +6,7 @@ RFC 6749 §10.3, RFC 8693 §4.1; ``Caller.client``.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,20 @@ def test_who_has_shown_no_key_writes_no_line_by_being_refused(target: Target) ->
         wrong = flow.redeemed(code, client_assertion=None, client_assertion_type=None, code_verifier="x" * 43)
         assert refusal(wrong) == GRANT
     assert sum(1 for _ in audited(target)) == before
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "https://bank.example%40thief.example/",
+        "https://bank.example%2fthief.example/",
+        "https://bank.example%E3%80%82thief.example/",
+        "https://bank.example;.thief.example/",
+        "https://thief.example#bank.example",
+    ],
+)
+def test_a_reader_is_shown_where_a_browser_goes(shop: Holder, place: str) -> None:
+    """A client may write all of them into its document."""
+    added = {"id": f"odd-{uuid.uuid4()}", "type": "OAuthRedirect", "serviceEndpoint": place}
+    assert shop.act("update", {"operation": "addService", "service": added}).status == 200
+    assert Flow(shop, place).shown().status == 400
