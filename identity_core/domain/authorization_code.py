@@ -36,7 +36,7 @@ MAX_CODE: Final = 8_192
 _LOCAL: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 # RFC 8252 §7.3: the port is the operating system's choice at that moment, on the loopback address and not on a name.
 _LOOPBACK: Final = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?((?:[/?].*)?)", re.ASCII)
-# WHATWG URL §3.5: a browser decodes and maps a host before it goes there, and a reader sees what stands here.
+# A browser decodes and maps a host before it goes there (WHATWG URL, "host parser"), and a reader sees what stands here.
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]+)?|\[[0-9A-Fa-f:.]+\](?::[0-9]+)?", re.ASCII)
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)

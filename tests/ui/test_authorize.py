@@ -18,6 +18,7 @@ from tests.attack.test_oauth import FORM
 from tests.ui.visiting import Open, Site, examine, press, sign_in, signer
 
 VERIFIER = "v" * 64
+APPROVE = "#authorize button[type=submit]"
 
 
 class _Callback(BaseHTTPRequestHandler):
@@ -48,13 +49,10 @@ def shop(site: Site) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.parametrize("keeps", [True, False])
-def test_hana_decides_about_a_program(site: Site, opened: Open, shop: str, keeps: bool) -> None:
-    page, watched = opened()
-    if keeps:
-        sign_in(page, site, "hana", keep=True)
+def wish(site: Site, shop: str) -> dict[str, str]:
+    """What the program asks for."""
     challenge = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
-    asked = {
+    return {
         "response_type": "code",
         "client_id": site.did("aki"),
         "redirect_uri": f"{shop}/back",
@@ -63,6 +61,14 @@ def test_hana_decides_about_a_program(site: Site, opened: Open, shop: str, keeps
         "code_challenge": challenge,
         "code_challenge_method": "S256",
     }
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_hana_decides_about_a_program(site: Site, opened: Open, shop: str, keeps: bool) -> None:
+    page, watched = opened()
+    if keeps:
+        sign_in(page, site, "hana", keep=True)
+    asked = wish(site, shop)
     page.goto(f"{site.url}/oauth/authorize?{urlencode(asked)}")
     expect(page.locator("#scopes li")).to_have_count(2)
     expect(page.locator("dl")).to_contain_text(site.did("aki"))
@@ -79,7 +85,8 @@ def test_hana_decides_about_a_program(site: Site, opened: Open, shop: str, keeps
         expect(page.locator("#as")).to_contain_text(site.did("hana"))
     else:
         page.set_input_files("#keys", site.keys("hana"))
-    press(page, "#authorize button[type=submit]")
+    expect(page.locator(APPROVE)).to_be_enabled()
+    press(page, APPROVE)
     expect(page.locator("h1")).to_have_text("Back")
     said = {name: one for name, (one,) in parse_qs(urlsplit(page.url).query).items()}
     assert (said["state"], said["iss"], page.evaluate("document.referrer")) == (asked["state"], site.url, "")
@@ -90,3 +97,22 @@ def test_hana_decides_about_a_program(site: Site, opened: Open, shop: str, keeps
     bearer = {"Authorization": f"Bearer {token['access_token']}"}
     assert wire.call("GET", "/api/v1/delegations", None, bearer).status == 200
     wire.close()
+
+
+def test_a_click_that_was_meant_for_another_page_approves_nothing(site: Site, opened: Open, shop: str) -> None:
+    """The second of two clicks, under which another page has put this one in between."""
+    page, _ = opened()
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
+    page.goto(f"{site.url}/oauth/authorize?{urlencode(wish(site, shop))}")
+    button = page.locator(APPROVE)
+    expect(button).to_be_disabled()
+    page.clock.run_for(999)
+    expect(button).to_be_disabled()
+    page.clock.run_for(1)
+    expect(button).to_be_enabled()
+    for event in ("blur", "focus"):
+        page.evaluate("(event) => { dispatchEvent(new Event(event)); }", event)
+        expect(button).to_be_disabled()
+    page.clock.run_for(1000)
+    expect(button).to_be_enabled()

@@ -397,6 +397,17 @@
   // A program that asks by OAuth. What is signed are the parameters of its request, as the page shows them; then it gets its code.
   const authorize = document.querySelector("#authorize");
   if (authorize) {
+    // Another page may put this one under a click that was meant for itself: nothing is approved before it was in front for a second.
+    const approve = authorize.querySelector("button");
+    let due;
+    const look = () => {
+      clearTimeout(due);
+      approve.disabled = true;
+      if (document.hasFocus()) due = setTimeout(() => { approve.disabled = false; }, 1000);
+    };
+    addEventListener("focus", look);
+    addEventListener("blur", look);
+    look();
     kept().then((found) => {
       if (!found) return;
       document.querySelector("#as span").textContent = found.did;
