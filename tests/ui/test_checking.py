@@ -184,6 +184,8 @@ WRONG_PLACES = {
     "a path that is too long": ("\n".join([*SHORT[:3], SHORT[3], *SHORT[3:]]), "", "path"),
     "no entry": ("\n".join(SHORT[:1] + SHORT[2:]), "", "place"),
     "base64 in another form": (place(0).replace("\nindex", "=\nindex", 1), "", "place"),
+    "an entry behind a mark": (place(0, leaves=[b"\xef\xbb\xbf" + LEAVES[0]]), "", "place"),
+    "a DID that is no text": (place(0, leaves=[LEAVES[0].replace(b"did:ids:x", b"did:ids:\xff")]), "", "place"),
     "no checkpoint": (place(0).partition("\n\n")[0] + "\n\nnothing\n", "", "checkpoint"),
     "a checkpoint that another has signed": (place(0, signer=MALLORY), str(VERIFIER), "signed"),
     "a checkpoint of another log": (place(0), str(VerifierKey("eve.example", VERIFIER.public)), "signed"),
@@ -375,11 +377,11 @@ def module(page: Page) -> str:
 
 
 def test_the_browser_judges_every_log_as_the_service_does(site: Site, opened: Open) -> None:
-    """With the module that the page imports: of the logs that the TypeScript client judges, whose the module is, every third."""
+    """With the module that the page imports: of the logs that the TypeScript client judges, whose the module is, every fifth."""
     page, _ = opened(bypass_csp=True)
     page.goto(f"{site.url}/ui/verify")
-    own = {name: (log, is_good(log)) for name, log in [*own_logs().items()][::3]} | dict([*mutated_logs().items()][::3])
-    webvh = dict([*WEBVH.items()][::3])
+    own = {name: (log, is_good(log)) for name, log in [*own_logs().items()][::5]} | dict([*mutated_logs().items()][::5])
+    webvh = dict([*WEBVH.items()][::5])
     jobs: dict[str, Entry] = {name: {"log": log} for name, (log, _) in own.items()}
     now = WEBVH_NOW.isoformat()
     jobs |= {f"webvh {name}": {"log": log, "witnesses": file, "now": now} for name, (log, file) in webvh.items()}
@@ -388,8 +390,8 @@ def test_the_browser_judges_every_log_as_the_service_does(site: Site, opened: Op
     assert {name: told[name] for name, (_, verdict) in own.items() if good[name] != verdict} == {}
     theirs = {name: judged(*files) for name, files in webvh.items()}
     assert {name: told[f"webvh {name}"] for name in theirs if told[f"webvh {name}"] != theirs[name]} == {}
-    assert sum(good.values()) > 15
-    assert sum(value is not None for value in theirs.values()) > 7
+    assert sum(good.values()) > 8
+    assert sum(value is not None for value in theirs.values()) > 4
 
 
 def test_each_entry_has_a_verdict_in_words(site: Site, opened: Open) -> None:
@@ -504,7 +506,7 @@ WRONG_GROWTHS = {
 
 def test_the_browser_finds_whether_a_log_only_grew(verifying: Page) -> None:
     holds = ["holds", "answer", "checkpoints", "growth", "checkpoint"]
-    for first, second in ((1, 1), (1, 2), (2, 3), (3, 4), (4, 5), *((first, 7) for first in range(1, 8))):
+    for first, second in ((1, 1), (1, 2), (2, 3), *((first, 7) for first in range(1, 8))):
         beside = checkpoint(first) + checkpoint(second)
         assert paste(verifying, growth(first, second), beside=beside) == holds, (first, second)
     expect(verifying.locator("[data-unchecked=signed]")).to_be_visible()
@@ -527,8 +529,8 @@ def service_life(*sizes: int) -> RandomLife:
 
 def test_the_browser_takes_no_entry_of_a_retired_key(verifying: Page) -> None:
     """As the reader of the service's log does; it says of an earlier and a later retirement that the earlier holds."""
-    by_old = [leaf(number, RandomLife(0).entries[0]) for number in range(1, 6)]
-    for sizes in ((), (4, 3), (2, 5)):
+    by_old = [leaf(number, RandomLife(0).entries[0]) for number in range(1, 5)]
+    for sizes in ((), (4, 3)):
         life = service_life(*sizes)
         history = read_service_log(life.entries)
         for index, one in enumerate(by_old):
@@ -538,7 +540,7 @@ def test_the_browser_takes_no_entry_of_a_retired_key(verifying: Page) -> None:
                 assert taken == ["holds", "place", "path", "service", "retired", "checkpoint"], (sizes, index)
             except LogInvalid:
                 assert taken == ["fails", "retired"], (sizes, index)
-    assert paste(verifying, place(4, leaves=by_old))[0] == "holds"
+    assert paste(verifying, place(3, leaves=by_old))[0] == "holds"
     expect(verifying.locator("[data-unchecked=retired]")).to_be_visible()
     # An entry that no log of ours has is nobody's; one that cannot be read in one way is no service log.
     assert paste(verifying, place(0), beside=log_of(life.entries))[0] == "holds"

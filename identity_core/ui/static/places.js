@@ -40,8 +40,8 @@ export async function checkPlace(text, policy, service) {
   demand(packed && index && lines.length - 3 <= MOST_HASHES, "place");
   const extra = unpacked(packed, "place"), hashes = lines.slice(3).map((line) => unpacked(line, "place"));
   demand(hashes.every((hash) => hash.length === 32), "place");
-  const leaf = new TextDecoder().decode(extra), [head, sequence, transaction, , recorded, version, did] = LEAF.exec(leaf) || [];
-  demand(sequence && TIME.test(recorded), "place");
+  const leaf = new TextDecoder("utf-8", { ignoreBOM: true }).decode(extra), [head, sequence, transaction, , recorded, version, did] = LEAF.exec(leaf) || [];
+  demand(sequence && TIME.test(recorded) && !did.includes("\ufffd"), "place"); // octets that are no text
   demand(BigInt(sequence) - 1n === BigInt(index), "path");
   const checkpoint = opened(text.slice(end + 2));
   demand(same(await rootOf(await sha256(joined([0], extra)), BigInt(index), checkpoint.size, hashes), checkpoint.root), "path");

@@ -5,7 +5,7 @@ import { changed, type Control } from "./changes.js";
 import type { components } from "./document.js";
 import { checkFirstHash, checkNextHash, checkProof, demand, HASH, meeting, multihash, readEntry, record, text, texts, Unmet } from "./entry.js";
 import type { Entry, Json, Requirement } from "./entry.js";
-import { nextWebvh, unapproved, type WebvhState } from "./webvh.js";
+import { MOST_OF_WEBVH, nextWebvh, unapproved, type WebvhState } from "./webvh.js";
 
 /** `line` counts from 1; `requirement` is what it does not meet. */
 export class LogInvalid extends Error {
@@ -97,7 +97,7 @@ function told({ versionId, body, parameters }: Entry, line: number): CheckedEntr
 /** What the first entry says of its method, if it says anything. */
 function methodOf(line: string): string {
   try {
-    return String(record(record(JSON.parse(line)).parameters).method);
+    return line.length > MOST_OF_WEBVH ? "" : String(record(record(JSON.parse(line)).parameters).method);
   } catch {
     return "";
   }

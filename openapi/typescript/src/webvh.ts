@@ -21,7 +21,8 @@ interface Witnesses {
 }
 
 const VERSION = "did:webvh:1.0";
-const MOST_CHARACTERS = 256 * 1024;
+/** Characters of an entry. */
+export const MOST_OF_WEBVH = 256 * 1024;
 const DEFAULTS = { updateKeys: [], nextKeyHashes: [], witness: {}, watchers: [], portable: false, deactivated: false, ttl: 3600 };
 const DID = new RegExp(`^did:webvh:(${HASH}):([^:]+)((?::(?:[A-Za-z0-9._-]|%[0-9A-Fa-f]{2})+)*)$`);
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
@@ -32,7 +33,7 @@ const NUMBER = /^(?:0[xX][0-9A-Fa-f]*|[0-9]+)$/;
 /** The state after the entry that a line says. */
 export async function nextWebvh(before: WebvhState | undefined, line: string): Promise<WebvhState> {
   const [entry, parameters] = await meeting("form", () => {
-    demand(line.length <= MOST_CHARACTERS, "the entry is too large");
+    demand(line.length <= MOST_OF_WEBVH, "the entry is too large");
     const read = readEntry(parseStrict(line));
     return [read, parametersOf(before, read.parameters)] as const;
   });

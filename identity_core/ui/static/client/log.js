@@ -2,7 +2,7 @@
 import { canonicalize, isPublicKey } from "./codec.js";
 import { changed } from "./changes.js";
 import { checkFirstHash, checkNextHash, checkProof, demand, HASH, meeting, multihash, readEntry, record, text, texts, Unmet } from "./entry.js";
-import { nextWebvh, unapproved } from "./webvh.js";
+import { MOST_OF_WEBVH, nextWebvh, unapproved } from "./webvh.js";
 /** `line` counts from 1; `requirement` is what it does not meet. */
 export class LogInvalid extends Error {
     line;
@@ -59,7 +59,7 @@ function told({ versionId, body, parameters }, line) {
 /** What the first entry says of its method, if it says anything. */
 function methodOf(line) {
     try {
-        return String(record(record(JSON.parse(line)).parameters).method);
+        return line.length > MOST_OF_WEBVH ? "" : String(record(record(JSON.parse(line)).parameters).method);
     }
     catch {
         return "";
