@@ -310,7 +310,9 @@ def test_a_token_ends_with_the_key_that_signed_and_with_the_client(target: Targe
     assert statuses(holder, token) == [401, 401, 401]
 
 
-def test_an_application_without_a_key_gets_its_code_on_the_own_machine(hana: Holder, app: Holder, shop: Holder) -> None:
+def test_an_application_without_a_key_gets_its_code_on_the_own_machine(
+    target: Target, hana: Holder, app: Holder, shop: Holder
+) -> None:
     flow = Flow(app, "http://[::1]:51004/callback")
     code = flow.code(hana)
     unsigned: dict[str, Any] = {"client_assertion": None, "client_assertion_type": None}
@@ -318,9 +320,13 @@ def test_an_application_without_a_key_gets_its_code_on_the_own_machine(hana: Hol
     assert refusal(flow.redeemed(code, **unsigned, client_id=shop.did)) == GRANT
     assert refusal(flow.redeemed(code, **unsigned, redirect_uri="http://[::1]:51005/callback")) == GRANT
     assert refusal(flow.redeemed(code, **unsigned, code_verifier="x" * 43)) == GRANT
+    # Who has shown nothing fills no audit log.
+    assert [line for line in audited(target) if line["caller"] == "native client"] == []
     answer = flow.redeemed(code, **unsigned)
     assert answer.status == 200, answer.body
     assert statuses(hana, answer.json["access_token"]) == [200, 200, 403]
+    (line,) = [line for line in audited(target) if line["caller"] == "native client"]
+    assert (line["operation"], line["target"], line["outcome"]) == ("issueToken", hana.did, "done")
     # What the shop was given for its own machine takes its key.
     own = Flow(shop, "http://127.0.0.1:4999/callback")
     assert refusal(own.redeemed(own.code(hana), **unsigned)) == (400, "invalid_client")

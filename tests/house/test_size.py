@@ -11,7 +11,7 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (515, 8),
-    "api": (4_315, 52),
+    "api": (4_320, 52),
     "backup": (265, 4),
     "bootstrap": (2_380, 27),
     "cli": (8_670, 95),
@@ -29,7 +29,7 @@ LIMITS = {
     "ui": (1_100, 16),
     "use_cases": (7_065, 85),
 }
-ALL = (47_050, 560)
+ALL = (47_060, 560)
 
 
 def test_no_room_outgrows_its_limit() -> None:
