@@ -70,8 +70,11 @@ class Flow:
         return client.wire.call("POST", "/oauth/token", body, {"Content-Type": FORM})
 
 
-def decision(holder: Holder, signed: Any, *, purpose: str | None = "authorize", named: bool = True) -> str:
-    text = holder.challenge(purpose, body_hash(signed))
+def decision(
+    holder: Holder, signed: Any, *, purpose: str | None = "authorize", named: bool = True, bound: bool = True
+) -> str:
+    """The header of a signature over ``signed``: a challenge that is ``bound`` to it, and ``named``."""
+    text = holder.challenge(purpose, body_hash(signed) if bound else None)
     return header(text if named else holder.did, holder.key.sign(text.encode()).signature)
 
 

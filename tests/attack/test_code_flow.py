@@ -207,6 +207,7 @@ def test_a_decision_takes_the_holders_signature_over_this_very_request(
     for purpose in (None, "read", "token", "delegate"):
         assert flow.decided(hana, purpose=purpose).outcome == (401, "AUTH_FAILED")
     assert flow.decided(hana, named=False).outcome == (401, "AUTH_FAILED")
+    assert flow.decided(hana, bound=False).outcome == (401, "AUTH_FAILED")
     # Each parameter is part of what she signed, and may be neither added nor taken away.
     for change in [
         {"client_id": thief.did},
