@@ -9,6 +9,26 @@ Feature: Ask a wallet for a presentation
     And the wallet presents what was asked for
     And Vic reads that the holder is 18 and not how old
 
+  Scenario: A wallet chooses which of two things it shows
+    Given Hana's wallet has collected a credential of Ina's
+    When Vic asks a wallet for the country, or else for the age
+    Then the answer is 201
+    And the wallet presents the age alone
+    And Vic reads how old the holder is and not where from
+
+  Scenario: Nobody on the way reads what a wallet shows
+    Given Hana's wallet has collected a credential of Ina's
+    When Vic asks a wallet whether its holder is 18, for nobody else to read
+    Then the answer is 201
+    And the wallet presents it encrypted to the key of the request
+    And Vic reads that the holder is 18 and not how old
+
+  @400:INVALID_REQUEST
+  Scenario: A set of claims that there are not
+    Given Hana's wallet has collected a credential of Ina's
+    When Vic asks a wallet for what no set of claims names
+    Then the answer is 400 INVALID_REQUEST
+
   @400:INVALID_REQUEST
   Scenario: A verifier whose keys the service does not hold
     When Vera asks a wallet whether its holder is 18

@@ -8,6 +8,8 @@ import time
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from joserfc import jwe
+from joserfc.jwk import ECKey
 from pytest_bdd import given, parsers, then, when
 
 from features.formats import base64url, from_base64url
@@ -65,6 +67,27 @@ def asks(world: World) -> None:
     ask(world, "Vic", wish_of_wallet(world))
 
 
+@when("Vic asks a wallet for the country, or else for the age")
+def asks_for_one_of_two(world: World) -> None:
+    claims = [{"id": "where", "path": ["country"]}, {"id": "years", "path": ["age"]}]
+    one = {"id": "age", "schemaId": world.notes["schema"], "claims": claims, "claimSets": [["where"], ["years"]]}
+    verifier(world)
+    ask(world, "Vic", wish_of_wallet(world, credentials=[one]))
+
+
+@when("Vic asks a wallet whether its holder is 18, for nobody else to read")
+def asks_secretly(world: World) -> None:
+    verifier(world)
+    ask(world, "Vic", wish_of_wallet(world, encrypted=True))
+
+
+@when("Vic asks a wallet for what no set of claims names")
+def asks_for_nothing(world: World) -> None:
+    one = {"id": "age", "schemaId": world.notes["schema"], "claims": [{"path": ["age"]}], "claimSets": [["years"]]}
+    verifier(world)
+    ask(world, "Vic", wish_of_wallet(world, credentials=[one]))
+
+
 @when("Vera asks a wallet whether its holder is 18")
 def asks_without_key(world: World) -> None:
     ask(world, "Vera", wish_of_wallet(world, verifierDid=world.person("Vera").did))
@@ -99,21 +122,55 @@ def reads(world: World) -> None:
     assert said["response_mode"] == "direct_post"
 
 
-@then("the wallet presents what was asked for")
-def presents(world: World) -> None:
-    _, said = request_object(world)
+def shown(world: World, said: dict[str, Any], wanted: set[str]) -> dict[str, list[str]]:
+    """The presentation that discloses what has these names."""
     (query,) = said["dcql_query"]["credentials"]
-    wanted = {step for claim in query["claims"] for step in claim["path"]}
     jwt, *disclosures, _ = world.notes["collected"].split("~")
     kept = [one for one in disclosures if json.loads(from_base64url(one))[1] in wanted]
     base = "~".join((jwt, *kept, ""))
     digest = base64url(hashlib.sha256(base.encode()).digest())
     bound = {"iat": int(time.time()), "aud": said["client_id"], "nonce": said["nonce"], "sd_hash": digest}
     wallet: Wallet = world.notes["wallet"]
-    token = {query["id"]: [base + wallet.sign({"typ": "kb+jwt", "alg": "ES256"}, bound)]}
-    form = {"vp_token": json.dumps(token), "state": said["state"]}
+    return {query["id"]: [base + wallet.sign({"typ": "kb+jwt", "alg": "ES256"}, bound)]}
+
+
+def send(world: World, said: dict[str, Any], form: dict[str, str]) -> None:
     answer = world.http().post(urlsplit(said["response_uri"]).path, data=form)
     assert answer.status_code == 200, answer.content
+
+
+@then("the wallet presents what was asked for")
+def presents(world: World) -> None:
+    _, said = request_object(world)
+    (query,) = said["dcql_query"]["credentials"]
+    wanted = {step for claim in query["claims"] for step in claim["path"]}
+    send(world, said, {"vp_token": json.dumps(shown(world, said, wanted)), "state": said["state"]})
+
+
+@then("the wallet presents the age alone")
+def presents_the_other(world: World) -> None:
+    _, said = request_object(world)
+    send(world, said, {"vp_token": json.dumps(shown(world, said, {"age"})), "state": said["state"]})
+
+
+@then("the wallet presents it encrypted to the key of the request")
+def presents_encrypted(world: World) -> None:
+    _, said = request_object(world)
+    assert said["response_mode"] == "direct_post.jwt"
+    (key,) = said["client_metadata"]["jwks"]["keys"]
+    plain = {"vp_token": shown(world, said, {"age_equal_or_over", "18"}), "state": said["state"]}
+    header = {"alg": key["alg"], "enc": "A256GCM", "kid": key["kid"]}
+    algorithms = ["ECDH-ES", "A256GCM"]
+    text = jwe.encrypt_compact(header, json.dumps(plain), ECKey.import_key(key), algorithms=algorithms)
+    send(world, said, {"response": text})
+
+
+@then("Vic reads how old the holder is and not where from")
+def reads_the_other(world: World) -> None:
+    looks(world, "Vic")
+    (one,) = body_of(world.answer)["credentials"]
+    assert one["claims"].keys() >= {"age"}
+    assert "country" not in one["claims"]
 
 
 @then("Vic reads that the holder is 18 and not how old")
