@@ -101,7 +101,8 @@ class Caller:
 
     @property
     def person(self) -> Did | None:
-        """The DID that calls for itself, by its signature or its token; None for an API key, also for one behind a token."""
+        """The DID that calls for itself, by its signature or its token, or by a ``client`` of its; None for an API key, also for one behind
+        a token."""
         return None if self.operator is not None else self.did or self.subject
 
     @property
@@ -116,7 +117,7 @@ class Caller:
 
     @property
     def owner(self) -> str:
-        """Whose a verifier's challenge is: a DID's own whether it signs or bears a token, else the caller's."""
+        """Whose a verifier's challenge is: a DID's own whether it signs or bears a token, else the caller's, as a client's is."""
         return self.identity if self.person is None or self.client is not None else str(self.person)
 
     @property
