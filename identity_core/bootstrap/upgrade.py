@@ -2,12 +2,13 @@
 
 It is done to a copy first, which is looked at as a backup is; only then to the installation. On SQLite the copy is made here; on
 PostgreSQL it is the database into which the operator has put a backup, and what it lacks of the audit log says how old it is. A run that
-was killed leaves some databases brought up and others not, and the next run goes on.
+was killed leaves some databases brought up and others not, and the next run goes on. One is at work at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -27,9 +28,11 @@ from identity_core.bootstrap.backup import (
 )
 from identity_core.bootstrap.ports import SystemClock, load_plugins, store_beside
 from identity_core.bootstrap.restore import Known, verify_server
-from identity_core.bootstrap.steps import bring_up
+from identity_core.bootstrap.steps import bring_up, pending_steps
+from identity_core.bootstrap.storage import told_at_start
 from identity_core.codec.times import printed
 from identity_core.database import DatabaseError, Transaction, look_at
+from identity_core.database.files import FileLock
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.settings import Settings, StartError
 from identity_core.store.audit import AuditPlace, audit_place
@@ -39,6 +42,7 @@ from identity_core.values import value_class
 ANOTHER = "take a new backup of this installation: `identity backup create`"
 _WHERE = "--backup-url"
 _WHICH = "SELECT oid, pg_postmaster_start_time()::text FROM pg_database WHERE datname = current_database()"
+_TAKE_TURN = "SELECT pg_try_advisory_lock(hashtext('identity upgrade'))"
 _PUT_BACK = "put a new backup of this installation into an empty database (createdb, pg_dump, pg_restore) and name that"
 
 
@@ -60,19 +64,43 @@ class RestoredCopy:
 
 
 async def upgrade(
-    settings: Settings, steps: Sequence[str], backup: BackupAtHand | RestoredCopy | None
-) -> datetime | None:
-    """Makes ``steps``, which ``pending_steps`` has named. ``backup`` is opened and held against the installation; None where the operator
-    wants none. Returns of when it is. Raises ``StartError``, ``OSError``; then the installation is as it was."""
-    of = None
-    if isinstance(backup, RestoredCopy):
-        of = await _tried_on(settings, backup)
-    elif settings.database_url is None:
-        end = await _rehearsed(settings)
-        of = None if backup is None else (await _examined(settings, backup, end)).created_at
-    await bring_up(settings)
-    await _record(settings, steps, of)
-    return of
+    settings: Settings, backup: BackupAtHand | RestoredCopy | None
+) -> tuple[tuple[str, ...], datetime | None]:
+    """Makes the steps that are missing. ``backup`` is opened and held against the installation; None where the operator wants none. Returns
+    the steps, and of when the backup is. Raises ``StartError``, also while another is at work, ``OSError``; then the installation is as it
+    was."""
+    with _alone(settings):
+        # Another may have made them meanwhile.
+        steps, of = await pending_steps(settings), None
+        if not steps:
+            return (), None
+        if isinstance(backup, RestoredCopy):
+            of = await _tried_on(settings, backup)
+        elif settings.database_url is None:
+            end = await _rehearsed(settings)
+            of = None if backup is None else (await _examined(settings, backup, end)).created_at
+        await bring_up(settings)
+        await _record(settings, steps, of)
+        return steps, of
+
+
+@contextlib.contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """Raises ``StartError`` where another upgrade of the installation is at work. The lock ends with the process that has it."""
+    with contextlib.ExitStack() as stack:
+        if settings.database_url is None:
+            lock = stack.enter_context(contextlib.closing(FileLock(settings.data_dir / "upgrade.lock")))
+            is_ours, where = lock.try_acquire(), str(settings.data_dir)
+        else:
+            with told_at_start(settings):
+                look = look_at(settings.database_url, settings.data_dir)
+                stack.callback(look.end)
+                (is_ours,) = look.read_now(lambda asked: asked.execute(_TAKE_TURN).fetchone())
+            where = "the database of database_url"
+        if not is_ours:
+            what = "another `identity upgrade apply` is at work"
+            raise StartError(what, where, "let it end, then look with `identity upgrade check`")
+        yield
 
 
 async def _rehearsed(settings: Settings) -> End:

@@ -65,7 +65,8 @@ def apply(
 ) -> None:
     """Make the missing steps. The service may run meanwhile.
 
-    The backup is opened as `identity backup verify` does, and the steps are made on a copy first. A run that was killed is run again.
+    The backup is opened as `identity backup verify` does, and the steps are made on a copy first. A run that was killed is run again;
+    two are not at work at once.
 
     PostgreSQL is backed up by its own tools. Put the backup into a database of its own and name that with --backup-url: it must be of
     this installation and lack nothing older than --within-hours; the steps are made on it first, and it can be dropped after that."""
@@ -80,19 +81,19 @@ def apply(
     from identity_core.bootstrap.steps import pending_steps
     from identity_core.bootstrap.upgrade import BackupAtHand, RestoredCopy, upgrade
 
-    pending, within, of = asyncio.run(pending_steps(settings)), timedelta(hours=within_hours), None
-    if pending:
+    within, of, made = timedelta(hours=within_hours), None, asyncio.run(pending_steps(settings))
+    if made:
         at_hand: BackupAtHand | RestoredCopy | None = None
         if backup is not None:
             at_hand = BackupAtHand(backup, operator_key(settings, key_file, passphrase_file, backup), within)
         elif backup_url is not None:
             at_hand = RestoredCopy(backup_url, within)
         with working("upgrade"):
-            of = asyncio.run(upgrade(settings, pending, at_hand))
+            made, of = asyncio.run(upgrade(settings, at_hand))
     body = {
         "version": __version__,
         "database": shown_database(settings),
-        "applied": pending,
+        "applied": made,
         "backupOf": None if of is None else printed(of),
     }
     show(body, text=_applied)

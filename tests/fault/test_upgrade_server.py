@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from identity_core.bootstrap import upgrade as room
-from identity_core.bootstrap.steps import pending_steps
+from identity_core.bootstrap.steps import bring_up
 from identity_core.database import migrations
 from identity_core.settings import Settings, load
 from identity_core.store import migrations as steps_of_store
@@ -55,34 +55,42 @@ def settings_of(url: str) -> Settings:
 
 
 def applied(settings: Settings) -> None:
-    asyncio.run(room.upgrade(settings, asyncio.run(pending_steps(settings)), None))
+    asyncio.run(room.upgrade(settings, None))
 
 
 def test_two_at_once_make_each_step_once(on_server: Commands, database: Callable[[], str]) -> None:
-    """Both have seen that it is missing, and wait for each other."""
+    """A service that starts meanwhile makes the same step, and waits. Of two that upgrade the second is refused; one line tells of it."""
     live = database()
     settings = settings_of(live)
     failures: list[BaseException] = []
 
-    def run() -> None:
+    def run(job: Callable[[], None]) -> None:
         try:
-            applied(settings)
+            job()
         # Whatever it is, the test tells it.
         except BaseException as error:
             failures.append(error)
 
-    both = [threading.Thread(target=run) for _ in range(2)]
+    jobs = [lambda: applied(settings), lambda: asyncio.run(bring_up(settings))]
+    both = [threading.Thread(target=run, args=(job,)) for job in jobs]
     with psycopg.connect(live) as holding:
         holding.execute("SELECT pg_advisory_xact_lock(hashtext('identity store_migrations'))")
         for one in both:
             one.start()
         eventually(lambda: asked(live, WAITING) == 2 or bool(failures), "both wait for the lock of the steps")
+        what, _, remedy = on_server.refused("upgrade", "apply", "--yes", "--database-url", live)
+        assert "another `identity upgrade apply` is at work" in what
+        assert "`identity upgrade check`" in remedy
     for one in both:
         one.join()
     assert failures == []
     assert last_step(live) == LAST + 1
     assert asked(live, f"SELECT count(*) FROM store_migrations WHERE number = {LAST + 1}") == 1
-    assert {str(line["details"]["steps"]) for line in audited(live)} == {str(audited(live)[0]["details"]["steps"])}
+    assert len(audited(live)) == 1
+    # One that had seen it missing before the other was done.
+    applied(settings)
+    assert len(audited(live)) == 1
+    assert "up to date" in on_server.ok("upgrade", "check", "--database-url", live)
     assert "nothing was to be done" in on_server.ok("upgrade", "apply", "--yes", "--database-url", live)
 
 

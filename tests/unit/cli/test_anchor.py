@@ -86,6 +86,7 @@ async def anchor_of(desk: TransparencyLog, root: bytes) -> AnchorTransaction:
 def data(here: Path) -> Path:
     folder = here / "identity-data"
     folder.mkdir()
+    asyncio.run(Store.open(folder).close())
     return folder
 
 

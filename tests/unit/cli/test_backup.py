@@ -300,7 +300,7 @@ def test_a_place_that_cannot_be_written_is_told(
     assert not [name for name in names(server.data_dir) if "backup" in name]
     empty = tmp_path / "empty"
     empty.mkdir()
-    lines = remote.refused("backup", "create", tmp_path / "x", "--key-file", key, "--data-dir", empty)
+    lines = remote.refused("backup", "create", tmp_path / "x", "--key-file", key, "--data-dir", empty, status=2)
     assert "no installation" in lines[0]
     assert names(empty) == set()
 

@@ -121,7 +121,7 @@ def test_what_is_asked_wrongly(identity: Commands, here: Path, key: str) -> None
         "neither a verifier key nor a file"
         in identity.refused("ledger", "verify", "did:x:y", "--key", "no/such/file")[0]
     )
-    assert "no installation" in identity.refused("ledger", "audit", "--key", key)[0]
+    assert "no such data directory" in identity.refused("ledger", "audit", "--key", key)[0]
     (here / "empty").mkdir()
     for words in (("audit", "--key", key), ("checkpoint", "--key", key), ("export", here / "copy")):
         assert "no checkpoint" in identity.refused("ledger", *words, "--dir", here / "empty")[0]

@@ -23,6 +23,7 @@ from identity_core.cli import doctor_database
 from identity_core.cli.doctor_database import Diagnosis
 from identity_core.cli.local_server import LocalServer
 from identity_core.database import look_at, migrations
+from identity_core.database.files import FileLock
 from identity_core.settings import load
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
@@ -116,6 +117,20 @@ def test_an_older_installation_is_brought_up_with_its_backup(
     assert identity.json("upgrade", "check", "--data-dir", back)["pending"] == []
 
 
+def test_two_are_not_at_work_at_once(identity: Commands, older: Path) -> None:
+    before, words = digests(older), ("upgrade", "apply", "--yes", "--data-dir", older)
+    with closing(FileLock(older / "upgrade.lock")) as first:
+        assert first.try_acquire()
+        what, where, remedy = identity.refused(*words)
+        assert "another `identity upgrade apply` is at work" in what
+        assert str(older) in where
+        assert "`identity upgrade check`" in remedy
+        assert digests(older) == before
+    assert identity.json("upgrade", "check", "--data-dir", older)["pending"] != []
+    assert identity.json(*words)["applied"] != []
+    assert len(audited(identity, older)) == 1
+
+
 def test_it_wants_a_backup_or_a_word(identity: Commands, older: Path, key: Path, backup: Path) -> None:
     before = digests(older)
     for words in ((), ("--yes", "--backup", backup, "--key-file", key)):
@@ -202,6 +217,7 @@ import asyncio, json, os, shutil, sys
 from pathlib import Path
 import identity_core
 from identity_core.bootstrap.steps import bring_up, pending_steps
+from identity_core.database.files import FileLock
 from identity_core.settings import load
 from tests.fault.killed_before_a_line import KilledBeforeALine
 from tests.unit.store.earlier.make import rows_of

@@ -181,6 +181,7 @@ def test_it_wants_a_backup_or_a_word(on_server: Commands, database: Callable[[],
         lines = on_server.refused("upgrade", "apply", *words, "--database-url", live, status=2)
         assert "--backup-url" in lines[2]
     (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "identity.sqlite").touch()
     lines = on_server.refused("upgrade", "apply", "--backup-url", copy, "--data-dir", tmp_path / "data", status=2)
     assert "SQLite" in lines[0]
     assert last_step(live) == LAST
