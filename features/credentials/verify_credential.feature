@@ -56,3 +56,11 @@ Feature: Check a credential
       | done      | outcome              |
       | suspended | CREDENTIAL_SUSPENDED |
       | revoked   | CREDENTIAL_REVOKED   |
+
+  @verifyCredential
+  Scenario: An issuer about whom what is stored does not follow from the ledger is no error and no verdict
+    Given a service whose index was changed by somebody else
+    And a good request for verifyCredential
+    When the fault strikes and it is sent
+    Then the answer is 200
+    And the verdict leaves the issuer's key open, by ISSUER_UNAVAILABLE

@@ -12,10 +12,12 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
 from identity_core.domain.dids.log import verify
+from tests.attack import test_oauth as oauth
 from tests.attack.stranger import PREFIX, Answer, Holder, Wire, did_path, rotation, rounds, service, signing_key
 from tests.fault import service_process
 from tests.fault.service_process import Running, eventually, start
@@ -176,3 +178,24 @@ def test_an_index_that_is_lost_or_behind_is_made_again_from_the_ledger(tmp_path:
             assert answer.status == 200, answer.body
             assert answer.json["didDocument"] == document
             assert answer.json["didDocumentMetadata"]["versionId"] == 2
+
+
+def test_an_assertion_of_a_client_is_spent_for_the_processes_after_a_kill(tmp_path: Path) -> None:
+    """RFC 7523 §3, item 7: whoever saw it on the way waits for a restart, which has nothing in memory."""
+    with service_process.kept_port() as port:
+        words = ("--port", str(port))
+        with service_process.service(tmp_path / "data", *words) as running:
+            client = running.stranger.holder()
+            spent, kept_back = oauth.assertion(client), oauth.assertion(client)
+            assert token(running, spent).status == 200
+            running.kill()
+        with service_process.service(tmp_path / "data", *words, "--workers", "2") as running:
+            running.wire.await_processes(2)
+            for _ in range(4):
+                assert oauth.refusal(token(running, spent)) == oauth.CLIENT
+            assert token(running, kept_back).status == 200, "it is refused for having been used, and for nothing else"
+
+
+def token(running: Running, text: str) -> Answer:
+    octets, headers = urlencode(oauth.form(text)).encode(), {"Content-Type": oauth.FORM}
+    return running.wire.call("POST", "/oauth/token", octets, headers)

@@ -50,6 +50,14 @@ def verdict(world: World, outcome: str, check: str) -> None:
     no_value(world)
 
 
+@then(parsers.parse("the verdict leaves the issuer's key open, by {code:w}"))
+def left_open(world: World, code: str) -> None:
+    body = body_of(world.answer)
+    last = body["checks"][-1]
+    assert (body["verified"], last["check"], last["ok"], last["code"]) == (False, "issuerKey", None, code)
+    no_value(world)
+
+
 @then("the verdict is good")
 def good(world: World) -> None:
     body = body_of(world.answer)

@@ -52,6 +52,7 @@ from identity_core.domain.proofs.verification import (
 )
 from identity_core.errors import (
     DidNotFound,
+    DidQuarantined,
     InvalidDid,
     JsonValue,
     NotAcceptable,
@@ -169,14 +170,14 @@ class IssuerKeys:
             return wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN)
         except DidNotFound:
             return wrong(NAME, CheckCode.ISSUER_NOT_FOUND)
-        except (PluginUnavailable, NotAcceptable):
+        except (DidQuarantined, PluginUnavailable, NotAcceptable):
             return undecided(NAME, CheckCode.ISSUER_UNAVAILABLE)
         if state.deactivated:
             return wrong(NAME, CheckCode.ISSUER_DEACTIVATED)
         return state.document.to_json()
 
     async def is_deactivated(self, method_id: str) -> bool:
-        """Whether the DID of the verification method is known to be. Reads no key, of which it may have many."""
+        """Whether the DID of the verification method is known to be. Reads no key, of which it may have many. Raises ``DidQuarantined``."""
         try:
             return (await self._state(method_id)).deactivated
         except (InvalidDid, DidNotFound, PluginUnavailable, NotAcceptable):

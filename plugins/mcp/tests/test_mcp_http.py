@@ -171,6 +171,21 @@ def test_a_page_of_another_origin_speaks_for_nobody(scene: Scene, origin: str) -
     assert call(scene.target.wire, message(), headers | {"Origin": scene.target.wire.url}).status == 200
 
 
+def test_a_name_that_was_led_here_opens_nothing(scene: Scene) -> None:
+    """DNS rebinding: evil.example is now the address of the service, so that a browser takes its page for one of the same origin."""
+    port = scene.target.wire.url.rpartition(":")[2]
+    led = {"Host": f"evil.example:{port}", "Origin": f"http://evil.example:{port}"}
+    # What a browser would send of itself is no token, and one that leaked is no use to a page.
+    assert call(scene.target.wire, message(), led | {"Cookie": "session=x"}).outcome == (401, "AUTH_REQUIRED")
+    assert call(scene.target.wire, message(), led | bearer(token_of(scene.agent))).outcome == (403, "FORBIDDEN")
+    # The name is not believed either way: what the service says of itself is its own.
+    headers = {"Host": f"evil.example:{port}"}
+    assert call(scene.target.wire, message(), headers | bearer(token_of(scene.agent))).status == 200
+    refused = call(scene.target.wire, message(), headers)
+    assert refused.status == 401
+    assert "evil.example" not in json.dumps(refused.headers) + refused.body.decode()
+
+
 def twice() -> bytes:
     return json.dumps(message()).encode()[:-1] + b',"method":"tools/call"}'
 

@@ -15,7 +15,7 @@ from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.question import SUITE_2
 from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
-from identity_core.errors import InvalidRequest, PluginUnavailable, ProofInvalid, ProofNotFound
+from identity_core.errors import DidQuarantined, InvalidRequest, PluginUnavailable, ProofInvalid, ProofNotFound
 from identity_core.ports.activity import TimelineQuery, VerificationQuery
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.no_prover import NoProver
@@ -256,6 +256,7 @@ class Elsewhere:
     [
         (None, (False, CheckCode.ISSUER_NOT_FOUND)),
         (PluginUnavailable(), (None, CheckCode.ISSUER_UNAVAILABLE)),
+        (DidQuarantined(), (None, CheckCode.ISSUER_UNAVAILABLE)),
     ],
 )
 def test_wrong_is_told_from_could_not_be_checked(tell: Any, answer: Any, outcome: Any) -> None:
