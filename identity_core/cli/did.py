@@ -51,7 +51,7 @@ def rotate(
         old = holder.keys[AUTHENTICATION]["keyId"] if old_key is None else old_key
         old = did + old if old.startswith("#") else old
         kind = key_type or _type_of(holder, old)
-        fresh = make_key(kind, did)
+        fresh = make_key(kind, did, signs_in=old_key is None)
         body: dict[str, Any] = {"oldKeyId": old, "newKeyType": kind, "newPublicKeyMultibase": fresh["publicKey"]}
         if fresh["type"] == BLS12381G2:
             body["proofOfPossession"] = proof_of_possession(did, fresh["privateKey"])

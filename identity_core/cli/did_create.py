@@ -140,7 +140,7 @@ def _wish(
     if foreign:
         own = [{"type": kind, "publicKeyMultibase": key, "purpose": [use]} for kind, key, use in foreign]
         return foreign[0][0], {"publicKeys": own}, []
-    first = make_key(key_type)
+    first = make_key(key_type, signs_in=True)
     made: FiledKeys = [([*keys.default_purposes(first["type"], primary=True)], first)]
     made += [([purpose], make_key(kind)) for kind, purpose in additional]
     made += [([RECOVERY], make_key("Ed25519"))] if with_recovery else []

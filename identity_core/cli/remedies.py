@@ -24,6 +24,10 @@ def remedy(error: ServiceError | IdentityError, details: dict[str, Any]) -> str:
         return "write a time with its zone, as 2026-01-31T12:00:00Z"
     if "no such version" in str(error):
         return "take one that `identity did history` lists"
+    if "has no such key" in str(error):
+        return "take the id of a key that `identity did resolve` shows"
+    if "not an absolute URI" in str(error):
+        return "write it with its scheme, as https://hana.example/profile or did:web:hana.example"
     hints = {
         "AUTH_REQUIRED": "give a credential: IDENTITY_API_KEY or --api-key FILE, or --keys for an operation on a DID",
         "AUTH_FAILED": "check that the key is a current one of this DID, or that the API key is not revoked",

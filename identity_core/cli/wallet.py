@@ -24,6 +24,7 @@ from identity_core.cli.secret_input import read_private
 from identity_core.client import Client, ServiceError, Signer
 from identity_core.codec.multikey import decode_secret
 from identity_core.database.files import durable_draft
+from identity_core.errors import InvalidDocument
 
 AUTHENTICATION, RECOVERY = "authentication", "recovery"
 STANDARD_INPUT = Path("-")
@@ -192,12 +193,19 @@ class Wallet:
             self.abandon()
 
 
-def make_key(kind: str, did: str | None = None) -> dict[str, Any]:
+def make_key(kind: str, did: str | None = None, *, signs_in: bool = False) -> dict[str, Any]:
     """A new key pair from this machine's random source, as it is filed; without ``did`` its id is not known yet. Raises
-    ``InvalidDocument`` for an unknown type."""
+    ``InvalidDocument`` for an unknown type, which names those that can sign in where the key is for that."""
     from identity_core.domain.dids import keys
 
-    pair = keys.generate(kind, os.urandom)
+    try:
+        pair = keys.generate(kind, os.urandom)
+    except InvalidDocument as error:
+        supported = error.details.get("supported")
+        if not signs_in or not isinstance(supported, list):
+            raise
+        able = [one for one in supported if AUTHENTICATION in keys.key_type(str(one)).allowed]
+        raise InvalidDocument(str(error), details={**error.details, "supported": able}) from None
     filed = {"type": pair.type, "publicKey": pair.public, "privateKey": pair.secret}
     return filed if did is None else {"keyId": f"{did}#{pair.public}"} | filed
 

@@ -74,8 +74,13 @@ POOR = [
     ("did resolve DID --version-time yesterday", "RFC 3339", "2026-01-31T12:00:00Z", "do: member"),
     ("timeline list --keys hana.json --after yesterday", "RFC 3339", "2026-01-31T12:00:00Z", "do: member"),
     ("did history DID --cursor x", "cursor", "`nextCursor` of the page before", "do: parameter"),
-    ("did update --keys hana.json --remove-key nope", "no such key", "see `identity did update --help`", "do: keyId"),
-    ("did update --keys hana.json --also-known-as x", "absolute URI", "identity did update --help", "do: member"),
+    ("did update --keys hana.json --remove-key nope", "no such key", "that `identity did resolve` shows", "do: keyId"),
+    (
+        "did update --keys hana.json --also-known-as x",
+        "absolute URI",
+        "as https://hana.example/profile or did:web:hana.example",
+        "--help",
+    ),
     ("delegation create --keys hana.json --agent x --level 2 --pin a gte 1", "INVALID_DID", "did:METHOD", "do: did:"),
     ("ibct issue --keys hana.json --agent DID --delegation nope --predicate age gte", "uuid or URL", "ibct issue", "{"),
     ("credential schema create array.json", "no JSON object", "`identity credential schema create --help`", "this com"),
@@ -105,3 +110,24 @@ def test_a_poor_answer_became_a_good_one(
     # Each command that the remedy names is one.
     for command in re.findall(r"`(identity [^`]*)`", do):
         require_known(command, here)
+
+
+@pytest.mark.parametrize("command", ["create --keys new{}.json", "rotate --keys hana.json"])
+def test_each_key_type_that_is_named_works_when_it_is_typed(remote: Commands, wallet: Path, command: str) -> None:
+    do = remote.refused("did", *command.format("").split(), "--key-type", "RSA")[2]
+    named = re.fullmatch("  do: choose from (.*) instead of RSA", do)
+    assert named is not None, do
+    for number, kind in enumerate(named[1].split(", ")):
+        remote.ok("did", *command.format(number).split(), "--key-type", kind)
+
+
+def test_what_is_named_in_the_place_of_no_uri_and_of_no_key_works(remote: Commands, wallet: Path) -> None:
+    update = ("did", "update", "--keys", wallet)
+    named = remote.refused(*update, "--also-known-as", "x")[2].partition(", as ")[2]
+    for uri in named.split(" or "):
+        remote.ok(*update, "--also-known-as", uri)
+    remote.ok(*update, "--new-key", "Bls12381G2Key2020", "assertionMethod")
+    did = json.loads(wallet.read_text())["did"]
+    shown = remote.json("did", "resolve", did)["didDocument"]["verificationMethod"]
+    assert "`identity did resolve`" in remote.refused(*update, "--remove-key", "nope")[2]
+    remote.ok(*update, "--remove-key", shown[-1]["id"])
