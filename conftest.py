@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import ssl
 from collections.abc import Generator
+from typing import Any
 
+import certifi
 import pytest
 from hypothesis import HealthCheck, settings
 
 # How long an example takes says how busy the machine is. What else holds, on a server of CI for instance, goes on.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+_read = functools.cache(ssl.create_default_context)
+
+
+def _trusting(purpose: ssl.Purpose = ssl.Purpose.SERVER_AUTH, **whom: Any) -> ssl.SSLContext:
+    """Whom every client of httpx trusts unless it is told otherwise is read once a process: that takes 20 ms, and the clients of tests
+    speak plain HTTP. Nobody changes what they share."""
+    if purpose is ssl.Purpose.SERVER_AUTH and whom == {"cafile": certifi.where()}:
+        return _read(**whom)
+    return _read.__wrapped__(purpose, **whom)
+
+
+ssl.create_default_context = _trusting
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
