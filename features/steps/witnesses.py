@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import time
+from datetime import UTC, datetime
+from pathlib import Path
 
 from pytest_bdd import given, parsers, then, when
 
@@ -38,6 +41,13 @@ def will_is_witness(machine: Machine) -> None:
     is_witness(machine, "Will")
 
 
+def await_newest(log: Path) -> None:
+    """Entries have whole seconds, each a later one: that of a change which follows at once is of the next second until that has come."""
+    newest = datetime.fromisoformat(json.loads(log.read_bytes().splitlines()[-1])["versionTime"])
+    while datetime.now(UTC) < newest:
+        time.sleep(0.02)
+
+
 def is_witness(machine: Machine, name: str) -> None:
     # The first call makes the key and names it; of nothing it approves of nothing.
     (machine.apart / "empty").write_bytes(b"")
@@ -67,6 +77,7 @@ def approves(machine: Machine, name: str) -> None:
         proof |= {"verificationMethod": f"did:key:{key}#{key}", "proofValue": "z" + "1" * 64}
         file.write_text(json.dumps([{"versionId": version, "proof": [proof]}]))
     else:
+        await_newest(log)
         ended = machine.identity("did", "log", "approve", log, "--folder", machine.apart / name)
         assert ended.returncode == 0, ended.stderr
         file.write_text(ended.stdout)
