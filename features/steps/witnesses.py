@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from datetime import UTC, datetime
-from pathlib import Path
 
 from pytest_bdd import given, parsers, then, when
 
 from features.machine import Machine
 from features.steps.theft import read
 from tests.attack.stranger import Answer
+from tests.newest import await_newest
 
 WITNESS = re.compile(r"witness (did:key:z6Mk\w+)")
 
@@ -39,13 +37,6 @@ def are_witnesses(machine: Machine) -> None:
 @given("Will is a witness")
 def will_is_witness(machine: Machine) -> None:
     is_witness(machine, "Will")
-
-
-def await_newest(log: Path) -> None:
-    """Entries have whole seconds, each a later one: that of a change which follows at once is of the next second until that has come."""
-    newest = datetime.fromisoformat(json.loads(log.read_bytes().splitlines()[-1])["versionTime"])
-    while datetime.now(UTC) < newest:
-        time.sleep(0.02)
 
 
 def is_witness(machine: Machine, name: str) -> None:

@@ -17,6 +17,7 @@ from identity_core.domain.dids.log import LogInvalid, verify
 from tests.attack.stranger import Answer, Holder, Stranger, public, recovery_body, rotation, service, signing_key
 from tests.fault.service_process import API_KEY, Running, kept_port
 from tests.fault.service_process import service as running_service
+from tests.newest import await_newest
 from tests.servers import PATIENT, run
 
 if os.environ.get("CI"):
@@ -236,6 +237,7 @@ def test_a_witnessed_log_is_published_as_far_as_it_was_approved(
 
         def approve_and_publish(versions: int) -> None:
             log.write_text(command("log", "get", did).stdout)
+            await_newest(log)
             words = ["--witness-file", file] if file.exists() else []
             file.write_text(command("log", "approve", log, "--folder", tmp_path / "witness", *words).stdout)
             published = command("log", "publish", did, file, "--data-dir", data, "--json")
