@@ -15,7 +15,6 @@ from urllib.parse import urlencode
 
 import orjson
 
-from identity_core.api.operations import MCP
 from identity_core.api.pages import resource_metadata_url
 from identity_core.api.promises import Run
 from identity_core.api.request import NOTHING, Admission, Answer, Operation, Request
@@ -26,7 +25,6 @@ from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import encode
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
-from identity_core.domain.dids.did import Did
 from identity_core.domain.tokens import AGENTS
 from identity_core.errors import AuthFailed, Forbidden, IdentityError, InternalError, InvalidRequest
 from identity_core.use_cases.consents import AskedConsent, HolderConsents
@@ -57,7 +55,7 @@ _BEYOND_TOOLS: Final = frozenset({401, 429})
 _KEPT_BACK: Final = frozenset({b"authorization", b"x-api-key", b"cookie", b"proxy-authorization"})
 
 # JSON-RPC 2.0 §5.1: what is no JSON has no id that could be told.
-_NO_JSON: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
+NO_JSON: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -162,12 +160,14 @@ def _lacks_a_scope(error: IdentityError) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgentEndpoint:
-    """The pass of ``POST /mcp``. ``origin`` is the service's own; ``max_body`` and ``body_seconds`` are those of every body."""
+class AgentDoor:
+    """Who may call at ``place``, a path that is a resource of its own, and what is asked for him; ``name`` is what his requests are counted
+    as. ``origin`` is the service's own; ``max_body`` and ``body_seconds`` are those of every body."""
 
+    name: str
+    place: str
     gate: Admission
     operations: Mapping[str, Run]
-    application: Application
     holders: AskHolder | None
     origin: str
     max_body: int
@@ -175,13 +175,15 @@ class AgentEndpoint:
     operation: Operation = field(init=False)
 
     def __post_init__(self) -> None:
-        challenge = f'{BEARER} realm="identity", resource_metadata="{resource_metadata_url(self.origin, AGENTS)}"'
-        operation = Operation(MCP, "POST", AGENTS, frozenset({BEARER}), challenge, bearer=challenge, resource=AGENTS)
+        challenge = f'{BEARER} realm="identity", resource_metadata="{resource_metadata_url(self.origin, self.place)}"'
+        operation = Operation(
+            self.name, "POST", self.place, frozenset({BEARER}), challenge, bearer=challenge, resource=self.place
+        )
         object.__setattr__(self, "operation", operation)
 
-    async def __call__(self, request: Request, scope: Scope, receive: Receive) -> Answer:
-        """Raises the refusals of the gate, ``Forbidden`` for a page of another origin, and of an operation what no tool tells."""
-        request.operation, request.operation_id = self.operation, MCP
+    async def admit(self, request: Request, receive: Receive) -> AskedService:
+        """What the agent of ``request`` may ask. Raises the refusals of the gate, and ``Forbidden`` for a page of another origin."""
+        request.operation, request.operation_id = self.operation, self.name
         request.body_octets = await read_body(request, receive, cap=self.max_body, seconds=self.body_seconds)
         caller, request.answer_headers = await self.gate.admit(self.operation, request)
         did = None if caller is None else caller.person
@@ -190,14 +192,26 @@ class AgentEndpoint:
         # A page that a browser shows must not speak for the agent (Transports, "Security Warning").
         if request.header("origin") not in (None, self.origin):
             raise Forbidden("The request comes from a page of another origin.", details={"origin": self.origin})
+        return AskedService(str(did), caller, request, self.operations, self.holders)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgentEndpoint:
+    """The pass of ``POST /mcp``."""
+
+    door: AgentDoor
+    application: Application
+
+    async def __call__(self, request: Request, scope: Scope, receive: Receive) -> Answer:
+        """Raises the refusals of the door, and of an operation what no tool tells."""
+        service = await self.door.admit(request, receive)
         try:
             request.json()
         except strict_json.JsonRefused:
-            return Answer(400, orjson.dumps(_NO_JSON))
-        return await self._answered(request, scope, caller, did)
+            return Answer(400, orjson.dumps(NO_JSON))
+        return await self._answered(request, scope, service)
 
-    async def _answered(self, request: Request, scope: Scope, caller: Caller, did: Did) -> Answer:
-        service = AskedService(str(did), caller, request, self.operations, self.holders)
+    async def _answered(self, request: Request, scope: Scope, service: AskedService) -> Answer:
         inner = {
             "type": "http",
             "http_version": scope["http_version"],

@@ -28,7 +28,7 @@ from identity_core.domain.callers import OF_AGENTS, OF_CLIENTS
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import DID_AUTH
-from identity_core.domain.tokens import AGENTS
+from identity_core.domain.tokens import audiences
 from identity_core.errors import AuthRequired, InvalidRequest, StorageMismatch
 from identity_core.use_cases.auth.authorization import (
     DECISION,
@@ -122,7 +122,8 @@ class AuthorizationEndpoint:
                 "invalid_request", "PKCE is needed: a code_challenge of S256.", {"supported": [S256]}
             )
         audience = read_audience(said.get("resource"), self.issuer, self.resources)
-        allowed = OF_CLIENTS & OF_AGENTS if audience == self.issuer + AGENTS else OF_CLIENTS
+        is_ours = audience is None or audience in audiences(self.issuer)
+        allowed = OF_CLIENTS if is_ours else OF_CLIENTS & OF_AGENTS
         scopes = (read_scopes(said.get("scope")) or frozenset()) & allowed
         if not scopes:
             raise TokenRequestRefused(

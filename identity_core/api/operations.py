@@ -75,7 +75,10 @@ OCTETS_A_TOKEN: Final = 512
 MCP: Final = "callMcp"
 """What a request of the Model Context Protocol is counted and logged as; it pays for the operation that it calls."""
 
-_BY_SIZE: Final = frozenset({"verifyProof", "generateDelegatedProof", "checkDelegatedProof", MCP})
+A2A: Final = "callA2a"
+"""The same for a request of the Agent2Agent protocol."""
+
+_BY_SIZE: Final = frozenset({"verifyProof", "generateDelegatedProof", "checkDelegatedProof", MCP, A2A})
 _CREDENTIAL: Final = 4
 """Checking an issuer's signature takes 2 ms for six attributes and 16 for 64, in the server's own process."""
 

@@ -12,7 +12,7 @@ setting ``public_url``, never the Host header: anyone who could choose the issue
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
 from typing import Any, Final
@@ -29,7 +29,7 @@ from identity_core.domain.authorization_code import S256
 from identity_core.domain.callers import OF_AGENTS, OF_DIDS
 from identity_core.domain.client_assertion import AUTH_METHOD
 from identity_core.domain.dids.did import Did
-from identity_core.domain.tokens import AGENTS, audiences
+from identity_core.domain.tokens import audiences
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED
 from identity_core.errors import NotFound
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
@@ -152,17 +152,19 @@ ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"
 RESOURCE_PATH: Final = "/.well-known/oauth-protected-resource"
 
 
-def resources_of(origin: str, *, agents: bool) -> tuple[str, ...]:
-    """What tokens are given for here: the issuer itself, the interface, and where there is one the place where ``agents`` call tools."""
-    return (*audiences(origin), origin + AGENTS) if agents else audiences(origin)
+def resources_of(origin: str, agents: Iterable[str]) -> tuple[str, ...]:
+    """What tokens are given for here: the issuer itself, the interface, and the places (paths) where ``agents`` call."""
+    return (*audiences(origin), *(origin + place for place in agents))
 
 
-def metadata_pages(origin: str, *, agents: bool = False, code_flow: bool = False) -> dict[str, Handler]:
+def metadata_pages(origin: str, agents: Sequence[str] = (), *, code_flow: bool = False) -> dict[str, Handler]:
     """The pages, for ``build_app``. ``origin`` is issuer and audience in one; the metadata of each resource below it stands where its
-    path says (RFC 9728 §3.1). With the ``code_flow`` the authorization endpoint is a page for people."""
+    path says (RFC 9728 §3.1). ``agents`` are the places of ``resources_of``. With the ``code_flow`` the authorization endpoint is a page
+    for people."""
     values = {ISSUER_PATH: issuer_metadata(origin, code_flow=code_flow)}
-    for resource in resources_of(origin, agents=agents):
-        values[RESOURCE_PATH + resource.removeprefix(origin)] = resource_metadata(origin, resource)
+    for resource in resources_of(origin, agents):
+        scopes = OF_DIDS if resource in audiences(origin) else OF_AGENTS
+        values[RESOURCE_PATH + resource.removeprefix(origin)] = resource_metadata(origin, resource, scopes)
     pages = {path: static_page(orjson.dumps(value), "application/json", ()) for path, value in values.items()}
     return pages if code_flow else {**pages, AUTHORIZE_PATH: authorize}
 
@@ -199,12 +201,12 @@ def issuer_metadata(origin: str, *, code_flow: bool = False) -> Mapping[str, Any
     }
 
 
-def resource_metadata(origin: str, resource: str) -> Mapping[str, Any]:
+def resource_metadata(origin: str, resource: str, scopes: Iterable[str]) -> Mapping[str, Any]:
     """RFC 9728 §2."""
     return {
         "resource": resource,
         "authorization_servers": [origin],
-        "scopes_supported": sorted(OF_AGENTS if resource == origin + AGENTS else OF_DIDS),
+        "scopes_supported": sorted(scopes),
         "bearer_methods_supported": ["header"],
         "resource_name": "Identity Service",
         "resource_documentation": f"{origin}/docs",

@@ -29,7 +29,7 @@ from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
-from identity_core.bootstrap.agents import agent_endpoints, open_consents
+from identity_core.bootstrap.agents import agent_endpoints, agent_pages, agent_places, open_consents
 from identity_core.bootstrap.authorization import authorization_pages, code_grant
 from identity_core.bootstrap.handlers import (
     did_pages,
@@ -103,7 +103,7 @@ def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusa
     authenticate = AuthenticateClient(
         opened.reader, opened.store.spent_challenges, opened.clock, origin, frozenset({origin + TOKEN_PATH})
     )
-    resources, issue = resources_of(origin, agents=opened.settings.mcp.enabled), issue_token(opened, token_keys)
+    resources, issue = resources_of(origin, agent_places(opened.settings)), issue_token(opened, token_keys)
     redeem = RedeemCode(wallet_grants(opened), opened.store.spent_challenges, opened.clock)
     grants = code_grant(opened, authenticate, issue, refusals, resources)
     grants[PRE_AUTHORIZED] = PreAuthorizedCode(redeem, opened.clock)
@@ -211,10 +211,10 @@ def _operator_handlers(opened: Runtime, tags: PageTags, measured: Metrics) -> Op
     )
 
 
-def _pages_for_programs(opened: Runtime, dids: DidHandlers) -> dict[str, Handler]:
+def _pages_for_programs(opened: Runtime, dids: DidHandlers, keys: TokenKeys) -> dict[str, Handler]:
     settings = opened.settings
-    metadata = metadata_pages(origin_of(settings), agents=settings.mcp.enabled, code_flow=settings.ui.enabled)
-    return metadata | did_pages(opened, dids) | guide_pages(guide_folder())
+    metadata = metadata_pages(origin_of(settings), agent_places(settings), code_flow=settings.ui.enabled)
+    return metadata | did_pages(opened, dids) | guide_pages(guide_folder()) | agent_pages(opened, keys)
 
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
@@ -238,10 +238,10 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
         refusals=refusals,
         schemes=DOCUMENT_SCHEMES,
-        pages=_pages_for_programs(opened, tags.dids) | wallets.pages | presentations.pages,
+        pages=_pages_for_programs(opened, tags.dids, token_keys) | wallets.pages | presentations.pages,
         people=pages | decisions,
         forms=forms | decided | wallets.forms | presentations.forms | {TOKEN_PATH: token.form},
-        endpoints=await agent_endpoints(settings, gate, operations, consents, stack),
+        endpoints=await agent_endpoints(opened, gate, operations, consents, stack),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,
         origins=Origins(settings.server.cors_origins),

@@ -137,6 +137,9 @@ def audiences(issuer: str) -> tuple[str, str]:
 AGENTS: Final = "/mcp"
 """Where agents call tools. A resource of its own: no token of theirs opens the interface, and none for the interface is good there."""
 
+TASKS: Final = "/a2a"
+"""Where agents give tasks; a resource of its own, too."""
+
 
 def _times(claims: Mapping[str, Any], now: int) -> tuple[datetime, datetime]:
     issued_at, expires_at = claims["iat"], claims["exp"]

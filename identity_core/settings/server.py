@@ -1,4 +1,5 @@
-"""The tables about HTTP and its callers: ``[server]``, ``[challenge]``, ``[token]``, ``[mcp]``, ``[retention]`` and ``[quota]``."""
+"""The tables about HTTP and its callers: ``[server]``, ``[challenge]``, ``[token]``, ``[mcp]``, ``[a2a]``, ``[retention]``
+and ``[quota]``."""
 
 from __future__ import annotations
 
@@ -127,10 +128,20 @@ class TokensSettings:
 
 
 @value_class
-class McpSettings:
+class Mcp:
     """What agents call by the Model Context Protocol (extra `mcp`)."""
 
     enabled: bool = setting(False, "Whether agents with an access token find tools at /mcp.")
+
+
+@value_class
+class A2a:
+    """What agents call by the Agent2Agent protocol."""
+
+    enabled: bool = setting(
+        False,
+        "Whether agents with an access token give tasks at /a2a, which the card at /.well-known/agent-card.json tells of.",
+    )
 
 
 @value_class

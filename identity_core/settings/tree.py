@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from identity_core.settings.fields import DEFAULT, Origin, setting
-from identity_core.settings.server import ChallengesSettings, McpSettings, Quota, Retention, Server, TokensSettings
+from identity_core.settings.server import A2a, ChallengesSettings, Mcp, Quota, Retention, Server, TokensSettings
 from identity_core.settings.sources import PluginTables, may_be_handed_on
 from identity_core.values import value_class
 
@@ -281,7 +281,8 @@ class Settings:
     tracing: TracingSettings = field(default_factory=TracingSettings)
     backup: BackupSettings = field(default_factory=BackupSettings)
     ui: Ui = field(default_factory=Ui)
-    mcp: McpSettings = field(default_factory=McpSettings)
+    mcp: Mcp = field(default_factory=Mcp)
+    a2a: A2a = field(default_factory=A2a)
     plugins: Plugins = field(default_factory=Plugins)
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, compare=False, metadata={"internal": True})
     file: Path | None = field(default=None, repr=False, compare=False, metadata={"internal": True})

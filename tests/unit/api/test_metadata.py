@@ -60,7 +60,7 @@ def test_a_resource_has_its_metadata_where_its_path_says(resource: str) -> None:
 def test_where_agents_call_tools_is_a_resource_only_where_they_do() -> None:
     path = RESOURCE_PATH + AGENTS
     assert path not in metadata_pages(ORIGIN)
-    found = orjson.loads(asyncio.run(metadata_pages(ORIGIN, agents=True)[path](Request())).body)
+    found = orjson.loads(asyncio.run(metadata_pages(ORIGIN, [AGENTS])[path](Request())).body)
     assert (found["resource"], found["authorization_servers"]) == (ORIGIN + AGENTS, [ORIGIN])
     assert set(found["scopes_supported"]) == OF_AGENTS
 

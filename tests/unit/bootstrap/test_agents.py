@@ -4,12 +4,14 @@ import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib.metadata import EntryPoints
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from identity_core.bootstrap import agents
 from identity_core.settings import Settings, StartError, load
+from tests.unit.plugin.parts import GoodCustodian
 
 NOBODY: Any = None
 
@@ -17,7 +19,8 @@ NOBODY: Any = None
 def endpoints(settings: Settings) -> dict[str, Any]:
     async def run() -> dict[str, Any]:
         async with AsyncExitStack() as stack:
-            return await agents.agent_endpoints(settings, NOBODY, {}, NOBODY, stack)
+            opened: Any = SimpleNamespace(settings=settings, custodian=GoodCustodian(), clock=None)
+            return await agents.agent_endpoints(opened, NOBODY, {}, NOBODY, stack)
 
     return asyncio.run(run())
 
@@ -26,6 +29,14 @@ def test_there_is_nothing_by_default_and_one_place_where_it_is_wanted() -> None:
     settings = load(environment={})
     assert endpoints(settings) == {}
     assert [*endpoints(replace(settings, mcp=replace(settings.mcp, enabled=True)))] == ["/mcp"]
+
+
+def test_tasks_are_given_where_they_are_wanted() -> None:
+    settings = load(environment={})
+    wanted = replace(settings, a2a=replace(settings.a2a, enabled=True))
+    assert [*endpoints(wanted)] == ["/a2a"]
+    assert agents.agent_places(settings) == []
+    assert agents.agent_places(replace(wanted, mcp=replace(settings.mcp, enabled=True))) == ["/mcp", "/a2a"]
 
 
 def test_without_the_extra_the_start_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

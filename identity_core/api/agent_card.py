@@ -1,0 +1,141 @@
+"""``/.well-known/agent-card.json``: what agents read before they give a task at ``/a2a`` (Agent2Agent protocol 1.0, §8), signed by the key
+that signs access tokens (§8.4), which the JWK Set of the service has.
+
+The signature covers the card as RFC 8785 writes it, without its signatures and without members that have their default. The card has no
+such member, so readers that drop empty ones and readers that keep required ones see the same octets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from identity_core.api.agent_tasks import VERSION
+from identity_core.api.oauth import TOKEN_PATH
+from identity_core.api.pages import ISSUER_PATH
+from identity_core.api.request import Answer, Request
+from identity_core.codec import jcs, multibase
+from identity_core.domain.tokens import TASKS
+from identity_core.use_cases.auth.token_keys import TokenKeys
+from identity_core.use_cases.proofs.stored import PROVE_SCOPE, VERIFY_SCOPE
+
+CARD_PATH: Final = "/.well-known/agent-card.json"
+EXTENSION_PATH: Final = "/ext/request-proof/v1"
+JSON: Final = "application/json"
+_SCHEME: Final = "oauth"
+
+
+def agent_card(origin: str, version: str) -> dict[str, Any]:
+    """The card of §4.4.1 of the service at ``origin``, unsigned."""
+    client = {
+        "tokenUrl": origin + TOKEN_PATH,
+        "scopes": {
+            PROVE_SCOPE: "Ask for proofs that a holder has delegated to the agent.",
+            VERIFY_SCOPE: "Fetch a proof once more, by its task.",
+        },
+    }
+    return {
+        "name": "Identity Service",
+        "description": "Makes zero-knowledge proofs about holders of credentials for agents that they delegate to.",
+        "version": version,
+        "supportedInterfaces": [{"url": origin + TASKS, "protocolBinding": "JSONRPC", "protocolVersion": VERSION}],
+        "documentationUrl": f"{origin}/docs",
+        "capabilities": {"extensions": [{"uri": origin + EXTENSION_PATH, "description": "What a message asks for."}]},
+        "securitySchemes": {
+            _SCHEME: {
+                "oauth2SecurityScheme": {
+                    "description": f"private_key_jwt with the agent's DID as client_id, and resource={origin + TASKS}.",
+                    "flows": {"clientCredentials": client},
+                    "oauth2MetadataUrl": origin + ISSUER_PATH,
+                }
+            }
+        },
+        "securityRequirements": [{"schemes": {_SCHEME: {"list": [PROVE_SCOPE, VERIFY_SCOPE]}}}],
+        "defaultInputModes": [JSON],
+        "defaultOutputModes": [JSON],
+        "skills": [
+            {
+                "id": "request-proof",
+                "name": "Request a proof",
+                "description": "Proves that a predicate holds of an attribute of a holder's credential, without showing the attribute. "
+                "The message has one part: data with holderDid, predicate, credentialId, challenge, domain, purpose and ibct, the "
+                "holder's token for this agent. Without ibct the holder is asked on a page of the service.",
+                "tags": ["zero-knowledge", "credentials", "delegation"],
+                "examples": [
+                    '{"holderDid": "did:ids:Qm…", "predicate": {"attributeName": "age", "type": "gte", "value": 18}, '
+                    '"domain": "https://shop.example", "purpose": "To buy wine"}'
+                ],
+            }
+        ],
+    }
+
+
+def request_schema(origin: str) -> dict[str, Any]:
+    """JSON Schema (2020-12) of the data of a message, which the extension of the card names."""
+    text = {"type": "string"}
+    predicate = {
+        "type": "object",
+        "properties": {"attributeName": text, "type": text, "value": {}},
+        "required": ["attributeName", "type"],
+    }
+    said = {
+        "holderDid": "Whom it is about.",
+        "credentialId": "Which credential of the holder; she chooses where she is asked.",
+        "challenge": "The verifier's challenge.",
+        "domain": "Whom the proof is for, such as the verifier's origin.",
+        "purpose": "Why, for the holder who is asked.",
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": origin + EXTENSION_PATH,
+        "title": "Request for a proof",
+        "type": "object",
+        "properties": {
+            **{name: text | {"description": words} for name, words in said.items()},
+            "predicate": predicate,
+            "ibct": {
+                "type": "object",
+                "description": "The holder's token for this agent and this predicate, as she signed it.",
+            },
+            "anchor": {"type": "boolean", "description": "Whether a commitment to the proof goes to the ledger."},
+        },
+        "required": ["holderDid", "predicate"],
+        "dependentRequired": {"ibct": ["credentialId"]},
+        "additionalProperties": False,
+    }
+
+
+@dataclass(slots=True, eq=False)
+class AgentCardPage:
+    """The card as a page, signed anew where the key has been replaced."""
+
+    origin: str
+    version: str
+    keys: TokenKeys
+    _made: dict[str, bytes] = field(default_factory=dict)
+
+    async def __call__(self, request: Request) -> Answer:
+        """Raises what the custodian raises."""
+        kid = self.keys.signing.kid
+        if kid not in self._made:
+            self._made = {kid: await self._signed()}
+        octets = self._made[kid]
+        tag = f'"{hashlib.sha256(octets).hexdigest()[:32]}"'
+        shared = [("etag", tag), ("cache-control", "public, max-age=300"), ("x-content-type-options", "nosniff")]
+        if request.header("if-none-match") == tag:
+            return Answer(304, headers=shared)
+        return Answer(200, octets, JSON, shared)
+
+    async def _signed(self) -> bytes:
+        card = agent_card(self.origin, self.version)
+        payload = multibase.base64url_encode(jcs.canonicalize(card))
+
+        def signing_input(kid: str) -> str:
+            head = {"alg": "EdDSA", "jku": f"{self.origin}/.well-known/jwks.json", "kid": kid, "typ": "JOSE"}
+            return f"{multibase.base64url_encode(orjson.dumps(head))}.{payload}"
+
+        protected, _, signature = (await self.keys.signed(signing_input)).split(".")
+        return orjson.dumps(card | {"signatures": [{"protected": protected, "signature": signature}]})

@@ -1,0 +1,296 @@
+"""``/a2a``: where agents give tasks by the Agent2Agent protocol 1.0, in its JSON-RPC binding (§9), with an access token. There is one task:
+a proof of a predicate about a holder (``agent_card.py``); the message has the arguments of generateDelegatedProof in one part ``data``.
+
+A task that has the holder's token ends at once. Without one the holder is asked on her page (``TASK_STATE_AUTH_REQUIRED``), and the task
+goes on when the agent asks for it (``GetTask``) or sends another message to it. No task is kept: its identifier is a sealed text, which
+names the agent and the request, or how the task has ended. So any process answers for it, and to anybody else it is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import field
+from typing import Any, Final
+
+import orjson
+
+from identity_core.api.agents import NO_JSON, AgentDoor, AskedService
+from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.api.transport import Receive, Scope
+from identity_core.codec import multibase, strict_json
+from identity_core.codec.times import printed
+from identity_core.crypto import sealing
+from identity_core.errors import IdentityError, InvalidRequest
+from identity_core.ports.clock import Clock
+from identity_core.values import value_class
+
+VERSION: Final = "1.0"
+MEMBERS: Final = frozenset(
+    {"holderDid", "credentialId", "predicate", "ibct", "challenge", "domain", "anchor", "purpose"}
+)
+"""Of a request for a proof. ``purpose`` is for the holder who is asked."""
+
+MAX_TASK: Final = 16_384
+MAX_CONTEXT: Final = 128
+MAX_ASKED: Final = 4_096
+"""Octets of a request that a holder is asked for."""
+
+ASK_HOLDER: Final = "The holder decides on a page of the identity service whether this may be proved."
+_SEALED: Final = b"identity: task of an agent, v1"
+
+# §5.4 of the protocol and JSON-RPC 2.0 §5.1.
+_INVALID, _NO_METHOD, _NO_PARAMS = -32600, -32601, -32602
+_NOT_FOUND, _NOT_CANCELABLE, _UNSUPPORTED, _CONTENT, _VERSION = -32001, -32002, -32004, -32005, -32009
+_NO_PUSH: Final = -32003
+_NOT_HERE: Final = {
+    "SendStreamingMessage": _UNSUPPORTED,
+    "SubscribeToTask": _UNSUPPORTED,
+    "ListTasks": _UNSUPPORTED,
+    "GetExtendedAgentCard": _UNSUPPORTED,
+    "CreateTaskPushNotificationConfig": _NO_PUSH,
+    "GetTaskPushNotificationConfig": _NO_PUSH,
+    "ListTaskPushNotificationConfigs": _NO_PUSH,
+    "DeleteTaskPushNotificationConfig": _NO_PUSH,
+}
+
+
+class RpcRefused(Exception):
+    """An error of the protocol: ``code``, and ``message`` for people."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@value_class
+class Task:
+    """``context`` groups tasks as their agent likes. One of these is what it comes to: ``proof`` is the identifier of the proof that was
+    made, ``refused`` a code and a message, ``asked`` the request that waits for the holder, with its ``consentId``."""
+
+    context: str
+    proof: str | None = None
+    refused: tuple[str, str] | None = None
+    asked: Mapping[str, Any] | None = None
+
+
+@value_class
+class SealedTasks:
+    """Tasks as texts. ``secret``: 32 octets that all processes derive."""
+
+    clock: Clock
+    secret: bytes = field(repr=False)
+    random: Callable[[int], bytes]
+
+    def name(self, agent: str, task: Task) -> str:
+        """The identifier of ``task``, which opens for ``agent`` alone."""
+        said = orjson.dumps([task.context, task.proof, task.refused, task.asked])
+        return multibase.base64url_encode(sealing.seal(self.secret, said, _for(agent), random=self.random))
+
+    def opened(self, agent: str, identifier: object) -> Task:
+        """Raises ``RpcRefused`` for a text that names no task of ``agent``."""
+        try:
+            text = identifier if isinstance(identifier, str) and len(identifier) <= MAX_TASK else ""
+            said = orjson.loads(sealing.unseal(self.secret, multibase.base64url_decode(text), _for(agent)))
+        except (ValueError, sealing.BoxInvalid):
+            raise RpcRefused(_NOT_FOUND, "There is no such task.") from None
+        context, proof, refused, asked = said
+        return Task(context, proof, None if refused is None else (refused[0], refused[1]), asked)
+
+    def new_context(self) -> str:
+        """A context that nobody has had."""
+        return multibase.base64url_encode(self.random(16))
+
+
+def _for(agent: str) -> bytes:
+    return _SEALED + agent.encode()
+
+
+@value_class
+class TaskEndpoint:
+    """The pass of ``POST /a2a``."""
+
+    door: AgentDoor
+    tasks: SealedTasks
+
+    async def __call__(self, request: Request, scope: Scope, receive: Receive) -> Answer:
+        """Raises the refusals of the door, and of an operation what no task tells."""
+        service = await self.door.admit(request, receive)
+        try:
+            call = request.json()
+        except strict_json.JsonRefused:
+            return Answer(200, orjson.dumps(NO_JSON), headers=[NO_STORE])
+        identifier = call.get("id") if isinstance(call, dict) else None
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": identifier if _is_identifier(identifier) else None}
+        try:
+            answer["result"] = await self._called(service, _version(scope), call)
+        except RpcRefused as refused:
+            answer["error"] = {"code": refused.code, "message": refused.message}
+        if service.beyond is not None:
+            raise service.beyond
+        return Answer(200, orjson.dumps(answer), headers=[NO_STORE])
+
+    async def _called(self, service: AskedService, version: str, call: object) -> dict[str, Any]:
+        if not isinstance(call, dict) or call.get("jsonrpc") != "2.0" or not _is_identifier(call.get("id")):
+            raise RpcRefused(_INVALID, "This is no request of JSON-RPC 2.0.")
+        method, params = call.get("method"), call.get("params", {})
+        if version != VERSION:
+            raise RpcRefused(_VERSION, f"This agent speaks version {VERSION}.")
+        if not isinstance(method, str):
+            raise RpcRefused(_INVALID, "This is no request of JSON-RPC 2.0.")
+        if method in _NOT_HERE:
+            raise RpcRefused(_NOT_HERE[method], "This agent does not do that.")
+        methods = {"SendMessage": self._send, "GetTask": self._get, "CancelTask": self._cancel}
+        if method not in methods:
+            raise RpcRefused(_NO_METHOD, "There is no such method.")
+        if not isinstance(params, dict):
+            raise RpcRefused(_NO_PARAMS, "params is an object.")
+        run: Callable[[AskedService, dict[str, Any]], Awaitable[dict[str, Any]]] = methods[method]
+        return await run(service, params)
+
+    async def _send(self, service: AskedService, params: dict[str, Any]) -> dict[str, Any]:
+        """``SendMessage`` (§3.1.1)."""
+        message, chosen = params.get("message"), params.get("configuration", {})
+        if not isinstance(message, dict) or not isinstance(chosen, dict):
+            raise RpcRefused(_NO_PARAMS, "message and configuration are objects.")
+        if chosen.get("taskPushNotificationConfig"):
+            raise RpcRefused(_NO_PUSH, "This agent does not push.")
+        if message.get("role") != "ROLE_USER" or not isinstance(message.get("messageId"), str):
+            raise RpcRefused(_NO_PARAMS, "A message has a messageId, and its role is ROLE_USER.")
+        if message.get("taskId"):
+            found = self.tasks.opened(service.did, message["taskId"])
+            if found.asked is None:
+                raise RpcRefused(_UNSUPPORTED, "The task has ended.")
+            return {"task": await self._gone_on(service, message["taskId"], found)}
+        context = message.get("contextId") or self.tasks.new_context()
+        if not isinstance(context, str) or len(context) > MAX_CONTEXT:
+            raise RpcRefused(_NO_PARAMS, f"A contextId has at most {MAX_CONTEXT} characters.")
+        given = _arguments(message.get("parts"))
+        if "ibct" in given:
+            return {"task": await self._proved(service, context, given)}
+        return {"task": await self._asked(service, context, given)}
+
+    async def _get(self, service: AskedService, params: dict[str, Any]) -> dict[str, Any]:
+        """``GetTask`` (§3.1.3)."""
+        found = self.tasks.opened(service.did, params.get("id"))
+        return await self._gone_on(service, params["id"], found)
+
+    async def _cancel(self, service: AskedService, params: dict[str, Any]) -> dict[str, Any]:
+        """``CancelTask`` (§3.1.5): what waits ends by itself, and the holder says no where she likes."""
+        self.tasks.opened(service.did, params.get("id"))
+        raise RpcRefused(
+            _NOT_CANCELABLE, "The task has ended, or waits for the holder: it ends when she has not answered in time."
+        )
+
+    async def _asked(self, service: AskedService, context: str, given: dict[str, Any]) -> dict[str, Any]:
+        """A task that waits for the holder."""
+        if (
+            not isinstance(given.get("holderDid"), str)
+            or "predicate" not in given
+            or len(orjson.dumps(given)) > MAX_ASKED
+        ):
+            raise RpcRefused(_NO_PARAMS, f"A request has a holderDid and a predicate, and at most {MAX_ASKED} octets.")
+        try:
+            said = await service.consent(given)
+        except InvalidRequest as error:
+            raise RpcRefused(_NO_PARAMS, str(error)) from None
+        task = Task(context, asked={**given, "consentId": said["consentId"]})
+        return self._waiting(self.tasks.name(service.did, task), context, said["consentUrl"])
+
+    async def _gone_on(self, service: AskedService, identifier: str, task: Task) -> dict[str, Any]:
+        """The task as it is now. Raises ``RpcRefused`` for one whose holder has not answered in time."""
+        if task.proof is not None:
+            made = await self._told(service.ask("getProof", path={"proofId": task.proof}))
+            return self._completed(identifier, task.context, made)
+        if task.asked is None:
+            return self._rejected(identifier, task.context, *(task.refused or ("", "")))
+        try:
+            said = await service.consent(task.asked)
+        except InvalidRequest:
+            raise RpcRefused(_NOT_FOUND, "The holder has not answered in time.") from None
+        if said["status"] == "waiting":
+            return self._waiting(identifier, task.context, said["consentUrl"])
+        if said["status"] == "declined":
+            return self._rejected(identifier, task.context, "CONSENT_DECLINED", "The holder has declined.")
+        given = {name: value for name, value in task.asked.items() if name != "consentId"}
+        given |= {name: said[name] for name in ("ibct", "credentialId")}
+        return await self._proved(service, task.context, given, identifier)
+
+    async def _proved(
+        self, service: AskedService, context: str, given: Mapping[str, Any], identifier: str | None = None
+    ) -> dict[str, Any]:
+        """The task that ends with the proof, or with the refusal of it; ``identifier`` is that of one that there is."""
+        body = {name: value for name, value in given.items() if name != "purpose"} | {"agentDid": service.did}
+        try:
+            made = await service.ask("generateDelegatedProof", body)
+        except InvalidRequest as error:
+            raise RpcRefused(_NO_PARAMS, str(error)) from None
+        except IdentityError as error:
+            code, words = error.code, str(error)
+            task = Task(context, refused=(code, words))
+            return self._rejected(identifier or self.tasks.name(service.did, task), context, code, words)
+        task = Task(context, proof=made["proofId"])
+        return self._completed(identifier or self.tasks.name(service.did, task), context, made)
+
+    async def _told(self, asked: Awaitable[Any]) -> Any:
+        try:
+            return await asked
+        except IdentityError:
+            raise RpcRefused(_NOT_FOUND, "There is no such task.") from None
+
+    def _completed(self, identifier: str, context: str, made: Mapping[str, Any]) -> dict[str, Any]:
+        part = {"data": made["proof"], "mediaType": "application/json"}
+        about = {name: made[name] for name in ("delegationId", "anchor") if made.get(name) is not None}
+        artifact = {"artifactId": made["proofId"], "name": "proof", "parts": [part]} | (
+            {"metadata": about} if about else {}
+        )
+        return self._task(identifier, context, "COMPLETED") | {"artifacts": [artifact]}
+
+    def _rejected(self, identifier: str, context: str, code: str, words: str) -> dict[str, Any]:
+        return self._task(identifier, context, "REJECTED", {"text": f"{code}: {words}"})
+
+    def _waiting(self, identifier: str, context: str, url: str) -> dict[str, Any]:
+        page = {"url": url, "mediaType": "text/html"}
+        return self._task(identifier, context, "AUTH_REQUIRED", {"text": ASK_HOLDER}, page)
+
+    def _task(self, identifier: str, context: str, state: str, *parts: Mapping[str, Any]) -> dict[str, Any]:
+        """``Task`` (§4.1.1), of now; ``parts`` are what the agent is told."""
+        status: dict[str, Any] = {"state": f"TASK_STATE_{state}", "timestamp": printed(self.tasks.clock.now())}
+        if parts:
+            told = {"messageId": self.tasks.new_context(), "taskId": identifier, "contextId": context}
+            status["message"] = {**told, "role": "ROLE_AGENT", "parts": parts}
+        return {"id": identifier, "contextId": context, "status": status}
+
+
+def _version(scope: Scope) -> str:
+    """That of the header ``A2A-Version`` (§3.2.6), whose third number says nothing about the protocol. A client that names none speaks
+    0.3."""
+    said = [value.decode("latin-1") for name, value in scope["headers"] if name == b"a2a-version"]
+    return ".".join(", ".join(said or ["0.3"]).strip(" \t").split(".")[:2])
+
+
+def _is_identifier(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _arguments(parts: object) -> dict[str, Any]:
+    """The request of a message: its one part, which is JSON. Raises ``RpcRefused``."""
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, dict) for part in parts):
+        raise RpcRefused(_NO_PARAMS, "A message has parts.")
+    if len(parts) != 1 or not isinstance(parts[0].get("data"), dict):
+        raise RpcRefused(_CONTENT, "This agent takes one part, whose data is a request for a proof.")
+    given: dict[str, Any] = _whole(parts[0]["data"])
+    if not given.keys() <= MEMBERS:
+        raise RpcRefused(_NO_PARAMS, f"A request for a proof has no other members than {', '.join(sorted(MEMBERS))}.")
+    return given
+
+
+def _whole(value: Any) -> Any:
+    """Numbers that are whole as integers: protocol buffers, which the protocol is written in, know doubles alone."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _whole(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_whole(member) for member in value]
+    return value

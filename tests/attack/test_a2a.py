@@ -1,0 +1,262 @@
+"""Tasks at /a2a by octets of our own making: what a stranger finds in the card, what an agent gets, and what somebody else tries."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from nacl.exceptions import BadSignatureError
+from nacl.signing import VerifyKey
+from rfc8785 import dumps as jcs
+
+from tests.attack.conftest import Target
+from tests.attack.delegated.scene import People, Scene
+from tests.attack.stranger import GENEROUS, PREFIX, Answer, Stranger, Wire
+from tests.attack.test_http_pages import FORM, OWN, begin, cookie_of
+from tests.mcp_client import bearer, token_of
+from tests.servers import local_server
+
+VERIFIER = "https://shop.example"
+CARD = "/.well-known/agent-card.json"
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[People]:
+    with local_server(environment=GENEROUS | {"IDENTITY_A2A_ENABLED": "true"}) as server:
+        wire = Wire(server.url)
+        yield People.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
+        wire.close()
+
+
+@pytest.fixture
+def scene(people: People) -> Scene:
+    return Scene.of(people)
+
+
+def post(scene: Scene, body: Any, agent: Any = None, **headers: str) -> Answer:
+    token = token_of(agent or scene.agent, scope="zkp:prove zkp:verify", resource="/a2a")
+    return scene.target.wire.call("POST", "/a2a", body, bearer(token) | {"A2A-Version": "1.0"} | headers)
+
+
+def rpc(scene: Scene, method: str, agent: Any = None, **params: Any) -> Any:
+    answer = post(scene, {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}, agent)
+    assert (answer.status, answer.json["id"], answer.json["jsonrpc"]) == (200, 7, "2.0"), answer.body
+    return answer.json
+
+
+def message(data: Any, **more: Any) -> dict[str, Any]:
+    return {"messageId": "m1", "role": "ROLE_USER", "parts": [{"data": data}]} | more
+
+
+def send(scene: Scene, data: Any, agent: Any = None, **more: Any) -> Any:
+    found = rpc(scene, "SendMessage", agent, message=message(data, **more))
+    return found["result"]["task"] if "result" in found else found["error"]["code"]
+
+
+def wish(scene: Scene, **change: Any) -> dict[str, Any]:
+    predicate = {"attributeName": "age", "type": "gte", "value": 18}
+    return {"holderDid": scene.holder.did, "predicate": predicate, "domain": VERIFIER, "purpose": "wine"} | change
+
+
+def asked(scene: Scene, **change: Any) -> dict[str, Any]:
+    body = scene.body(**change)
+    del body["agentDid"]
+    return body
+
+
+def state(task: Any) -> str:
+    return str(task["status"]["state"]).removeprefix("TASK_STATE_")
+
+
+def decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def say(scene: Scene, task: Any, answer: Any) -> None:
+    url = task["status"]["message"]["parts"][1]["url"]
+    reply = json.loads(decoded(url.partition("#")[2]))["reply"]
+    form = urlencode({"reply": reply, "answer": json.dumps(answer)}).encode()
+    sent = {"Cookie": cookie_of(begin(scene.holder))} | OWN | FORM
+    assert scene.target.wire.call("POST", "/ui/consent/reply", form, sent).status == 204
+
+
+def approval(scene: Scene) -> dict[str, Any]:
+    return {"credentialId": scene.credential_id, "ibct": scene.token(action="zkp.prove.age.gte.18")}
+
+
+def test_the_card_is_signed_by_a_key_of_the_service_and_every_octet_counts(people: People) -> None:
+    wire = people.target.wire
+    answer = wire.call("GET", CARD, None, {})
+    assert answer.status == 200
+    card = answer.json
+    (signature,) = card.pop("signatures")
+    head = json.loads(decoded(signature["protected"]))
+    assert head == {"alg": "EdDSA", "typ": "JOSE", "kid": head["kid"], "jku": f"{wire.url}/.well-known/jwks.json"}
+    (key,) = [
+        one for one in wire.call("GET", "/.well-known/jwks.json", None, {}).json["keys"] if one["kid"] == head["kid"]
+    ]
+
+    def verify(value: Any) -> None:
+        payload = base64.urlsafe_b64encode(jcs(value)).rstrip(b"=")
+        octets = signature["protected"].encode() + b"." + payload
+        VerifyKey(decoded(key["x"])).verify(octets, decoded(signature["signature"]))
+
+    verify(card)
+    with pytest.raises(BadSignatureError):
+        verify(card | {"name": "Another"})
+
+    def members(value: Any) -> Iterator[Any]:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        for one in inner:
+            yield one
+            yield from members(one)
+
+    # A default that some readers drop and others keep would make two payloads of one card.
+    assert not [one for one in members(card) if one in ("", 0, False, [], {}, None)]
+    (interface,) = card["supportedInterfaces"]
+    assert interface == {"url": f"{wire.url}/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    (extension,) = card["capabilities"]["extensions"]
+    schema = wire.call("GET", extension["uri"].removeprefix(wire.url), None, {}).json
+    assert schema["$id"] == extension["uri"]
+    kept = wire.call("GET", CARD, None, {"If-None-Match": answer.headers["etag"]})
+    assert (kept.status, kept.body) == (304, b"")
+
+
+def test_a_task_with_the_holders_token_ends_with_a_proof_that_a_verifier_accepts(scene: Scene) -> None:
+    vera = scene.people.mallory
+    challenge = scene.act(vera, "POST", "/challenges", "read", {"domain": VERIFIER}).json["challenge"]
+    request = asked(scene, challenge=challenge, domain=VERIFIER)
+    task = send(scene, request, contextId="order-4711")
+    assert (state(task), task["contextId"]) == ("COMPLETED", "order-4711")
+    (artifact,) = task["artifacts"]
+    proof = artifact["parts"][0]["data"]
+    expected = {"challenge": challenge, "domain": VERIFIER, "predicate": request["predicate"]}
+    headers = {"Authorization": f"Bearer {scene.people.bearer(vera)}"}
+    verdict = scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", proof | expected, headers)
+    assert (verdict.status, verdict.json["verified"]) == (200, True), verdict.body
+    again = rpc(scene, "GetTask", id=task["id"])["result"]
+    assert (again["id"], again["contextId"], state(again)) == (task["id"], "order-4711", "COMPLETED")
+    assert again["artifacts"][0]["parts"][0]["data"] == proof
+    # It has ended: no message goes on with it, and nothing cancels it.
+    assert send(scene, request, taskId=task["id"]) == -32004
+    assert rpc(scene, "CancelTask", id=task["id"])["error"]["code"] == -32002
+
+
+def test_without_a_token_the_holder_is_asked_and_the_task_goes_on(scene: Scene) -> None:
+    task = send(scene, wish(scene))
+    assert (state(task), task["status"]["message"]["role"]) == ("AUTH_REQUIRED", "ROLE_AGENT")
+    assert scene.holder.did not in json.dumps(task)
+    assert state(rpc(scene, "GetTask", id=task["id"])["result"]) == "AUTH_REQUIRED"
+    say(scene, task, approval(scene))
+    made = rpc(scene, "GetTask", id=task["id"])["result"]
+    assert (made["id"], made["contextId"], state(made)) == (task["id"], task["contextId"], "COMPLETED")
+    # The token works once; a message to the same task gets the identical answer.
+    again = send(scene, wish(scene), taskId=task["id"])
+    assert again["artifacts"] == made["artifacts"]
+
+
+def test_a_no_and_a_refusal_are_ends_of_the_task(scene: Scene) -> None:
+    task = send(scene, wish(scene))
+    say(scene, task, None)
+    told = rpc(scene, "GetTask", id=task["id"])["result"]
+    assert state(told) == "REJECTED"
+    assert told["status"]["message"]["parts"][0]["text"].startswith("CONSENT_DECLINED")
+    refused = send(scene, asked(scene, value=90))
+    words = refused["status"]["message"]["parts"][0]["text"]
+    assert (state(refused), words.partition(":")[0]) == ("REJECTED", "PREDICATE_NOT_SATISFIED")
+    assert "37" not in words
+    assert rpc(scene, "GetTask", id=refused["id"])["result"]["status"]["message"]["parts"][0]["text"] == words
+
+
+def test_a_task_is_its_agents_alone(scene: Scene) -> None:
+    mallory = scene.people.mallory
+    waiting, done = send(scene, wish(scene)), send(scene, asked(scene))
+    changed = done["id"][:-2] + ("AA" if done["id"][-2:] != "AA" else "BB")
+    for task in (waiting["id"], done["id"]):
+        assert rpc(scene, "GetTask", mallory, id=task)["error"]["code"] == -32001
+        assert rpc(scene, "CancelTask", mallory, id=task)["error"]["code"] == -32001
+        assert send(scene, wish(scene), mallory, taskId=task) == -32001
+    for other in (changed, "", "x" * 20_000, 7, None, ["a"], done["id"] + "=", "\u00e9"):
+        assert rpc(scene, "GetTask", id=other)["error"]["code"] == -32001
+    # The holder's token is for the agent that she named.
+    assert state(send(scene, asked(scene), mallory)) == "REJECTED"
+
+
+WRONG: dict[str, tuple[Any, int]] = {
+    "no JSON": (b"{", -32700),
+    "a name twice": (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"x"}', -32700),
+    "deeper than anything": (b"[" * 100_000, -32700),
+    "a batch": ([{"jsonrpc": "2.0", "id": 1, "method": "GetTask"}], -32600),
+    "a notice": ({"jsonrpc": "2.0", "method": "GetTask", "params": {}}, -32600),
+    "an identifier that is none": ({"jsonrpc": "2.0", "id": {}, "method": "GetTask", "params": {}}, -32600),
+    "no version": ({"id": 1, "method": "GetTask", "params": {}}, -32600),
+    "another method": ({"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {}}, -32601),
+    "a method that is none": ({"jsonrpc": "2.0", "id": 1, "method": ["GetTask"], "params": {}}, -32600),
+    "params that are none": ({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": [1]}, -32602),
+    "a stream": ({"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": {}}, -32004),
+    "a list": ({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}, -32004),
+    "a push": ({"jsonrpc": "2.0", "id": 1, "method": "CreateTaskPushNotificationConfig", "params": {}}, -32003),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_calls_that_are_none_of_ours(scene: Scene, name: str) -> None:
+    body, code = WRONG[name]
+    answer = post(scene, body)
+    assert (answer.status, answer.json["error"]["code"]) == (200, code), answer.body
+
+
+def test_messages_that_ask_for_nothing_that_there_is(scene: Scene) -> None:
+    good = wish(scene)
+    for parts, code in (
+        ([{"text": "prove that she is 18"}], -32005),
+        ([{"data": good}, {"text": "and more"}], -32005),
+        ([{"data": [good]}], -32005),
+        ([], -32602),
+        ("data", -32602),
+        ([{"data": good | {"agentDid": scene.agent.did}}], -32602),
+        ([{"data": good | {"consentId": "x"}}], -32602),
+        ([{"data": good | {"holderDid": 7}}], -32602),
+        ([{"data": good | {"domain": "x" * 5_000}}], -32602),
+        ([{"data": {"holderDid": scene.holder.did}}], -32602),
+        ([{"data": good | {"predicate": {"attributeName": "a\nb", "type": "gte", "value": 1}}}], -32602),
+        ([{"data": asked(scene) | {"predicate": "age"}}], -32602),
+    ):
+        found = rpc(scene, "SendMessage", message={"messageId": "m", "role": "ROLE_USER", "parts": parts})
+        assert found["error"]["code"] == code, (parts, found)
+    assert send(scene, good, role="ROLE_AGENT") == -32602
+    assert send(scene, good, contextId="x" * 200) == -32602
+    pushing = {"taskPushNotificationConfig": {"url": "http://127.0.0.1/"}}
+    found = rpc(scene, "SendMessage", message=message(good), configuration=pushing)
+    assert found["error"]["code"] == -32003
+
+
+@pytest.mark.parametrize("version", ["", "0.3", "2.0", "1", "1.0.x.y", "one"])
+def test_other_versions_are_told_so(scene: Scene, version: str) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": "x"}}
+    found = post(scene, call, **{"A2A-Version": version}).json["error"]["code"]
+    assert found == (-32001 if version == "1.0.x.y" else -32009)
+
+
+def test_nobody_gets_in_but_by_a_token_for_this_place(scene: Scene) -> None:
+    wire = scene.target.wire
+    call = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": "x"}}
+    for headers in ({}, {"X-API-Key": scene.target.stranger.api_key}, bearer(token_of(scene.agent, resource=""))):
+        answer = wire.call("POST", "/a2a", call, headers | {"A2A-Version": "1.0"})
+        assert answer.status == 401
+        assert f"{wire.url}/.well-known/oauth-protected-resource/a2a" in answer.headers["www-authenticate"]
+    token = bearer(token_of(scene.agent, resource="/a2a"))
+    assert wire.call("GET", f"{PREFIX}/delegations", None, token).status == 401
+    assert post(scene, call, Origin="https://evil.example").status == 403
+    short = bearer(token_of(scene.agent, scope="zkp:verify", resource="/a2a"))
+    for data in (wish(scene), asked(scene)):
+        body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message(data)}}
+        answer = wire.call("POST", "/a2a", body, short | {"A2A-Version": "1.0"})
+        assert answer.status == 403
+        assert "insufficient_scope" in answer.headers["www-authenticate"]
+    assert wire.call("GET", "/a2a", None, token).status == 405
+    assert wire.call("POST", "/a2a", b"x" * 300_000, token).status == 413
