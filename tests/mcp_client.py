@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import sys
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -17,11 +20,13 @@ from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import PrivateKeyJWTOAuthProvider, SignedJWTParameters
 from mcp.client.auth.oauth2 import AuthorizationCodeResult
+from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from nacl.signing import SigningKey
 from pydantic import AnyUrl
 
-from tests.attack.stranger import Answer, Holder, Wire
+from tests.attack.stranger import Answer, Holder, Wire, multikey
 
 REVISION = "2026-07-28"
 SCOPES = "delegations:read zkp:prove zkp:verify"
@@ -117,6 +122,30 @@ def _talked(
     asyncio.run(run())
     assert kept.token is not None
     return kept.token
+
+
+SECRET = b"\x80\x26"
+
+
+def key_file(folder: Path, key: SigningKey) -> Path:
+    path = folder / "agent.key"
+    path.write_text(multikey(bytes(key), SECRET) + "\n")
+    path.chmod(0o600)
+    return path
+
+
+def with_command(agent: Holder, folder: Path, talk: Callable[[Client], Awaitable[Any]], **how: Any) -> Any:
+    """What ``talk`` returns, of a client of the SDK that has started ``identity-mcp`` for ``agent``."""
+    path = str(key_file(folder, agent.key))
+    names = {"IDENTITY_URL": agent.wire.url, "IDENTITY_AGENT_DID": agent.did, "IDENTITY_AGENT_KEY_FILE": path}
+
+    async def run() -> Any:
+        command = shutil.which("identity-mcp", path=str(Path(sys.executable).parent))
+        assert command is not None
+        async with Client(StdioServerParameters(command=command, env=names), **how) as client:
+            return await talk(client)
+
+    return asyncio.run(run())
 
 
 Headers = dict[str, str]

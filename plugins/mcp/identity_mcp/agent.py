@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 import httpx
 import orjson
+from mcp_types.version import LATEST_MODERN_VERSION
 
 from identity_core.client.operations import served_operations
 from identity_core.codec import multibase, multikey
@@ -27,6 +28,22 @@ from identity_core.files import read_regular
 from identity_mcp.service import NOTHING, Refused
 
 PREFIX: Final = "/api/v1"
+TOOLS_PATH: Final = "/mcp"
+"""Where a service has tools of its own, and asks holders for them."""
+
+INVALID_TARGET: Final = "invalid_target"
+"""What a service says of a resource that it does not have (RFC 8707 §2)."""
+
+META: Final = {
+    "io.modelcontextprotocol/protocolVersion": LATEST_MODERN_VERSION,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+CALLING: Final = {
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": LATEST_MODERN_VERSION,
+    "Mcp-Method": "tools/call",
+    "Mcp-Name": "request_proof",
+}
 SCOPES: Final = " ".join(sorted(OF_AGENTS))
 """No more than the tools need."""
 
@@ -79,8 +96,8 @@ class Agent:
     url: str
     issuer: str
     http: httpx.AsyncClient
-    _token: str = field(default="", repr=False)
-    _good_until: float = 0.0
+    _tokens: dict[str, tuple[str, float]] = field(default_factory=dict, repr=False)
+    """By resource: the token, and until when (monotonic) it is used."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], http: httpx.AsyncClient) -> Agent:
@@ -105,36 +122,68 @@ class Agent:
         """The JSON of an operation's answer. A token that the service takes no more is renewed once. Raises ``Refused``."""
         served = served_operations()[operation]
         place = served.path.format(**{name: segment(text) for name, text in path.items()})
-        answer = await self._send(served.method, place, body, query)
-        if answer.status_code == 401:
-            self._good_until = 0.0
-            answer = await self._send(served.method, place, body, query)
-        return _value(answer)
+        return _value(await self._send(served.method, PREFIX + place, body, query=query))
 
     async def consent(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Nobody is asked from here. Raises ``Refused``."""
-        raise Refused("INVALID_REQUEST", "ibct is missing: the holder signs one for this agent and this predicate.")
+        """What the service says, which asks the holder for tools at ``/mcp``: as ``Service.consent``, and where she has approved ``proved``
+        with the proof that it made of her token. Raises ``Refused``, also where the service has no such place."""
+        call = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "request_proof", "arguments": given, "_meta": META},
+        }
+        try:
+            told = _value(await self._send("POST", TOOLS_PATH, call, resource=TOOLS_PATH, headers=CALLING))
+        except Refused as refused:
+            if refused.code not in (INVALID_TARGET, "NOT_FOUND"):
+                raise
+            raise Refused("INVALID_REQUEST", "ibct is missing, and this service asks no holder for one.") from refused
+        try:
+            result = told["result"]
+            if result.get("isError"):
+                code, _, words = result["content"][0]["text"].partition(": ")
+                raise Refused(code, words)
+            said: Mapping[str, Any] = result["structuredContent"]
+        except (LookupError, TypeError, AttributeError) as error:
+            raise Refused("UNREADABLE", "The service's tools answered with something unreadable.") from error
+        return said
 
-    async def _send(self, method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {await self._bearer()}"}
-        content = None
-        if body is not None:
-            content, headers["Content-Type"] = orjson.dumps(body), "application/json"
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        *,
+        query: Mapping[str, Any] = NOTHING,
+        resource: str = "",
+        headers: Mapping[str, str] = NOTHING,
+    ) -> httpx.Response:
+        """The answer to the agent, once more with a new token where the service does not take the one that there is."""
+        content = None if body is None else orjson.dumps(body)
         params = {name: value for name, value in query.items() if value is not None}
-        return await self._request(method, PREFIX + path, content=content, params=params, headers=headers)
+        sent = {**headers} if body is None else {"Content-Type": "application/json", **headers}
+        for _ in range(2):
+            sent["Authorization"] = f"Bearer {await self._bearer(resource)}"
+            answer = await self._request(method, path, content=content, params=params, headers=sent)
+            if answer.status_code != 401:
+                break
+            self._tokens.pop(resource, None)
+        return answer
 
-    async def _bearer(self) -> str:
-        if time.monotonic() >= self._good_until:
+    async def _bearer(self, resource: str) -> str:
+        token, good_until = self._tokens.get(resource, ("", 0.0))
+        if time.monotonic() >= good_until:
             form = {
                 "grant_type": "client_credentials",
                 "client_assertion_type": ASSERTION_TYPE,
                 "client_assertion": self.key.assertion(self.issuer, int(time.time())),
                 "scope": SCOPES,
-            }
+            } | ({"resource": self.issuer + resource} if resource else {})
             found = _value(await self._request("POST", "/oauth/token", data=form))
-            self._token = found["access_token"]
-            self._good_until = time.monotonic() + found["expires_in"] - RENEWED_BEFORE_SECONDS
-        return self._token
+            token = found["access_token"]
+            self._tokens[resource] = token, time.monotonic() + found["expires_in"] - RENEWED_BEFORE_SECONDS
+        return token
 
     async def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
@@ -158,7 +207,8 @@ def _value(answer: httpx.Response) -> Any:
             return value
         error = value["error"]
         if isinstance(error, str):
-            raise Refused(value.get("code", error), value.get("error_description", error))
+            code = error if error == INVALID_TARGET else value.get("code", error)
+            raise Refused(code, value.get("error_description", error))
         raise Refused(error["code"], error["message"])
     except (ValueError, KeyError, TypeError) as error:
         raise Refused("UNREADABLE", f"The service answered {answer.status_code} with something unreadable.") from error

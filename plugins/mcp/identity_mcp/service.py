@@ -34,6 +34,6 @@ class Service(Protocol):
 
     async def consent(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the holder says to the arguments of ``request_proof`` without an IBCT: ``status`` ``approved`` with ``ibct`` and
-        ``credentialId``; ``declined``; ``consent_required`` or ``waiting`` with ``consentId``, ``consentUrl`` and ``expiresAt``. Raises as
-        ``ask``."""
+        ``credentialId``; ``declined``; ``proved``, as ``request_proof`` answers; ``consent_required`` or ``waiting`` with ``consentId``,
+        ``consentUrl`` and ``expiresAt``. Raises as ``ask``."""
         ...

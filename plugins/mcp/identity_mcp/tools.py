@@ -41,6 +41,8 @@ async def request_proof(service: Service, given: Json) -> Json:
     include = given.pop("includeProof", False)
     if "ibct" not in given:
         said = dict(await service.consent(given))
+        if said["status"] == "proved" and include:
+            said["proof"] = (await service.ask("getProof", path={"proofId": said["proofId"]}))["proof"]
         if said["status"] != "approved":
             return said
         given |= {name: said[name] for name in ("ibct", "credentialId")}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +15,15 @@ from identity_mcp.neutral import MAX_FREE_TEXT, neutral
 from identity_mcp.service import Refused
 from identity_mcp.tools import TOOLS
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from nacl.signing import SigningKey
 
 from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
 from tests.attack.stranger import GENEROUS, PREFIX, Holder, Stranger, Wire, multikey
+from tests.mcp_client import SECRET, key_file, with_command
 from tests.servers import local_server
 
-SECRET = b"\x80\x26"
 VERIFIER = "https://shop.example"
 
 
@@ -41,31 +38,6 @@ def people() -> Iterator[People]:
 @pytest.fixture
 def scene(people: People) -> Scene:
     return Scene.of(people)
-
-
-def key_file(folder: Path, key: SigningKey) -> Path:
-    path = folder / "agent.key"
-    path.write_text(multikey(bytes(key), SECRET) + "\n")
-    path.chmod(0o600)
-    return path
-
-
-def environment(holder: Holder, folder: Path) -> dict[str, str]:
-    path = str(key_file(folder, holder.key))
-    return {"IDENTITY_URL": holder.wire.url, "IDENTITY_AGENT_DID": holder.did, "IDENTITY_AGENT_KEY_FILE": path}
-
-
-def with_client(scene: Scene, folder: Path, talk: Callable[[Client], Awaitable[Any]], **how: Any) -> Any:
-    """What ``talk`` returns, of a client of the SDK that has started the command."""
-
-    async def run() -> Any:
-        command = shutil.which("identity-mcp", path=str(Path(sys.executable).parent))
-        assert command is not None
-        started = StdioServerParameters(command=command, env=environment(scene.agent, folder))
-        async with Client(started, **how) as client:
-            return await talk(client)
-
-    return asyncio.run(run())
 
 
 async def said(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
@@ -125,7 +97,7 @@ def test_an_agent_gets_a_proof_that_a_verifier_accepts(scene: Scene, tmp_path: P
         verified = await said(client, "verify_proof", proofId=again["proofId"], expect={"predicate": predicate})
         assert verified["verified"] is True
 
-    with_client(scene, tmp_path, talk, mode=mode)
+    with_command(scene.agent, tmp_path, talk, mode=mode)
 
 
 def test_what_is_refused_and_what_there_is_not(scene: Scene, tmp_path: Path) -> None:
@@ -133,6 +105,10 @@ def test_what_is_refused_and_what_there_is_not(scene: Scene, tmp_path: Path) -> 
         document = await said(client, "resolve_did", did=scene.holder.did)
         assert document["didDocument"]["id"] == scene.holder.did
         assert (await said(client, "create_challenge", domain=VERIFIER))["challenge"]
+        alone = asked(scene)
+        del alone["ibct"]
+        told = await refused(client, "request_proof", **alone)
+        assert told == "INVALID_REQUEST: ibct is missing, and this service asks no holder for one."
         told = await refused(client, "request_proof", **asked(scene, value=90))
         assert told.startswith("PREDICATE_NOT_SATISFIED")
         assert "37" not in told
@@ -151,7 +127,7 @@ def test_what_is_refused_and_what_there_is_not(scene: Scene, tmp_path: Path) -> 
         with pytest.raises(MCPError):
             await client.read_resource("file:///etc/passwd")
 
-    with_client(scene, tmp_path, talk)
+    with_command(scene.agent, tmp_path, talk)
 
 
 def test_a_key_that_was_replaced_signs_nothing_in_and_no_secret_is_told(people: People, tmp_path: Path) -> None:
@@ -163,7 +139,7 @@ def test_a_key_that_was_replaced_signs_nothing_in_and_no_secret_is_told(people: 
     async def talk(client: Client) -> str:
         return await refused(client, "list_delegations")
 
-    told = with_client(scene, tmp_path, talk)
+    told = with_command(scene.agent, tmp_path, talk)
     assert told.startswith("AUTH_FAILED")
     assert multikey(bytes(stolen.key), SECRET) not in told
 
@@ -208,7 +184,7 @@ def test_a_token_is_renewed_when_the_service_takes_it_no_more(tmp_path: Path) ->
             assert await agent.ask("listDelegations") == {"items": []}
             assert await agent.ask("listDelegations") == {"items": []}
             assert tokens == ["t0", "t1"]
-            agent._token = "old"
+            agent._tokens[""] = "old", agent._tokens[""][1]
             with pytest.raises(Refused):
                 await agent.ask("listDelegations")
 

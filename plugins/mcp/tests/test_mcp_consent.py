@@ -7,6 +7,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,7 +19,7 @@ from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
 from tests.attack.stranger import GENEROUS, Answer, Holder, Stranger, Wire
 from tests.attack.test_http_pages import FORM, OWN, begin, cookie_of
-from tests.mcp_client import call_tool, token_of, with_client
+from tests.mcp_client import call_tool, token_of, with_client, with_command
 from tests.servers import local_server
 
 VERIFIER = "https://shop.example"
@@ -92,6 +93,44 @@ def test_a_client_that_shows_pages_gets_the_proof_when_the_holder_has_answered(s
         "domain": VERIFIER,
         "purpose": "wine",
     }
+
+
+def test_beside_the_agent_she_is_asked_too_by_a_client_that_shows_pages(scene: Scene, tmp_path: Path) -> None:
+    shown: list[str] = []
+
+    async def show(context: Any, params: ElicitRequestParams) -> ElicitResult:
+        assert isinstance(params, ElicitRequestURLParams)
+        shown.append(params.url)
+        await asyncio.to_thread(approve, scene, params.url)
+        return ElicitResult(action="accept")
+
+    async def talk(client: Client) -> None:
+        made = await client.call_tool("request_proof", wish(scene) | {"includeProof": True})
+        assert not made.is_error, made.content
+        found = made.structured_content
+        kept = await client.call_tool("get_proof", {"proofId": found["proofId"]})
+        assert (found["status"], found["proof"]) == ("proved", kept.structured_content["proof"])
+        assert str(made.content[1].uri) == found["proofUri"]
+
+    with_command(scene.agent, tmp_path, talk, elicitation_callback=show)
+    assert len(shown) == 1
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_beside_the_agent_a_client_without_pages_gets_the_link(scene: Scene, tmp_path: Path, mode: str) -> None:
+    async def talk(client: Client) -> None:
+        async def asks(**more: str) -> Any:
+            return await client.call_tool("request_proof", wish(scene) | more)
+
+        asked = (await asks()).structured_content
+        assert asked["status"] == "consent_required"
+        assert (await asks(consentId=asked["consentId"])).structured_content["status"] == "waiting"
+        told = await asks(consentId=asked["consentId"], domain="https://mallory.example")
+        assert (told.is_error, told.content[0].text.partition(":")[0]) == (True, "INVALID_REQUEST")
+        await asyncio.to_thread(say, scene.holder, asked["consentId"], None)
+        assert (await asks(consentId=asked["consentId"])).structured_content == {"status": "declined"}
+
+    with_command(scene.agent, tmp_path, talk, mode=mode)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
