@@ -20,6 +20,12 @@ Feature: Create a DID, as a registrar does
     And the state is finished
     And the document has the key that was brought, and the answer no private one
 
+  Scenario: The keys may be JWKs in the document
+    When a client that keeps its keys creates a DID with a JWK in the document
+    Then the answer is 201
+    And the state is finished
+    And the document has the key that was brought, and the answer no private one
+
   Scenario: A retry with the same Idempotency-Key makes no second DID
     Given a good request for registerDid
     When it is sent twice with one Idempotency-Key

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_bdd import given, parsers, then, when
 
 from features.document import Operation, operation
-from features.formats import KeyPair, new_key, sign
+from features.formats import KeyPair, base64url, new_key, raw_key, sign
 from features.steps.answers import body_of
 from features.world import DRAFTS, Draft, World
 
@@ -85,6 +85,15 @@ def stock(world: World) -> None:
 @when("a client that keeps its keys creates a DID")
 def keeps(world: World) -> None:
     world.send(creation(world, {"options": OWN}))
+
+
+@when("a client that keeps its keys creates a DID with a JWK in the document")
+def brings_jwk(world: World) -> None:
+    world.notes["own"] = own = new_key()
+    x = base64url(raw_key(own.public))
+    key = {"id": "#k", "type": "JsonWebKey2020", "publicKeyJwk": {"kty": "OKP", "crv": "Ed25519", "x": x}}
+    document = {"verificationMethod": [key], "authentication": ["#k"]}
+    world.send(creation(world, {"options": OWN, "didDocument": document}))
 
 
 @when("it brings a key")

@@ -1,4 +1,4 @@
-"""``/.well-known/agent-card.json``: what agents read before they give a task at ``/a2a`` (Agent2Agent protocol 1.0, §8), signed by the key
+"""``/.well-known/agent-card.json``: what agents read before they give a task at ``/a2a`` (A2A 1.0 §8), signed by the key
 that signs access tokens (§8.4), which the JWK Set of the service has.
 
 The signature covers the card as RFC 8785 writes it, without its signatures and without members that have their default. The card has no
@@ -29,7 +29,7 @@ _SCHEME: Final = "oauth"
 
 
 def agent_card(origin: str, version: str) -> dict[str, Any]:
-    """The card of §4.4.1 of the service at ``origin``, unsigned."""
+    """The card (A2A 1.0 §4.4.1) of the service at ``origin``, unsigned."""
     client = {
         "tokenUrl": origin + TOKEN_PATH,
         "scopes": {

@@ -1,5 +1,5 @@
-"""``/a2a``: where agents give tasks by the Agent2Agent protocol 1.0, in its JSON-RPC binding (§9), with an access token. There is one task:
-a proof of a predicate about a holder (``agent_card.py``); the message has the arguments of generateDelegatedProof in one part ``data``.
+"""``/a2a``: where agents give tasks by the Agent2Agent protocol, in its JSON-RPC binding (A2A 1.0 §9), with an access token. There is one
+task: a proof of a predicate about a holder (``agent_card.py``); its message has the arguments of generateDelegatedProof in one ``data``.
 
 A task that has the holder's token ends at once. Without one the holder is asked on her page (``TASK_STATE_AUTH_REQUIRED``), and the task
 goes on when the agent asks for it (``GetTask``) or sends another message to it. No task is kept: its identifier is a sealed text, which
@@ -38,7 +38,7 @@ MAX_ASKED: Final = 4_096
 ASK_HOLDER: Final = "The holder decides on a page of the identity service whether this may be proved."
 _SEALED: Final = b"identity: task of an agent, v1"
 
-# §5.4 of the protocol and JSON-RPC 2.0 §5.1.
+# A2A 1.0 §5.4 and JSON-RPC 2.0 §5.1.
 _INVALID, _NO_METHOD, _NO_PARAMS = -32600, -32601, -32602
 _NOT_FOUND, _NOT_CANCELABLE, _UNSUPPORTED, _CONTENT, _VERSION = -32001, -32002, -32004, -32005, -32009
 _NO_PUSH: Final = -32003

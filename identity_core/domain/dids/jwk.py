@@ -20,6 +20,11 @@ _OKP: Final = {"Ed25519": multikey.ED25519, "X25519": multikey.X25519}
 
 def check(value: JsonValue) -> None:
     """Raises ``InvalidDocument`` unless ``value`` is a public key of a kind named above, and not a weak one."""
+    public_key(value)
+
+
+def public_key(value: JsonValue) -> keys.PublicKey:
+    """The key of a JWK. Raises as ``check``."""
     if type(value) is not dict or {*map(type, value.values())} - {str}:
         raise InvalidDocument("A JWK is an object of texts.", details={"member": "publicKeyJwk"})
     kind = value.get("kty"), value.get("crv")
@@ -29,12 +34,13 @@ def check(value: JsonValue) -> None:
     try:
         x = multibase.base64url_decode(str(value["x"]))
         if kind == ("EC", "P-256"):
-            p256.check_public_key(x, multibase.base64url_decode(str(value["y"])))
-        elif kind[0] == "OKP" and kind[1] in _OKP:
+            y = multibase.base64url_decode(str(value["y"]))
+            p256.check_public_key(x, y)
+            return keys.PublicKey.parse(multikey.P256, multikey.encode_public(multikey.P256, p256.compress(x, y)))
+        if kind[0] == "OKP" and kind[1] in _OKP:
             name = _OKP[str(kind[1])]
-            keys.PublicKey.parse(name, multikey.encode_public(name, x))
-        else:
-            raise ValueError("another kind of key")
+            return keys.PublicKey.parse(name, multikey.encode_public(name, x))
+        raise ValueError("another kind of key")
     except ValueError as error:
         raise InvalidDocument(
             "A JWK is no key on Ed25519, X25519 or P-256.", details={"member": "publicKeyJwk"}

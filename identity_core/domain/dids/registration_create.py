@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from identity_core.domain.dids import keys
+from identity_core.domain.dids import jwk, keys
 from identity_core.errors import InvalidDocument, InvalidRequest
 
 Object = Mapping[str, Any]
@@ -19,6 +19,8 @@ TEMPLATE: Final[Object] = {
 
 _MEMBERS: Final = frozenset({"@context", "alsoKnownAs", "verificationMethod", "service", *keys.RELATIONSHIPS})
 _KEY: Final = frozenset({"id", "type", "controller", "publicKeyMultibase"})
+_JWK_KEY: Final = frozenset({"id", "type", "controller", "publicKeyJwk"})
+_JWK_TYPES: Final = ("JsonWebKey", "JsonWebKey2020")
 _SERVICE: Final = frozenset({"id", "type", "serviceEndpoint"})
 _OPTIONAL: Final = {"id", "controller"}
 
@@ -43,7 +45,9 @@ def create_body(method: str, document: Object, templates: Sequence[Object]) -> d
 def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:
     """``publicKeys`` of createDid: those that came as secrets, or those of ``document`` with their relationships. Raises
     ``InvalidDocument``, ``InvalidRequest`` for both at once."""
-    listed = _entries(document, "verificationMethod", _KEY)
+    listed = _entries(
+        {"verificationMethod": [*map(_multikey, _list(document, "verificationMethod"))]}, "verificationMethod", _KEY
+    )
     if given and listed:
         raise InvalidRequest("The keys are in secret or in didDocument, and not in both.")
     purposes: dict[str, list[str]] = {}
@@ -63,6 +67,18 @@ def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:
         {"type": key["type"], "publicKeyMultibase": key["publicKeyMultibase"], "purpose": key.get("purpose", [])}
         for key in (*given, *found)
     ]
+
+
+def _multikey(key: Any) -> Any:
+    """A key that came as a JWK (``JsonWebKey`` of CID 1.0, ``JsonWebKey2020``) with its multikey instead; any other as it is. Raises
+    ``InvalidDocument``."""
+    if type(key) is not dict or "publicKeyJwk" not in key:
+        return key
+    if key.keys() - _JWK_KEY or key.get("type") not in _JWK_TYPES:
+        raise InvalidDocument("A key with publicKeyJwk is of the type JsonWebKey, and has no other form of the key.")
+    public = jwk.public_key(key["publicKeyJwk"])
+    said = {name: value for name, value in key.items() if name != "publicKeyJwk"}
+    return said | {"type": public.type, "publicKeyMultibase": public.multibase}
 
 
 def _made_keys(templates: Sequence[Object]) -> dict[str, Any]:
