@@ -952,7 +952,8 @@ class RegistrationPublicKey(Struct, frozen=True, kw_only=True):
     type: str
     controller: str | UnsetType = UNSET
     purpose: tuple[str, ...] | UnsetType = UNSET
-    public_key_multibase: str
+    public_key_multibase: str | UnsetType = UNSET
+    public_key_jwk: dict[str, str] | UnsetType = UNSET
 
 class RegistrationSignatures(Struct, frozen=True, kw_only=True):
     signing_response: dict[str, SigningResponse] | UnsetType = UNSET

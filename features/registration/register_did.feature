@@ -20,6 +20,25 @@ Feature: Create a DID, as a registrar does
     And the state is finished
     And the document has the key that was brought, and the answer no private one
 
+  Scenario: The keys that were asked for may be JWKs
+    Given a client that keeps its keys has begun to create a DID
+    When it brings a key as a JWK
+    Then the answer is 201
+    And the state is finished
+    And the document has the key that was brought, and the answer no private one
+
+  @400:INVALID_REQUEST
+  Scenario: A key in no form
+    Given a client that keeps its keys has begun to create a DID
+    When it brings a key without its octets
+    Then the answer is 400 INVALID_REQUEST
+
+  @422:INVALID_DOCUMENT
+  Scenario: A private JWK is refused
+    Given a client that keeps its keys has begun to create a DID
+    When it brings a private JWK
+    Then the answer is 422 INVALID_DOCUMENT
+
   Scenario: The keys may be JWKs in the document
     When a client that keeps its keys creates a DID with a JWK in the document
     Then the answer is 201

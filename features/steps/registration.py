@@ -87,12 +87,35 @@ def keeps(world: World) -> None:
     world.send(creation(world, {"options": OWN}))
 
 
-@when("a client that keeps its keys creates a DID with a JWK in the document")
-def brings_jwk(world: World) -> None:
+def jwk_method(world: World) -> dict[str, Any]:
+    """A new key of the client's own, as a JWK."""
     world.notes["own"] = own = new_key()
-    x = base64url(raw_key(own.public))
-    key = {"id": "#k", "type": "JsonWebKey2020", "publicKeyJwk": {"kty": "OKP", "crv": "Ed25519", "x": x}}
-    document = {"verificationMethod": [key], "authentication": ["#k"]}
+    jwk = {"kty": "OKP", "crv": "Ed25519", "x": base64url(raw_key(own.public))}
+    return {"id": "#k", "type": "JsonWebKey2020", "publicKeyJwk": jwk}
+
+
+@when("it brings a key as a JWK")
+def brings_jwk(world: World) -> None:
+    secret = {"verificationMethod": [jwk_method(world) | {"purpose": ["authentication"]}]}
+    world.send(creation(world, {"jobId": world.notes["job"], "options": OWN, "secret": secret}))
+
+
+@when("it brings a private JWK")
+def brings_private(world: World) -> None:
+    key = jwk_method(world)
+    secret = {"verificationMethod": [key | {"publicKeyJwk": key["publicKeyJwk"] | {"d": "A" * 43}}]}
+    world.send(creation(world, {"jobId": world.notes["job"], "options": OWN, "secret": secret}))
+
+
+@when("it brings a key without its octets")
+def brings_nothing(world: World) -> None:
+    secret = {"verificationMethod": [{"type": new_key().type}]}
+    world.send(creation(world, {"jobId": world.notes["job"], "options": OWN, "secret": secret}))
+
+
+@when("a client that keeps its keys creates a DID with a JWK in the document")
+def document_jwk(world: World) -> None:
+    document = {"verificationMethod": [jwk_method(world)], "authentication": ["#k"]}
     world.send(creation(world, {"options": OWN, "didDocument": document}))
 
 

@@ -19,7 +19,7 @@ TEMPLATE: Final[Object] = {
 
 _MEMBERS: Final = frozenset({"@context", "alsoKnownAs", "verificationMethod", "service", *keys.RELATIONSHIPS})
 _KEY: Final = frozenset({"id", "type", "controller", "publicKeyMultibase"})
-_JWK_KEY: Final = frozenset({"id", "type", "controller", "publicKeyJwk"})
+_JWK_KEY: Final = frozenset({"id", "type", "controller", "purpose", "publicKeyJwk"})
 _JWK_TYPES: Final = ("JsonWebKey", "JsonWebKey2020")
 _SERVICE: Final = frozenset({"id", "type", "serviceEndpoint"})
 _OPTIONAL: Final = {"id", "controller"}
@@ -50,6 +50,9 @@ def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:
     )
     if given and listed:
         raise InvalidRequest("The keys are in secret or in didDocument, and not in both.")
+    brought = [_multikey(key) for key in given]
+    if not all("publicKeyMultibase" in key for key in brought):
+        raise InvalidRequest("A key has publicKeyMultibase or publicKeyJwk.", details={"member": "secret"})
     purposes: dict[str, list[str]] = {}
     for name in keys.RELATIONSHIPS:
         for reference in _list(document, name):
@@ -65,7 +68,7 @@ def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:
         raise InvalidDocument("A relationship names a key that the document does not list once.")
     return [
         {"type": key["type"], "publicKeyMultibase": key["publicKeyMultibase"], "purpose": key.get("purpose", [])}
-        for key in (*given, *found)
+        for key in (*brought, *found)
     ]
 
 
