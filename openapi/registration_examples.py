@@ -9,6 +9,7 @@ from typing import Any, Final
 from identity_core import wire
 from identity_core.api import dids, registration
 from identity_core.api.request import Answer
+from identity_core.codec import multibase, multikey
 from identity_core.codec.structs import convert, plain
 from identity_core.codec.times import printed
 from identity_core.crypto import ed25519
@@ -46,12 +47,16 @@ def _create(key: Key, created: Created) -> Json:
     wanted = RegistrationJob(create_body("ids", {}, ()), None, digest({}))
     public = {"id": "#key-1", "controller": "", "purpose": ["authentication"], "publicKeyMultibase": key.public}
     brought = {"verificationMethod": [{"type": keys.ED25519.name, **public}]}
+    x = multibase.base64url_encode(multikey.decode_public(key.public)[1])
+    jwk: Json = {"id": "#key-1", "type": "JsonWebKey2020", "purpose": ["authentication"], "controller": ""}
+    jwk["publicKeyJwk"] = {"kty": "OKP", "crv": "Ed25519", "x": x}
     made_here = {"storeSecrets": False, "returnSecrets": True, "requestVerificationMethod": [template]}
     return {
         "request": {
             "keysMadeHere": {"jobId": None, "options": made_here, "secret": {}, **named},
             "ownKeys": {"options": OWN},
             "ownKeysBrought": {"jobId": wanted.job_id, "options": OWN, "secret": brought},
+            "ownKeysAsJwk": {"jobId": wanted.job_id, "options": OWN, "secret": {"verificationMethod": [jwk]}},
         },
         "200": {"keysWanted": _body(registration.keys_wanted(KeysWanted(wanted)))},
         "201": {"created": _body(registration.registered(created))},
