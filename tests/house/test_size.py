@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (515, 8),
-    "api": (4_320, 52),
+    "api": (4_640, 54),
     "backup": (265, 4),
-    "bootstrap": (2_380, 27),
-    "cli": (8_670, 95),
+    "bootstrap": (2_415, 27),
+    "cli": (8_690, 95),
     "client": (635, 11),
     "codec": (410, 7),
     "conformance": (2_530, 26),
     "crypto": (1_875, 33),
     "database": (1_100, 11),
-    "domain": (8_310, 86),
+    "domain": (8_340, 86),
     "plugin": (2_100, 22),
     "ports": (965, 25),
-    "settings": (905, 8),
-    "store": (3_300, 36),
+    "settings": (910, 8),
+    "store": (3_280, 36),
     "throttle": (635, 8),
     "ui": (1_100, 16),
-    "use_cases": (7_065, 85),
+    "use_cases": (7_070, 85),
 }
-ALL = (47_060, 560)
+ALL = (47_450, 562)
 
 
 def test_no_room_outgrows_its_limit() -> None:
