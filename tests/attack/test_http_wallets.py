@@ -353,7 +353,7 @@ PROOFS: dict[str, Callable[[Wallet, str], Any]] = {
     "a time of another type": lambda one, to: one.proof(to, iat=True),
     "a time past every calendar": lambda one, to: one.proof(to, iat=10**18),
     "without a nonce": lambda one, to: one.proof(to, nonce=DROP),
-    "changed": lambda one, to: one.proof(to)[:-3] + "AAA",
+    "changed": lambda one, to: one.proof(to)[:-20] + one.proof(to)[-20:].swapcase(),
     "a number": lambda one, to: 7,
     "nothing": lambda one, to: "",
 }

@@ -160,12 +160,9 @@ def log_of(lines: list[bytes]) -> str:
 
 
 def judged(log: str) -> bool | None:
-    """None for what a client does not compute, and where a body that was signed is of other types than the document gives, which no service
-    has taken: of that the reader of a log says nothing but ``TypeError``."""
+    """None for what a client does not compute."""
     try:
         verify(log.encode())
     except LogInvalid as refusal:
         return None if any(reason in str(refusal) for reason in BEYOND) else False
-    except TypeError:
-        return None
     return True

@@ -221,9 +221,15 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
     yield "evidence in another form", lambda body: respell(said(body).get("authorization", {}), "signature")
     yield "more evidence", lambda body: said(body).get("authorization", {}).update(more=1)
     yield "an end of grace in another form", lambda body: another_zone(body, said(body))
+    yield "numbers for flags", lambda body: [numbered(body["parameters"]), numbered(said(body))]
     yield "no word of possession", lambda body: said(body).update(possession=False)
     if evidences:
         yield "older evidence", lambda body: said(body).update(authorization=evidences[-1])
+
+
+def numbered(members: Json) -> None:
+    """JSON's 0 and 1 are not its false and true, which Python's == does not tell."""
+    members.update({name: int(value) for name, value in members.items() if type(value) is bool})
 
 
 def respell(evidence: Json, name: str) -> None:

@@ -139,7 +139,7 @@ def _with_other_octets(method: str, answer: Any) -> bytes | None:
         return None
     data = answer["result"]["input"]
     # The last octet of the last entry, before the eight of the sender's mark.
-    forged = data[:-18] + "00" + data[-16:]
+    forged = f"{data[:-18]}{int(data[-18:-16], 16) ^ 1:02x}{data[-16:]}"
     return json.dumps({**answer, "result": {**answer["result"], "input": forged}}).encode()
 
 

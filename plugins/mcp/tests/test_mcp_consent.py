@@ -172,7 +172,7 @@ def test_nobody_else_answers_and_nobody_else_fetches(scene: Scene) -> None:
     assert say(mallory, reply, None).outcome == (400, "INVALID_REQUEST")
     assert say(scene.holder, reply, good, cookie="").outcome == (401, "AUTH_REQUIRED")
     assert say(scene.holder, reply, good, mine, **{"Sec-Fetch-Site": "cross-site"}).outcome == (403, "FORBIDDEN")
-    assert say(scene.holder, reply[:-3] + "AAA", good, mine).outcome == (400, "INVALID_REQUEST")
+    assert say(scene.holder, reply[:-8] + reply[-8:].swapcase(), good, mine).outcome == (400, "INVALID_REQUEST")
     assert say(scene.holder, reply, approval(scene, target=mallory.did), mine).outcome == (400, "INVALID_REQUEST")
     assert say(scene.holder, reply, good, mine).status == 204
     assert say(scene.holder, reply, None, mine).outcome == (400, "INVALID_REQUEST")
@@ -210,7 +210,7 @@ def test_the_page_shows_nobody_a_request_to_somebody_else(scene: Scene) -> None:
     for holder, request in (
         (scene.people.mallory, shown),
         (scene.holder, shown | {"agentDid": scene.people.mallory.did}),
-        (scene.holder, shown | {"reply": shown["reply"][:-3] + "AAA"}),
+        (scene.holder, shown | {"reply": shown["reply"][:-8] + shown["reply"][-8:].swapcase()}),
     ):
         answer = read(holder, request)
         assert answer.status == 422

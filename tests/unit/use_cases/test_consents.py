@@ -150,7 +150,15 @@ def test_a_token_of_another_form_is_not_kept() -> None:
 def test_a_reply_ends_and_cannot_be_made_by_others() -> None:
     world, other = World(), World(b"o" * 32)
     asked = world.ask()
-    for reply in ("", "x", asked.reply[:-2] + "AA", other.ask().reply, "A" * (MAX_REPLY + 1), "é", "="):
+    for reply in (
+        "",
+        "x",
+        asked.reply[:-8] + asked.reply[-8:].swapcase(),
+        other.ask().reply,
+        "A" * (MAX_REPLY + 1),
+        "é",
+        "=",
+    ):
         with pytest.raises(InvalidRequest, match="no request"):
             world.consents.opened(reply)
     world.clock.time = asked.expires_at - timedelta(seconds=1)

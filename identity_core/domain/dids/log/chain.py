@@ -143,7 +143,7 @@ class Chain:
             return self._first(entry) if state is None else self._next(state, entry)
         except history.HistoryNeeded:
             raise
-        except (IdentityError, ValueError) as error:
+        except (IdentityError, ValueError, KeyError, TypeError, AttributeError) as error:
             version = 1 if state is None else state.version_id + 1
             reason = str(error) if isinstance(error, IdentityError) else "The entry is malformed."
             raise LogInvalid(reason, details={"version": version}) from error
@@ -188,7 +188,8 @@ class Chain:
         expected = self._parameters(change, said_keys) | {"change": said}
         if isinstance(change, Create):
             expected["scid"] = entry.parameters["scid"]
-        if entry.parameters != expected:
+        # JSON's 1 is no true, which Python's == does not tell.
+        if entry.parameters != expected or entry.parameters.get("deactivated", True) is not True:
             raise LogInvalid("The parameters of the entry are not those of its change.")
         if said.get(_POSSESSION, True) is not True:
             raise LogInvalid("An entry says that it begins to ask for proofs of possession, or nothing about them.")

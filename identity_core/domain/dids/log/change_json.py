@@ -155,7 +155,7 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
         case history.RECOVERED:
             new_key, recovery_key = _read_key(value["newKey"]), _text(value["recoveryKey"])
             restored = _number(value["restoreVersion"]) if "restoreVersion" in value else None
-            return Recover(new_key, value["revokeAll"] is True, recovery_key, authorization, restored)
+            return Recover(new_key, _flag(value["revokeAll"]), recovery_key, authorization, restored)
         case history.DEACTIVATED:
             return Deactivate(authorization)
     raise LogInvalid("The entry records an unknown kind of change.")
@@ -166,7 +166,7 @@ def read_retired(value: Json) -> RetireLogKey:
     size = value["treeSize"]
     if type(size) is not int:
         raise TypeError("not a number")
-    return RetireLogKey(_text(value["multikey"]), size, value["compromised"] is True)
+    return RetireLogKey(_text(value["multikey"]), size, _flag(value["compromised"]))
 
 
 def _created(document: DidDocument, update_keys: tuple[str, ...], recovery_key: object) -> Create:
@@ -188,6 +188,12 @@ def _text(value: object) -> str:
 def _number(value: object) -> int:
     if type(value) is not int:
         raise TypeError("not a number")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if type(value) is not bool:
+        raise TypeError("not true or false")
     return value
 
 
