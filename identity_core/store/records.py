@@ -196,14 +196,16 @@ def _part_of(whole: Convert, name: str) -> Convert:
 
 _OF_FIRST: Final[Mapping[Dialect, str]] = {
     "sqlite": "rowid IN (SELECT rowid FROM {table} WHERE {which} LIMIT :limit)",
-    "postgresql": "ctid = ANY (ARRAY(SELECT ctid FROM {table} WHERE {which} LIMIT :limit FOR UPDATE OF {table}{busy}))",
+    "postgresql": "{place} = ANY (ARRAY(SELECT {place} FROM {table} WHERE {which} LIMIT :limit FOR UPDATE OF {table}{busy}))",
 }
 
 
 def of_first(table: str, which: str, *, waits: bool = False) -> Mapping[Dialect, str]:
     """The condition of the first ``:limit`` rows, in the order in which ``which`` ends. Rows are found by their place: by their keys a
-    server that guesses wrong reads the whole table. What another process is changing is passed over, unless the statement ``waits``."""
-    named = {"table": table, "which": which, "busy": "" if waits else " SKIP LOCKED"}
+    server that guesses wrong reads the whole table. What another process is changing is passed over, unless the statement ``waits``: then
+    rows are found by their ``id``, because what was changed meanwhile is in another place, where the statement does not see it."""
+    place, busy = ("id", "") if waits else ("ctid", " SKIP LOCKED")
+    named = {"table": table, "which": which, "place": place, "busy": busy}
     return {dialect: condition.format(**named) for dialect, condition in _OF_FIRST.items()}
 
 

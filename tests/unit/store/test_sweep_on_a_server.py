@@ -114,12 +114,16 @@ def test_a_reservation_that_is_taken_over_meanwhile_stays(store: Store, url: str
     run(scenario())
 
 
-def test_what_the_holder_erases_is_waited_for(store: Store, url: str) -> None:
+CHANGES = ["SELECT 1 FROM timeline FOR UPDATE", "UPDATE timeline SET code = 'changed'"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_the_holder_erases_is_waited_for(store: Store, url: str, change: str) -> None:
     async def scenario() -> None:
         entry = TimelineEntry(NOW, "proof.generated", "done", "key:v", None, HANA, "did:x:aki")
         await store.activity.write([entry], durable=True)
         with psycopg.connect(url) as other:
-            other.execute("SELECT 1 FROM timeline FOR UPDATE")
+            other.execute(change)
             erasing = asyncio.ensure_future(store.retention.erase("timeline", HANA, limit=9))
             await done_or_waiting(erasing, other)
             assert not erasing.done(), "it was told that nothing is left"
