@@ -15,7 +15,7 @@ import orjson
 
 from identity_core.api.agent_tasks import VERSION
 from identity_core.api.oauth import TOKEN_PATH
-from identity_core.api.pages import ISSUER_PATH
+from identity_core.api.pages import ISSUER_PATH, KEYS_PATH
 from identity_core.api.request import Answer, Request
 from identity_core.codec import jcs, multibase
 from identity_core.domain.tokens import TASKS
@@ -134,7 +134,7 @@ class AgentCardPage:
         payload = multibase.base64url_encode(jcs.canonicalize(card))
 
         def signing_input(kid: str) -> str:
-            head = {"alg": "EdDSA", "jku": f"{self.origin}/.well-known/jwks.json", "kid": kid, "typ": "JOSE"}
+            head = {"alg": "EdDSA", "jku": self.origin + KEYS_PATH, "kid": kid, "typ": "JOSE"}
             return f"{multibase.base64url_encode(orjson.dumps(head))}.{payload}"
 
         protected, _, signature = (await self.keys.signed(signing_input)).split(".")

@@ -25,7 +25,6 @@ from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import encode
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
-from identity_core.domain.tokens import AGENTS
 from identity_core.errors import AuthFailed, Forbidden, IdentityError, InternalError, InvalidRequest
 from identity_core.use_cases.consents import AskedConsent, HolderConsents
 from identity_core.use_cases.proofs.steps import PROVE_SCOPE
@@ -217,8 +216,8 @@ class AgentEndpoint:
             "http_version": scope["http_version"],
             "method": "POST",
             "scheme": "http",
-            "path": AGENTS,
-            "raw_path": AGENTS.encode(),
+            "path": self.door.place,
+            "raw_path": self.door.place.encode(),
             "query_string": b"",
             "root_path": "",
             # Blanks around a value are no part of it (RFC 9110 §5.5), and the application compares values with the body.

@@ -150,6 +150,7 @@ def _named(method: PublishingDidMethod, request: Request) -> Did:
 
 ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"
 RESOURCE_PATH: Final = "/.well-known/oauth-protected-resource"
+KEYS_PATH: Final = "/.well-known/jwks.json"
 
 
 def resources_of(origin: str, agents: Iterable[str]) -> tuple[str, ...]:
@@ -180,7 +181,7 @@ def issuer_metadata(origin: str, *, code_flow: bool = False) -> Mapping[str, Any
         "issuer": origin,
         "authorization_endpoint": f"{origin}{AUTHORIZE_PATH}",
         "token_endpoint": f"{origin}{TOKEN_PATH}",
-        "jwks_uri": f"{origin}/.well-known/jwks.json",
+        "jwks_uri": origin + KEYS_PATH,
         "scopes_supported": sorted(OF_DIDS),
         "grant_types_supported": [GRANT, PRE_AUTHORIZED],
         "pre-authorized_grant_anonymous_access_supported": True,

@@ -1,8 +1,8 @@
-"""JSON Web Signatures with Ed25519 (RFC 7515, RFC 8037, RFC 9864) by joserfc, whose only room this is.
+"""JSON Web Signatures with Ed25519 (RFC 7515, RFC 8037, RFC 9864) by joserfc, which ``jwe`` alone uses too.
 
 Verification only: the private key stays with the custodian, who signs the octets of a signing input. Which header
 members and claims a token must have is for ``domain/tokens.py`` to say; here it is decided whether a key made the
-signature. Left out: encryption, detached and unencoded payloads, every algorithm but Ed25519.
+signature. Left out: detached and unencoded payloads, every algorithm but Ed25519.
 """
 
 from __future__ import annotations

@@ -13,12 +13,10 @@ from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 from rfc8785 import dumps as jcs
 
-from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
-from tests.attack.stranger import GENEROUS, PREFIX, Answer, Stranger, Wire
+from tests.attack.stranger import PREFIX, Answer
 from tests.attack.test_http_pages import FORM, OWN, begin, cookie_of
 from tests.mcp_client import bearer, token_of
-from tests.servers import local_server
 
 VERIFIER = "https://shop.example"
 CARD = "/.well-known/agent-card.json"
@@ -26,10 +24,8 @@ CARD = "/.well-known/agent-card.json"
 
 @pytest.fixture(scope="module")
 def people() -> Iterator[People]:
-    with local_server(environment=GENEROUS | {"IDENTITY_A2A_ENABLED": "true"}) as server:
-        wire = Wire(server.url)
-        yield People.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
-        wire.close()
+    with People.served(IDENTITY_A2A_ENABLED="true") as found:
+        yield found
 
 
 @pytest.fixture

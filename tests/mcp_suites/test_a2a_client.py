@@ -14,12 +14,10 @@ import httpx
 import jwt
 import pytest
 
-from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
-from tests.attack.stranger import GENEROUS, PREFIX, Stranger, Wire
+from tests.attack.stranger import PREFIX
 from tests.attack.test_http_pages import FORM, OWN, begin, cookie_of
 from tests.mcp_client import token_of
-from tests.servers import local_server
 
 pytest.importorskip("a2a", reason="tox -e mcp installs the client")
 
@@ -35,10 +33,8 @@ VERIFIER = "https://shop.example"
 
 @pytest.fixture(scope="module")
 def people() -> Iterator[People]:
-    with local_server(environment=GENEROUS | {"IDENTITY_A2A_ENABLED": "true"}) as server:
-        wire = Wire(server.url)
-        yield People.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
-        wire.close()
+    with People.served(IDENTITY_A2A_ENABLED="true") as found:
+        yield found
 
 
 def request_of(data: dict[str, Any]) -> SendMessageRequest:

@@ -18,21 +18,17 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from nacl.signing import SigningKey
 
-from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
-from tests.attack.stranger import GENEROUS, PREFIX, Holder, Stranger, Wire, multikey
+from tests.attack.stranger import PREFIX, Holder, multikey
 from tests.mcp_client import SECRET, key_file, with_command
-from tests.servers import local_server
 
 VERIFIER = "https://shop.example"
 
 
 @pytest.fixture(scope="module")
 def people() -> Iterator[People]:
-    with local_server(environment=GENEROUS) as server:
-        wire = Wire(server.url)
-        yield People.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
-        wire.close()
+    with People.served() as found:
+        yield found
 
 
 @pytest.fixture

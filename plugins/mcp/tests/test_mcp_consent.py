@@ -15,22 +15,18 @@ import pytest
 from mcp import Client
 from mcp.types import ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 
-from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
-from tests.attack.stranger import GENEROUS, Answer, Holder, Stranger, Wire
+from tests.attack.stranger import Answer, Holder
 from tests.attack.test_http_pages import FORM, OWN, begin, cookie_of
 from tests.mcp_client import call_tool, token_of, with_client, with_command
-from tests.servers import local_server
 
 VERIFIER = "https://shop.example"
 
 
 @pytest.fixture(scope="module")
 def people() -> Iterator[People]:
-    with local_server(environment=GENEROUS | {"IDENTITY_MCP_ENABLED": "true"}) as server:
-        wire = Wire(server.url)
-        yield People.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
-        wire.close()
+    with People.served(IDENTITY_MCP_ENABLED="true") as found:
+        yield found
 
 
 @pytest.fixture

@@ -15,21 +15,17 @@ from mcp import Client
 from nacl.signing import SigningKey
 
 from tests.attack.code_flow import approved, registers
-from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
-from tests.attack.stranger import GENEROUS, PREFIX, Stranger, Wire, multikey, rotation
+from tests.attack.stranger import PREFIX, multikey, rotation
 from tests.mcp_client import Headers, bearer, call, message, token_of, with_client, with_holder
-from tests.servers import local_server
 
 VERIFIER = "https://shop.example"
 
 
 @pytest.fixture(scope="module")
 def people() -> Iterator[People]:
-    with local_server(environment=GENEROUS | {"IDENTITY_MCP_ENABLED": "true"}) as server:
-        wire = Wire(server.url)
-        yield People.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
-        wire.close()
+    with People.served(IDENTITY_MCP_ENABLED="true") as found:
+        yield found
 
 
 @pytest.fixture

@@ -7,12 +7,13 @@ signed by nacl. Mallory has a DID, the same API as everybody, and whatever the t
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -21,7 +22,8 @@ from typing import Any
 from nacl.signing import SigningKey
 
 from tests.attack.conftest import Target
-from tests.attack.stranger import PREFIX, Answer, Holder, base58, body_hash, header
+from tests.attack.stranger import GENEROUS, PREFIX, Answer, Holder, Stranger, Wire, base58, body_hash, header
+from tests.servers import local_server
 
 PROOFS = f"{PREFIX}/zkp/delegated-proofs"
 HOUR = 3600
@@ -102,6 +104,15 @@ class People:
     mallory: Holder
     schema_id: str
     _tokens: dict[str, tuple[str, float]] = field(default_factory=dict)
+
+    @classmethod
+    @contextlib.contextmanager
+    def served(cls, **environment: str) -> Iterator[People]:
+        """Those of a service of their own."""
+        with local_server(environment=GENEROUS | environment) as server:
+            wire = Wire(server.url)
+            yield cls.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
+            wire.close()
 
     @classmethod
     def of(cls, target: Target) -> People:
