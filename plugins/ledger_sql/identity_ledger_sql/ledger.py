@@ -57,7 +57,7 @@ _SIZE = "SELECT count(*), coalesce(sum(length(entry)), 0) FROM ledger_entries WH
 # What a limit can hold at most, on either database.
 _ALL = 2**63 - 1
 _NEWEST = f"{_COLUMNS} WHERE did = :did ORDER BY version DESC LIMIT 1"
-_BY_HASH = f"{_COLUMNS} WHERE transaction_hash = :transaction_hash"
+_RECORDED = f"{_COLUMNS} WHERE did = :did AND version = :version AND transaction_hash = :transaction_hash"
 _AFTER = f"{_COLUMNS} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
 
 
@@ -112,12 +112,13 @@ class SqlLedger:
                 lambda transaction: self._append(transaction, did, entry, expected_version, transaction_hash), details
             )
         except LedgerUnavailable as error:
-            receipt = await self._look_up(transaction_hash, error)
+            wanted = {"did": did, "version": expected_version + 1, "transaction_hash": transaction_hash}
+            receipt = await self._look_up(wanted, error)
             if receipt is None:
                 raise
             return receipt
 
-    async def _look_up(self, transaction_hash: bytes, error: LedgerUnavailable) -> Receipt | None:
+    async def _look_up(self, wanted: dict[str, Any], error: LedgerUnavailable) -> Receipt | None:
         """What became of an append whose commit broke; ``error.details.outcome`` says what is known when it is not there.
 
         Asked by a durable write behind the lock of the head: the holder of that lock has no commit before it that is still on
@@ -131,25 +132,25 @@ class SqlLedger:
             return None
         with contextlib.suppress(TimeoutError, DatabaseClosed):
             async with asyncio.timeout(_LOOK_UP_SECONDS):
-                found = await self._found(transaction_hash)
+                found = await self._found(wanted)
                 error.details["outcome"] = "not recorded"
                 return found
         return None
 
-    async def _found(self, transaction_hash: bytes) -> Receipt | None:
+    async def _found(self, wanted: dict[str, Any]) -> Receipt | None:
         while True:
             try:
-                return await self._database.write(lambda transaction: self._find(transaction, transaction_hash))
+                return await self._database.write(lambda transaction: self._find(transaction, wanted))
             except DatabaseClosed:
                 raise
             except DatabaseError:
                 await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
-    def _find(self, transaction: Transaction, transaction_hash: bytes) -> Receipt | None:
+    def _find(self, transaction: Transaction, wanted: dict[str, Any]) -> Receipt | None:
         if self._database.dialect == "postgresql":
             transaction.execute(_LOCK).fetchone()
             transaction.execute(_TOUCH)
-        found = _lines(transaction, _BY_HASH, {"transaction_hash": transaction_hash})
+        found = _lines(transaction, _RECORDED, wanted)
         return found[0].receipt if found else None
 
     async def _write(self, job: Callable[[Transaction], T], details: dict[str, JsonValue]) -> T:

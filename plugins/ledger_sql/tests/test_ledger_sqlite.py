@@ -13,11 +13,12 @@ from pathlib import Path
 import identity_ledger_sql
 import pytest
 from identity_ledger_sql import SqlLedger, chain
+from identity_ledger_sql.ledger import _RECORDED as RECORDED
 
 from identity_core.conformance.anchoring import AnchoringLedgerConformance
 from identity_core.conformance.ledger import LedgerConformance
 from identity_core.conformance.ledger_faults import LedgerFaultConformance
-from identity_core.database import DatabaseClosed, DatabaseOverloaded, DatabaseUnavailable
+from identity_core.database import DatabaseClosed, DatabaseOverloaded, DatabaseUnavailable, Transaction
 from identity_core.errors import LedgerUnavailable, Overloaded
 
 
@@ -158,6 +159,45 @@ def test_a_database_that_breaks_is_an_unknown_outcome_with_the_hash(
         asyncio.run(ledger.append("did:x:1", b"entry", expected_version=0))
     expected = chain.transaction_hash("did:x:1", 1, b"entry").hex()
     assert caught.value.details == {"did": "did:x:1", "transactionHash": expected, "outcome": "unknown"}
+
+
+def test_an_append_whose_commit_broke_is_looked_up_by_its_place(
+    ledger: SqlLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts when the very entry is there; one that another process put in its place does not."""
+    writing = ledger._database.write
+
+    async def breaks_after(job: Callable[[Transaction], object]) -> None:
+        monkeypatch.setattr(ledger._database, "write", writing)
+        await writing(job)
+        raise DatabaseUnavailable("the connection broke")
+
+    async def scenario() -> None:
+        monkeypatch.setattr(ledger._database, "write", breaks_after)
+        receipt = await ledger.append("did:x:1", b"ours", expected_version=0)
+        (line,) = await ledger.entries("did:x:1")
+        assert line.receipt == receipt
+        monkeypatch.setattr(ledger._database, "write", lambda _: breaks_after(another))
+        with pytest.raises(LedgerUnavailable) as caught:
+            await ledger.append("did:x:1", b"ours again", expected_version=1)
+        assert caught.value.details["outcome"] == "not recorded"
+        assert [line.entry for line in await ledger.entries("did:x:1")] == [b"ours", b"another's"]
+
+    def another(transaction: Transaction) -> object:
+        digest = chain.transaction_hash("did:x:1", 2, b"another's")
+        return ledger._append(transaction, "did:x:1", b"another's", 1, digest)
+
+    asyncio.run(scenario())
+
+
+def test_an_append_changes_one_index_at_random(ledger: SqlLedger, tmp_path: Path) -> None:
+    """The more rows there are, the more a page costs that is found by a hash."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as database:
+        indexes = database.execute("PRAGMA index_list(ledger_entries)").fetchall()
+        asked = {"did": "did:x:1", "version": 1, "transaction_hash": b""}
+        (step,) = database.execute(f"EXPLAIN QUERY PLAN {RECORDED}", asked).fetchall()
+    assert len(indexes) == 1
+    assert step[3].endswith("(did=? AND version=?)")
 
 
 async def refused_at_once(ledger: SqlLedger) -> str:

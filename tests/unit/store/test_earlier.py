@@ -13,7 +13,9 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from identity_ledger_sql import SqlLedger
 
+from identity_core.bootstrap import SystemClock
 from identity_core.database import migrate, open_sqlite
 from identity_core.domain.dids.document import DidDocument
 from identity_core.ports.activity import TimelineQuery, VerificationQuery
@@ -94,6 +96,20 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
     }
 
 
+def test_the_ledger_goes_on(folder: Path) -> None:
+    async def scenario() -> None:
+        ledger = SqlLedger.open(folder, None, clock=SystemClock(), processes=1)
+        lines = await ledger.entries_after(0, ALL)
+        newest = {line.did: line for line in lines}
+        assert [await ledger.newest(did) for did in newest] == list(newest.values())
+        did, line = next(iter(newest.items()))
+        receipt = await ledger.append(did, b"entry", expected_version=line.version)
+        assert receipt.sequence == len(lines) + 1 == json.loads(COUNTS.read_text())["did_versions"] + 1
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
 def test_the_timeline_is_read_by_kind(folder: Path) -> None:
     async def read() -> None:
         store = Store.open(folder)
@@ -113,6 +129,7 @@ def test_the_timeline_is_read_by_kind(folder: Path) -> None:
 
 def test_it_is_served_and_the_doctor_is_content(folder: Path) -> None:
     asyncio.run(Store.open(folder).close())
+    asyncio.run(SqlLedger.open(folder, None, clock=SystemClock(), processes=1).close())
     custodian = open_sqlite(folder / "custodian.sqlite")
     migrate(custodian, "identity_custodian_sealed.migrations", "custodian_")
     asyncio.run(custodian.close())
