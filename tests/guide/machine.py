@@ -1,6 +1,6 @@
 """A machine of its own for the operator's guide: private files, processes and network, in which its commands are run as they stand.
 
-    unshare --mount --pid --fork --kill-child --mount-proc python tests/guide/machine.py [--install] GUIDE
+    unshare --mount --pid --fork --kill-child --mount-proc python tests/guide/machine.py [--install] [--chapters 1,2,3] GUIDE
 
 /etc, /opt, /root, /run, /srv, /usr/local and /var are overlays that end with it, its loopback is its own, and so ports and paths of
 the guide are meant literally. What it lacks of a machine is systemd (``systemctl.py`` starts units instead) and a network: packages of
@@ -9,13 +9,14 @@ Debian are only looked up, and without ``--install`` the environment of the test
 
 from __future__ import annotations
 
+import argparse
 import os
 import pwd
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,26 +27,38 @@ OVERLAID = ("etc", "opt", "root", "srv", "usr/local", "var", "run")
 CHECKOUT = Path("/opt/identity-service")
 PREFIX = Path("/opt/identity")
 MARK = "@@ line "
-# Somebody who asks all the while that replicas are restarted must always be answered.
-ASKED = "https://id.example.org/1.0/methods"
-WATCH = f"while curl --silent --fail --output /dev/null {ASKED}; do echo >> /run/answered; sleep 0.1; done; touch /run/refused"
-WATCHED_BEGIN = f"({WATCH}) & watcher=$!"
-WATCHED_END = 'kill "$watcher"; test ! -e /run/refused; test "$(wc -l < /run/answered)" -gt 10'
+# Clients of the replicas for as long as something is done to them: nothing that they were told is lost, and nothing is done twice.
+LOAD_BEGIN = """
+IDENTITY_CONFIG=/etc/identity/replicas.toml identity-as-service keys create --name load --scopes dids:create,dids:list --any-target \\
+    --requests-per-second 100000 --burst 100000 --json | sed -n 's/.*"apiKey": "\\(.*\\)".*/\\1/p' > /run/load.key
+rm -f /run/load.begun
+{python} -I {checkout}/tests/guide/load.py {options} https://id.example.org /run/load.key /run/load.begun \\
+    http://127.0.0.1:8081 http://127.0.0.1:8082 & load=$!
+timeout 60 sh -c 'until test -e /run/load.begun; do sleep 0.1; done'
+"""
+LOAD_END = 'kill "$load"; wait "$load"'
 CERTIFICATES = re.compile(r"PIP_|SSL_CERT_|.*_CA_BUNDLE$")
-# The version after the one that was installed has one more step, which does nothing that later commands could see.
+HEADING = re.compile(r"## (\d+)\. ")
+VENV = re.compile(r"python3 -m venv (\S+)")
+# The version after the one that runs has one more step, which does nothing that later commands could see.
 NEWER = """
-steps=$(cd / && /opt/identity/bin/python -c 'import identity_core.store.migrations as steps; print(steps.__path__[0])')
-cp -r "$steps" /run/steps
-last=$(ls /run/steps | sed -n 's/^0*\\([0-9]*\\)_.*\\.sql$/\\1/p' | sort -n | tail -n 1)
-echo 'DROP INDEX IF EXISTS ix_of_a_version_before;' > "/run/steps/$(printf %04d $((last + 1)))_of_the_next_version.sql"
-mount --bind /run/steps "$steps"
+steps_of() {{ (cd / && "$1/bin/python" -c 'import identity_core.store.migrations as steps; print(steps.__path__[0])'); }}
+newer=$(mktemp -d /run/steps.XXXX)
+chmod 755 "$newer"
+cp -r "$(steps_of /opt/identity)/." "$newer"
+last=$(ls "$newer" | sed -n 's/^0*\\([0-9]*\\)_.*\\.sql$/\\1/p' | sort -n | tail -n 1)
+echo 'DROP INDEX IF EXISTS ix_of_a_version_before;' > "$newer/$(printf %04d $((last + 1)))_of_the_next_version.sql"
+mount --bind "$newer" "$(steps_of {prefix})"
 """
 
 
 @dataclass(frozen=True)
 class Block:
+    """A block of commands of the ``chapter`` with this number."""
+
     line: int
     text: str
+    chapter: int
 
     @property
     def is_installation(self) -> bool:
@@ -56,21 +69,30 @@ class Block:
         return "upgrade check" in self.text
 
     @property
-    def is_rolling(self) -> bool:
-        return "systemctl restart identity@" in self.text
+    def upgraded(self) -> str:
+        """Where the version is to which this block upgrades."""
+        return [str(PREFIX), *re.findall(r"/opt/[\w-]+(?=/bin)", self.text)][-1]
+
+    @property
+    def is_under_load(self) -> bool:
+        """Whether something is done to replicas that serve."""
+        return re.search(r"systemctl (restart|kill).* (identity|patroni)@", self.text) is not None
 
 
 def blocks(guide: str) -> Iterator[Block]:
     """What is indented by four spaces: the commands, and what they are given to read."""
     lines = guide.splitlines()
     begin: int | None = None
+    chapter = 0
     for number, line in enumerate([*lines, "end"]):
         if line.startswith("    ") and begin is None and (number == 0 or not lines[number - 1].strip()):
             begin = number
         elif begin is not None and line.strip() and not line.startswith("    "):
             text = "\n".join(each[4:] for each in lines[begin:number]).rstrip("\n")
-            yield Block(begin + 1, text + "\n")
+            yield Block(begin + 1, text + "\n", chapter)
             begin = None
+        if heading := HEADING.match(line):
+            chapter = int(heading[1])
 
 
 def script(found: list[Block], *, installs: bool) -> str:
@@ -87,12 +109,16 @@ def script(found: list[Block], *, installs: bool) -> str:
             )
             outside = f"nsenter --net=/proc/{os.getpid()}/ns/net env {reached} bash -eu"
             parts.append(f"{outside} <<'INSTALLATION'\n{block.text}INSTALLATION")
-        elif block.is_upgrade:
-            parts.append(NEWER + block.text)
-        elif block.is_rolling:
-            parts.append(f"{WATCHED_BEGIN}\n{block.text}{WATCHED_END}")
-        else:
-            parts.append(block.text)
+            continue
+        text = block.text
+        if block.is_upgrade:
+            text = NEWER.format(prefix=block.upgraded) + text
+        if block.is_under_load:
+            begin = LOAD_BEGIN.format(
+                python=sys.executable, checkout=CHECKOUT, options="--failover" if "patroni@" in text else ""
+            )
+            text = f"{begin}{text}{LOAD_END}"
+        parts.append(text)
     return "\n".join(parts)
 
 
@@ -100,8 +126,8 @@ def mount(*arguments: str | Path) -> None:
     subprocess.run(["mount", *map(str, arguments)], check=True)
 
 
-def be_empty(*, installs: bool) -> None:
-    """The folders as they are, what is written to them gone at the end."""
+def be_empty(installed: Iterable[str], *, installs: bool) -> None:
+    """The folders as they are, what is written to them gone at the end. ``installed`` are the environments that the guide makes."""
     scratch = Path("/mnt")
     mount("-t", "tmpfs", "-o", "mode=755", "none", scratch)
     source, environment = scratch / "source", scratch / "environment"
@@ -123,8 +149,9 @@ def be_empty(*, installs: bool) -> None:
         subprocess.run(["tar", "-xf", scratch / "checkout.tar", "-C", CHECKOUT], check=True)
     else:
         mount("--bind", "-o", "ro", source, CHECKOUT)
-        PREFIX.mkdir(exist_ok=True)
-        mount("--bind", "-o", "ro", environment, PREFIX)
+        for prefix in map(Path, installed):
+            prefix.mkdir(exist_ok=True)
+            mount("--bind", "-o", "ro", environment, prefix)
 
 
 def stand_in() -> None:
@@ -166,9 +193,9 @@ def debian_servers() -> str:
     )
 
 
-def main(guide: Path, *, installs: bool) -> int:
-    text = guide.read_text()
-    be_empty(installs=installs)
+def main(guide: Path, chapters: Container[int], *, installs: bool) -> int:
+    found = [block for block in blocks(guide.read_text()) if block.chapter in chapters]
+    be_empty((prefix for block in found for prefix in VENV.findall(block.text)), installs=installs)
     stand_in()
     environment = {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -176,10 +203,15 @@ def main(guide: Path, *, installs: bool) -> int:
         "LANG": "C.UTF-8",
     }
     environment |= CHEAP_PASSPHRASE
-    whole = "\n".join(["ip link set lo up", debian_servers(), script(list(blocks(text)), installs=installs)])
+    whole = "\n".join(["ip link set lo up", debian_servers(), script(found, installs=installs)])
     command = ["unshare", "--net", "bash", "-c", whole]
     return subprocess.run(command, env=environment, cwd=CHECKOUT, check=False).returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[-1]).resolve(), installs="--install" in sys.argv))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--install", action="store_true")
+    parser.add_argument("--chapters", type=lambda text: {int(each) for each in text.split(",")}, default=range(100))
+    parser.add_argument("guide", type=Path)
+    asked = parser.parse_args()
+    sys.exit(main(asked.guide.resolve(), asked.chapters, installs=asked.install))

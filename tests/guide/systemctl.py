@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -72,7 +73,11 @@ class Unit:
             return None
 
     def _environment(self) -> dict[str, str]:
-        variables = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+        variables = {
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "LANG": "C.UTF-8",
+            "INVOCATION_ID": uuid.uuid4().hex,
+        }
         lines = list(self.values.get("Environment", []))
         for each in self.values.get("EnvironmentFile", []):
             lines += Path(each.removeprefix("-")).read_text().splitlines()
@@ -131,6 +136,7 @@ class Unit:
                     sys.exit(f"Job for {self.name}.service failed: {line}")
         if not is_forking:
             self._pid_file.write_text(str(process.pid))
+        (RUNNING / f"{self.name}.invocation").write_text(variables["INVOCATION_ID"])
 
     def stop(self) -> None:
         self._end(self.pid)
@@ -144,6 +150,25 @@ class Unit:
             if time.monotonic() > end:
                 sys.exit(f"{self.name}.service does not end")
             time.sleep(0.02)
+
+    def _processes(self) -> list[int]:
+        """Those that the unit has started, and theirs: systemd knows them by their control group."""
+        mark = b"INVOCATION_ID=" + (RUNNING / f"{self.name}.invocation").read_bytes()
+        found: set[int] = set()
+        parents: dict[int, int] = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                if mark in (folder / "environ").read_bytes().split(b"\0"):
+                    found.add(int(folder.name))
+        while more := {pid for pid, parent in parents.items() if parent in found} - found:
+            found |= more
+        return sorted(found)
+
+    def kill(self, number: signal.Signals) -> None:
+        for pid in self._processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def restart(self) -> None:
         self.stop()
@@ -168,6 +193,11 @@ def main(program: str, words: list[str]) -> None:
         print((RUNNING / f"{words[words.index('-u') + 1]}.log").read_text(), end="")
         return
     names = [word for word in words[1:] if not word.startswith("-")]
+    if words[0] == "kill":
+        options = [word.removeprefix("--signal=") for word in words if word.startswith("--signal=")]
+        for name in names:
+            Unit(name).kill(signal.Signals[f"SIG{options[-1] if options else 'TERM'}"])
+        return
     if words[0] == "daemon-reload":
         return
     if words[0] == "enable" and "--now" not in words:

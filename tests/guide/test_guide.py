@@ -61,4 +61,7 @@ def test_every_command_is_true(as_root: list[str]) -> None:
     assert re.search(r"brought to version [\d.]+; restart the service", done.stdout)
     assert 'alertname="IdentityDown", alertstate="firing"' in done.stdout
     assert "lost, as far as anything tells: 0 ledger entries" in done.stdout
-    assert done.stdout.count(" steps in ") == 6, "each probe has told"
+    assert done.stdout.count(" steps in ") == 9, "each probe has told"
+    assert len(re.findall(r"load: [1-9]\d* acknowledged, all at 2 replicas", done.stdout)) == 3, (
+        "restart, loss, upgrade"
+    )
