@@ -967,6 +967,7 @@ class RegistrationState(Struct, frozen=True, kw_only=True):
 class RequestPresentationRequest(Struct, frozen=True, kw_only=True):
     verifier_did: str
     credentials: tuple[WantedWalletCredential, ...]
+    credential_sets: tuple[WantedCredentialSet, ...] | UnsetType = UNSET
     encrypted: bool | UnsetType = UNSET
     redirect_uri: str | UnsetType = UNSET
 
@@ -1387,6 +1388,11 @@ class WaitingVersion(Struct, frozen=True, kw_only=True):
 class WantedClaim(Struct, frozen=True, kw_only=True):
     id: str | UnsetType = UNSET
     path: tuple[str, ...]
+    values: tuple[str | list[Any] | dict[str, Any] | int | float | bool | None, ...] | UnsetType = UNSET
+
+class WantedCredentialSet(Struct, frozen=True, kw_only=True):
+    options: tuple[tuple[str, ...], ...]
+    required: bool | UnsetType = UNSET
 
 class WantedWalletCredential(Struct, frozen=True, kw_only=True):
     id: str

@@ -16,6 +16,21 @@ Feature: Ask a wallet for a presentation
     And the wallet presents the age alone
     And Vic reads how old the holder is and not where from
 
+  Scenario: A wallet chooses which of two credentials it shows
+    Given Hana's wallet has collected a credential of Ina's
+    When Vic asks a wallet for a membership card, or else for the age
+    Then the answer is 201
+    And the wallet presents its second credential alone
+    And Vic reads how old the holder is and not where from
+
+  Scenario: A claim that says something else is not enough
+    Given Hana's wallet has collected a credential of Ina's
+    When Vic asks a wallet for a holder who is not 18
+    Then the answer is 201
+    And the wallet is refused for what it presents
+    When Vic looks what came
+    Then nothing came yet
+
   Scenario: Nobody on the way reads what a wallet shows
     Given Hana's wallet has collected a credential of Ina's
     When Vic asks a wallet whether its holder is 18, for nobody else to read
@@ -27,6 +42,12 @@ Feature: Ask a wallet for a presentation
   Scenario: A set of claims that there are not
     Given Hana's wallet has collected a credential of Ina's
     When Vic asks a wallet for what no set of claims names
+    Then the answer is 400 INVALID_REQUEST
+
+  @400:INVALID_REQUEST
+  Scenario: A combination of credentials that nobody asked for
+    Given Hana's wallet has collected a credential of Ina's
+    When Vic asks a wallet for a combination of which no credential is named
     Then the answer is 400 INVALID_REQUEST
 
   @400:INVALID_REQUEST

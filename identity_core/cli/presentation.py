@@ -35,13 +35,20 @@ def _request(
     verifier = verifierDid or caller.did or misused("who asks the wallet?", "give --verifier DID, or --keys FILE")
     if (wanted is None) == (schemaId is None) or (wanted is not None and (issuerDids or paths)):
         misused("what is the wallet asked for?", "give --schema with its --issuer and --claim, or --wanted alone")
+    sets = None
     if wanted is not None:
-        credentials = read_json(wanted).get("credentials")
+        said = read_json(wanted)
+        credentials, sets = said.get("credentials"), said.get("credentialSets")
     else:
         claims = tuple({"path": path.split("/")} for path in paths)
         credentials = [named(caller, id=ASKED, schemaId=schemaId, issuerDids=issuerDids, claims=claims)]
     return named(
-        caller, verifierDid=verifier, credentials=credentials, redirectUri=redirectUri, encrypted=encrypted or None
+        caller,
+        verifierDid=verifier,
+        credentials=credentials,
+        credentialSets=sets,
+        redirectUri=redirectUri,
+        encrypted=encrypted or None,
     )
 
 
@@ -80,7 +87,8 @@ add_command(
         "--wanted",
         type=click.File("rb"),
         metavar="FILE",
-        help="In their place: a JSON object whose `credentials` are as the interface has them; - is standard input.",
+        help="In their place: a JSON object whose `credentials` and `credentialSets` are as the interface has them; - is "
+        "standard input.",
     ),
     click.option("--redirect-uri", "redirectUri", metavar="URL", help="Where the wallet leads its holder afterwards."),
     click.option(

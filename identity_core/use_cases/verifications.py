@@ -22,7 +22,13 @@ from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import given
 from identity_core.domain.callers import Caller
-from identity_core.domain.wallets.presentation import LIFE, PresentationQuery, WantedCredential, check_ids
+from identity_core.domain.wallets.presentation import (
+    LIFE,
+    CredentialSet,
+    PresentationQuery,
+    WantedClaim,
+    WantedCredential,
+)
 from identity_core.errors import InvalidRequest, PresentationNotFound
 from identity_core.ports.activity import (
     VerificationCounts,
@@ -175,30 +181,41 @@ class RequestPresentation:
         did = self.keys.reader.parse(wish.verifier_did)
         caller.require_acting_for(did, VERIFY_SCOPE)
         await self.keys(did)
-        wanted = tuple(
-            WantedCredential(
-                one.id,
-                one.schema_id,
-                tuple(given(one.issuer_dids, ())),
-                tuple(tuple(claim.path) for claim in given(one.claims, ())),
-                tuple(given(claim.id, "") for claim in given(one.claims, ())),
-                tuple(map(tuple, given(one.claim_sets, ()))),
-            )
-            for one in wish.credentials
-        )
-        try:
-            check_ids(wanted)
-        except ValueError as error:
-            raise InvalidRequest(str(error), details={"member": "credentials"}) from error
         redirect = given(wish.redirect_uri, None)
         if redirect is not None:
             _check_redirect(redirect)
         expires_at = self.clock.now().replace(microsecond=0) + LIFE
         nonce = base64url_encode(self.random(32))
         secret = self.kept.new_secret() if given(wish.encrypted, False) else None
-        query = PresentationQuery(self.kept.new_id(), str(did), nonce, redirect, wanted, expires_at, secret)
+        wanted, sets = _asked(wish)
+        query = PresentationQuery(self.kept.new_id(), str(did), nonce, redirect, wanted, expires_at, secret, sets)
+        try:
+            query.check()
+        except ValueError as error:
+            raise InvalidRequest(str(error), details={"member": "credentials"}) from error
         await self.kept.keep(query, caller.owner)
         return query
+
+
+def _asked(wish: RequestPresentationRequest) -> tuple[tuple[WantedCredential, ...], tuple[CredentialSet, ...]]:
+    wanted = tuple(
+        WantedCredential(
+            one.id,
+            one.schema_id,
+            tuple(given(one.issuer_dids, ())),
+            tuple(
+                WantedClaim(tuple(claim.path), given(claim.id, ""), tuple(given(claim.values, ())))
+                for claim in given(one.claims, ())
+            ),
+            tuple(map(tuple, given(one.claim_sets, ()))),
+        )
+        for one in wish.credentials
+    )
+    sets = tuple(
+        CredentialSet(tuple(map(tuple, one.options)), given(one.required, True))
+        for one in given(wish.credential_sets, ())
+    )
+    return wanted, sets
 
 
 def _check_redirect(text: str) -> None:

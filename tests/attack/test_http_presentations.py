@@ -300,6 +300,76 @@ def test_one_of_several_combinations_is_enough_and_none_is_not(story: Story) -> 
     assert story.present(request, story.shown(request, *ADULT, "age", "given_name")).status == 200
 
 
+def test_a_claim_has_the_type_and_the_value_that_were_asked_for(story: Story) -> None:
+    def answered(path: list[str], values: list[Any]) -> tuple[int, str]:
+        claim = {"path": path, "values": values}
+        asked = story.asked(credentials=[{"id": "age", "schemaId": story.issuer.schema_id, "claims": [claim]}])
+        assert asked.said["dcql_query"]["credentials"][0]["claims"] == [claim]
+        answer = story.present(asked, story.shown(asked, *path))
+        assert story.result(asked.id).json["state"] == ("presented" if answer.status == 200 else "pending")
+        return (200, "") if answer.status == 200 else refusal(answer)
+
+    minor = ["age_equal_or_over", "65"]
+    for path, values in ((ADULT, [True]), (minor, [True, False]), (["given_name"], ["Eve", "Hana"]), (["age"], [24])):
+        assert answered(path, values) == (200, "")
+    for path, values in (
+        (ADULT, [False]), (ADULT, ["true", 1]), (minor, [True]), (minor, [0]), (["given_name"], ["hana", "Hana "]),
+        (["age"], ["24"]), (["age"], [True, 23]),
+    ):  # fmt: skip
+        assert answered(path, values) == (400, "invalid_request")
+
+
+PARTS = {"adult": ADULT, "name": ["given_name"], "years": ["age"]}
+CHOICE = [{"options": [["adult"], ["name", "years"]]}, {"options": [["name"]], "required": False}]
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_enough"),
+    [
+        ("adult", True), ("name years", True), ("adult name", True), ("adult name years", True),
+        ("", False), ("name", False), ("years", False), ("adult years", False), ("adult other", False),
+    ],
+)  # fmt: skip
+def test_one_option_of_each_set_that_is_required_is_enough(story: Story, shown: str, is_enough: bool) -> None:
+    schema = story.issuer.schema_id
+    credentials = [{"id": name, "schemaId": schema, "claims": [{"path": path}]} for name, path in PARTS.items()]
+    asked = story.asked(credentials=credentials, credentialSets=CHOICE)
+    said = asked.said["dcql_query"]
+    assert [one["id"] for one in said["credentials"]] == [*PARTS]
+    assert said["credential_sets"] == [CHOICE[0] | {"required": True}, CHOICE[1]]
+    names = shown.split()
+    token = {name: [bound(story.credential, story.wallet, asked, PARTS.get(name, ADULT))] for name in reversed(names)}
+    answer = story.present(asked, token)
+    found = story.result(asked.id).json
+    if is_enough:
+        assert (answer.status, found["state"]) == (200, "presented")
+        assert [one["id"] for one in found["credentials"]] == names
+    else:
+        assert (refusal(answer), found["state"]) == ((400, "invalid_request"), "pending")
+
+
+def test_each_credential_of_an_option_is_what_was_asked_for(story: Story) -> None:
+    credentials = [
+        {"id": name, "schemaId": story.issuer.schema_id, "claims": [{"path": path}]} for name, path in PARTS.items()
+    ]
+    asked = story.asked(credentials=credentials, credentialSets=CHOICE)
+    shown = {name: [bound(story.credential, story.wallet, asked, ADULT)] for name in ("name", "years")}
+    assert refusal(story.present(asked, shown)) == (400, "invalid_request")
+    # Without sets all of them are wanted.
+    everything = story.asked(credentials=credentials)
+    assert "credential_sets" not in everything.said["dcql_query"]
+    one = {"adult": [bound(story.credential, story.wallet, everything, ADULT)]}
+    assert refusal(story.present(everything, one)) == (400, "invalid_request")
+
+
+def choosing(*sets: Any) -> dict[str, Any]:
+    return {"credentials": [{"id": "a", "schemaId": "x"}, {"id": "b", "schemaId": "y"}], "credentialSets": [*sets]}
+
+
+def valued(*values: Any) -> dict[str, Any]:
+    return {"credentials": [{"id": "a", "schemaId": "x", "claims": [{"path": ["age"], "values": [*values]}]}]}
+
+
 def wanting(claims: Any, sets: Any) -> dict[str, Any]:
     return {"credentials": [{"id": "a", "schemaId": "x", "claims": claims, "claimSets": sets}]}
 
@@ -317,6 +387,19 @@ WISHES: dict[str, dict[str, Any]] = {
     "none": {"credentials": []},
     "an id that is no name": {"credentials": [{"id": "a b", "schemaId": "x"}]},
     "an empty path": {"credentials": [{"id": "a", "schemaId": "x", "claims": [{"path": []}]}]},
+    "no value": valued(),
+    "a value that is a number with a fraction": valued(1.5),
+    "a value that is null": valued(None),
+    "a value that is a list": valued(["x"]),
+    "more values than may be": valued(*range(33)),
+    "no set of credentials": choosing(),
+    "a set of no options": choosing({"options": []}),
+    "an option of nothing": choosing({"options": [[]]}),
+    "an option of a credential that there is not": choosing({"options": [["a"], ["b", "c"]]}),
+    "a credential that is in no set": choosing({"options": [["a"]]}),
+    "sets of which none is required": choosing({"options": [["a"], ["b"]], "required": False}),
+    "a set that is perhaps required": choosing({"options": [["a"], ["b"]], "required": "maybe"}),
+    "a set with a purpose": choosing({"options": [["a"], ["b"]], "purpose": "wine"}),
     "a query of its own": {"dcql_query": {}},
     "a place without TLS": {"redirectUri": "http://shop.example/"},
     "a place that is a program": {"redirectUri": "javascript:alert(1)"},

@@ -75,6 +75,32 @@ def asks_for_one_of_two(world: World) -> None:
     ask(world, "Vic", wish_of_wallet(world, credentials=[one]))
 
 
+@when("Vic asks a wallet for a membership card, or else for the age")
+def asks_for_one_of_two_credentials(world: World) -> None:
+    person = {"id": "age", "schemaId": world.notes["schema"], "claims": [{"path": ["age"]}]}
+    card = {"id": "card", "schemaId": "urn:schema:membership"}
+    verifier(world)
+    sets = [{"options": [["card"], ["age"]]}]
+    ask(world, "Vic", wish_of_wallet(world, credentials=[card, person], credentialSets=sets))
+
+
+@when("Vic asks a wallet for a holder who is not 18")
+def asks_for_a_minor(world: World) -> None:
+    claims = [{"path": ["age_equal_or_over", "18"], "values": [False]}]
+    verifier(world)
+    ask(
+        world,
+        "Vic",
+        wish_of_wallet(world, credentials=[{"id": "age", "schemaId": world.notes["schema"], "claims": claims}]),
+    )
+
+
+@when("Vic asks a wallet for a combination of which no credential is named")
+def asks_for_no_credential(world: World) -> None:
+    verifier(world)
+    ask(world, "Vic", wish_of_wallet(world, credentialSets=[{"options": [["card"]]}]))
+
+
 @when("Vic asks a wallet whether its holder is 18, for nobody else to read")
 def asks_secretly(world: World) -> None:
     verifier(world)
@@ -123,8 +149,8 @@ def reads(world: World) -> None:
 
 
 def shown(world: World, said: dict[str, Any], wanted: set[str]) -> dict[str, list[str]]:
-    """The presentation that discloses what has these names."""
-    (query,) = said["dcql_query"]["credentials"]
+    """The presentation that discloses what has these names, for the last credential that was asked for."""
+    *_, query = said["dcql_query"]["credentials"]
     jwt, *disclosures, _ = world.notes["collected"].split("~")
     kept = [one for one in disclosures if json.loads(from_base64url(one))[1] in wanted]
     base = "~".join((jwt, *kept, ""))
@@ -151,6 +177,21 @@ def presents(world: World) -> None:
 def presents_the_other(world: World) -> None:
     _, said = request_object(world)
     send(world, said, {"vp_token": json.dumps(shown(world, said, {"age"})), "state": said["state"]})
+
+
+@then("the wallet presents its second credential alone")
+def presents_the_second(world: World) -> None:
+    _, said = request_object(world)
+    assert said["dcql_query"]["credential_sets"] == [{"options": [["card"], ["age"]], "required": True}]
+    send(world, said, {"vp_token": json.dumps(shown(world, said, {"age"})), "state": said["state"]})
+
+
+@then("the wallet is refused for what it presents")
+def is_refused(world: World) -> None:
+    _, said = request_object(world)
+    form = {"vp_token": json.dumps(shown(world, said, {"age_equal_or_over", "18"})), "state": said["state"]}
+    answer = world.http().post(urlsplit(said["response_uri"]).path, data=form)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
 
 
 @then("the wallet presents it encrypted to the key of the request")

@@ -11,7 +11,12 @@ import orjson
 
 from identity_core.codec import multibase, times
 from identity_core.crypto import p256, sealing
-from identity_core.domain.wallets.presentation import PresentationQuery, WantedCredential
+from identity_core.domain.wallets.presentation import (
+    CredentialSet,
+    PresentationQuery,
+    WantedClaim,
+    WantedCredential,
+)
 from identity_core.errors import JsonValue, PresentationNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.presentations import Presentations, StoredPresentation
@@ -41,9 +46,21 @@ class KeptRequests:
 
     async def keep(self, query: PresentationQuery, owner: str) -> None:
         """Raises ``Overloaded``."""
-        wanted = [[one.id, one.schema_id, one.issuers, one.paths, one.names, one.sets] for one in query.wanted]
+        wanted = [
+            [
+                one.id,
+                one.schema_id,
+                one.issuers,
+                [claim.path for claim in one.claims],
+                [claim.id for claim in one.claims],
+                one.sets,
+                [claim.values for claim in one.claims],
+            ]
+            for one in query.wanted
+        ]
         secret = None if query.secret is None else multibase.base64url_encode(query.secret)
-        plain = orjson.dumps([query.verifier, query.nonce, query.redirect_uri, wanted, secret])
+        sets = [[one.options, one.is_required] for one in query.sets]
+        plain = orjson.dumps([query.verifier, query.nonce, query.redirect_uri, wanted, secret, sets])
         box = self._seal(query.id, _REQUEST, plain)
         await self.presentations.add(query.id, StoredPresentation(owner, box, query.expires_at), self.clock.now())
 
@@ -52,14 +69,19 @@ class KeptRequests:
         stored = await self.presentations.find(request_id) if len(request_id) <= MAX_ID else None
         if stored is None:
             raise PresentationNotFound
-        # A request of before an upgrade has neither a key nor names nor sets.
-        verifier, nonce, redirect_uri, wanted, *key = orjson.loads(self._open(request_id, _REQUEST, stored.request))
-        secret = multibase.base64url_decode(key[0]) if any(key) else None
-        found = tuple(
-            WantedCredential(name, schema_id, tuple(issuers), tuple(map(tuple, paths)), *_sets(*more))
-            for name, schema_id, issuers, paths, *more in wanted
+        verifier, nonce, redirect_uri, wanted, *more = orjson.loads(self._open(request_id, _REQUEST, stored.request))
+        # A request of before an upgrade has neither a key nor sets.
+        key, sets = (*more, None, None)[:2]
+        query = PresentationQuery(
+            request_id,
+            verifier,
+            nonce,
+            redirect_uri,
+            tuple(_wanted(*one) for one in wanted),
+            stored.expires_at,
+            None if key is None else multibase.base64url_decode(key),
+            tuple(CredentialSet(tuple(map(tuple, options)), required) for options, required in sets or ()),
         )
-        query = PresentationQuery(request_id, verifier, nonce, redirect_uri, found, stored.expires_at, secret)
         return query, stored
 
     async def open_for_wallets(self, request_id: str) -> PresentationQuery:
@@ -92,10 +114,21 @@ class KeptRequests:
             raise PresentationNotFound from error
 
 
-def _sets(
-    names: Sequence[str] = (), sets: Sequence[Sequence[str]] = ()
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    return tuple(names), tuple(map(tuple, sets))
+def _wanted(
+    name: str,
+    schema_id: str,
+    issuers: Sequence[str],
+    paths: Sequence[Sequence[str]],
+    ids: Sequence[str] = (),
+    sets: Sequence[Sequence[str]] = (),
+    values: Sequence[Sequence[JsonValue]] = (),
+) -> WantedCredential:
+    """A credential as it was kept; one of before an upgrade has no ids, sets and values."""
+    claims = tuple(
+        WantedClaim(tuple(path), identifier, tuple(taken))
+        for path, identifier, taken in zip(paths, ids or [""] * len(paths), values or [()] * len(paths), strict=True)
+    )
+    return WantedCredential(name, schema_id, tuple(issuers), claims, tuple(map(tuple, sets)))
 
 
 def _bound(request_id: str, part: str) -> bytes:

@@ -102,7 +102,8 @@ def test_what_a_wallet_is_asked_for_is_said_in_one_way(
     identity = Commands({"IDENTITY_URL": server.url})
     wanted = here / "wanted.json"
     credentials: list[dict[str, Any]] = [{"id": "one", "schemaId": "urn:one"}, {"id": "two", "schemaId": "urn:two"}]
-    wanted.write_text(json.dumps({"credentials": credentials}))
+    sets = [{"options": [["one"], ["two"]], "required": True}]
+    wanted.write_text(json.dumps({"credentials": credentials, "credentialSets": sets}))
     words = ("presentation", "request", "--keys", isa)
     for wrong in ((), ("--schema", "urn:one", "--wanted", wanted), ("--wanted", wanted, "--claim", "age")):
         assert "what is the wallet asked for?" in identity.refused(*words, *wrong, status=2)[0]
@@ -110,6 +111,7 @@ def test_what_a_wallet_is_asked_for_is_said_in_one_way(
     back = ("--redirect-uri", "https://shop.example/done")
     made = identity.json(*words, "--wanted", wanted, *back)
     assert [one["id"] for one in read(wallet, made["uri"]).said["dcql_query"]["credentials"]] == ["one", "two"]
+    assert read(wallet, made["uri"]).said["dcql_query"]["credential_sets"] == sets
     assert read(wallet, made["uri"]).said["response_mode"] == "direct_post"
     made = identity.json(*words, "--schema", "urn:one", "--encrypted")
     assert read(wallet, made["uri"]).said["response_mode"] == "direct_post.jwt"

@@ -10,7 +10,12 @@ import orjson
 import pytest
 
 from identity_core.crypto import sealing
-from identity_core.domain.wallets.presentation import PresentationQuery, WantedCredential
+from identity_core.domain.wallets.presentation import (
+    CredentialSet,
+    PresentationQuery,
+    WantedClaim,
+    WantedCredential,
+)
 from identity_core.errors import PresentationNotFound
 from identity_core.ports.presentations import StoredPresentation
 from identity_core.use_cases.wallets.requests import KeptRequests
@@ -48,9 +53,11 @@ def kept(rows: Kept) -> KeptRequests:
 
 def test_a_request_comes_back_as_it_was_kept() -> None:
     rows = Kept()
-    one = WantedCredential("age", "urn:x", ("did:ids:x",), (("age",), ("a", "18")), ("years", "adult"), (("adult",),))
+    claims = (WantedClaim(("age",), "years", (18, "18", True)), WantedClaim(("a", "18"), "adult"))
+    one = WantedCredential("age", "urn:x", ("did:ids:x",), claims, (("adult",),))
+    sets = (CredentialSet((("age",), ("b", "c"))), CredentialSet((("b",),), False))
     for secret in (None, bytes(range(1, 33))):
-        query = PresentationQuery("id", "did:ids:vera", "nonce", "https://shop.example/", (one,), END, secret)
+        query = PresentationQuery("id", "did:ids:vera", "nonce", "https://shop.example/", (one,), END, secret, sets)
         asyncio.run(kept(rows).keep(query, "owner"))
         assert asyncio.run(kept(rows).find("id"))[0] == query
         assert "x01" not in repr(query)
@@ -63,7 +70,7 @@ def test_one_of_before_claim_sets_is_answered_as_it_was_asked() -> None:
     rows.rows["id"] = StoredPresentation("owner", box, END)
     query, _ = asyncio.run(kept(rows).find("id"))
     assert query == PresentationQuery(
-        "id", "did:ids:vera", "nonce", None, (WantedCredential("age", "urn:x", (), (("age",),)),), END
+        "id", "did:ids:vera", "nonce", None, (WantedCredential("age", "urn:x", (), (WantedClaim(("age",)),)),), END
     )
     (wanted,) = query.wanted
     wanted.check({"vct": "urn:x", "age": 3}, NOW, None, None)
