@@ -128,6 +128,7 @@ def test_a_wallet_shows_that_its_holder_is_of_age_and_nothing_else(story: Story)
     assert asked.said["response_type"] == "vp_token"
     assert asked.said["response_mode"] == "direct_post"
     assert asked.said["aud"] == "https://self-issued.me/v2"
+    assert "iss" not in asked.said
     (query,) = asked.said["dcql_query"]["credentials"]
     assert query == {
         "id": "age",

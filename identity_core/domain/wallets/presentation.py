@@ -144,7 +144,7 @@ class PresentationQuery:
         return CLIENT_PREFIX + self.verifier
 
     def claims(self, response_uri: str, now: datetime) -> dict[str, JsonValue]:
-        """Those of the request object (OpenID4VP 1.0 §5)."""
+        """Those of the request object (OpenID4VP 1.0 §5). It has no ``iss``: wallets ignore one, or refuse one that is no bare DID."""
         formats: dict[str, JsonValue] = {
             FORMAT: {"sd-jwt_alg_values": [ES256], "kb-jwt_alg_values": [ES256, "EdDSA"]},
         }
@@ -155,7 +155,6 @@ class PresentationQuery:
         if self.sets:
             query["credential_sets"] = [one.query for one in self.sets]
         return {
-            "iss": self.client_id,
             "aud": AUDIENCE,
             "iat": int(now.timestamp()),
             "exp": int(self.expires_at.timestamp()),

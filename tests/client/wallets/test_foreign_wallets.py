@@ -49,24 +49,62 @@ def story() -> Iterator[Story]:
         wire.close()
 
 
-@pytest.mark.parametrize("with_code", [False, True], ids=["code", "code and transaction code"])
-def test_it_collects_and_presents(wallet: Path, story: Story, with_code: bool) -> None:
-    offer = story.issuer.offer(transactionCode=with_code).json
-    asked = story.ask(redirectUri="https://shop.example/done").json
+def do(wallet: Path, story: Story, asked: dict[str, Any], **said: Any) -> Any:
+    """What the wallet collects for an offer, and what it says of the request."""
     kind, raw = multikey.decode_public(issuer_key(story.issuer)[1])
-    said: dict[str, Any] = {"offer": offer["uri"], "issuerKey": JoseKey(kind, raw).jwk, "request": asked["uri"]}
-    if with_code:
-        said["transactionCode"] = offer["transactionCode"]
+    methods = story.vera.resolve().json["didDocument"]["verificationMethod"]
+    keys = {one["id"]: multikey.decode_public(one["publicKeyMultibase"]) for one in methods}
+    jwks = {name: JoseKey(*key).jwk for name, key in keys.items() if key[0] in (multikey.P256, multikey.ED25519)}
+    said |= {"issuerKey": JoseKey(kind, raw).jwk, "request": asked["uri"], "verifierKeys": jwks}
     done = subprocess.run(
         ["node", "wallet.mjs"], cwd=wallet, input=json.dumps(said), capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("with_code", [False, True], ids=["code", "code and transaction code"])
+def test_it_collects_and_presents(wallet: Path, story: Story, with_code: bool) -> None:
+    offer = story.issuer.offer(transactionCode=with_code).json
+    asked = story.ask(redirectUri="https://shop.example/done").json
+    code = {"transactionCode": offer["transactionCode"]} if with_code else {}
+    found = do(wallet, story, asked, offer=offer["uri"], **code)
     assert found["claims"]["age_equal_or_over"] == {"18": True, "21": True, "65": False}
     assert found["claims"]["given_name"] == "Hana"
+    assert (found["prefix"], found["verifier"]) == (
+        "decentralized_identifier",
+        f"decentralized_identifier:{story.vera.did}",
+    )
     assert (found["status"], found["answer"]) == (200, {"redirect_uri": "https://shop.example/done"})
     presented = story.result(asked["id"]).json
     (one,) = presented["credentials"]
     assert (presented["state"], one["issuerDid"]) == ("presented", story.issuer.ivo.did)
     assert one["claims"]["age_equal_or_over"] == {"18": True}
     assert {"age", "given_name"}.isdisjoint(one["claims"])
+
+
+def test_it_chooses_what_is_enough_and_encrypts_it(wallet: Path, story: Story) -> None:
+    """It has no card, no holder of 65, and of the person the second of the combinations."""
+    schema = story.issuer.schema_id
+    claims = [
+        {"id": "senior", "path": ["age_equal_or_over", "65"], "values": [True]},
+        {"id": "adult", "path": ["age_equal_or_over", "18"], "values": [True]},
+        {"id": "name", "path": ["given_name"], "values": ["Eve", "Hana"]},
+    ]
+    asked = story.ask(
+        credentials=[
+            {"id": "card", "schemaId": "urn:schema:membership"},
+            {"id": "person", "schemaId": schema, "claims": claims, "claimSets": [["senior"], ["adult", "name"]]},
+            {"id": "senior", "schemaId": schema, "claims": claims[:1]},
+        ],
+        credentialSets=[{"options": [["card"], ["person"]]}, {"options": [["senior"]], "required": False}],
+        encrypted=True,
+    ).json
+    found = do(wallet, story, asked, offer=story.issuer.offer().json["uri"])
+    assert (found["canBeSatisfied"], found["shown"], found["responseMode"]) == (True, ["person"], "direct_post.jwt")
+    assert (found["status"], found["answer"]) == (200, {})
+    presented = story.result(asked["id"]).json
+    (one,) = presented["credentials"]
+    assert (presented["state"], one["id"]) == ("presented", "person")
+    assert one["claims"]["age_equal_or_over"] == {"18": True}
+    assert (one["claims"]["given_name"], "age" in one["claims"]) == ("Hana", False)

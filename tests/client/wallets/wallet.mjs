@@ -1,15 +1,20 @@
-// A wallet of @openid4vc/openid4vci collects what an offer grants; @sd-jwt/sd-jwt-vc verifies it, and shows a part of it to a verifier.
+// A wallet of @openid4vc/openid4vci collects what an offer grants, and @sd-jwt/sd-jwt-vc verifies it. @openid4vc/openid4vp reads what a
+// verifier asks for, dcql says what of the credential answers, and jose encrypts it where the request says so.
 //
-//   node wallet.mjs < {"offer": "openid-credential-offer://…", "issuerKey": <JWK>, "request": "openid4vp://…", "transactionCode"?}
+//   node wallet.mjs < {"offer": "openid-credential-offer://…", "issuerKey": <JWK>, "request": "openid4vp://…",
+//                      "verifierKeys": {<DID URL>: <JWK>}, "transactionCode"?}
 import crypto from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { clientAuthenticationAnonymous, setGlobalConfig } from '@openid4vc/oauth2';
 import { Openid4vciClient } from '@openid4vc/openid4vci';
+import { Openid4vpClient } from '@openid4vc/openid4vp';
 import { SDJwtVcInstance } from '@sd-jwt/sd-jwt-vc';
+import { DcqlQuery } from 'dcql';
+import { CompactEncrypt, importJWK } from 'jose';
 
 // The service under test has no TLS.
 setGlobalConfig({ allowInsecureUrls: true });
-const { offer, issuerKey, request, transactionCode } = JSON.parse(await text(process.stdin));
+const { offer, issuerKey, request, verifierKeys, transactionCode } = JSON.parse(await text(process.stdin));
 const { privateKey, publicKey } = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const publicJwk = publicKey.export({ format: 'jwk' });
 const b64 = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -48,14 +53,47 @@ const sdjwt = new SDJwtVcInstance({
 });
 const collected = await sdjwt.verify(credential);
 
-// The request object says what is asked for, and where the answer goes.
-const found = await (await fetch(new URL(request).searchParams.get('request_uri'))).text();
-const asked = JSON.parse(Buffer.from(found.split('.')[1], 'base64url'));
-const shown = await sdjwt.present(credential, { age_equal_or_over: { 18: true } }, {
-  kb: { payload: { iat: Math.floor(Date.now() / 1000), aud: asked.client_id, nonce: asked.nonce } },
+// The request object is fetched and its signature verified; the query says which claims of which credential, and what of it is enough.
+const wallet = new Openid4vpClient({
+  callbacks: {
+    fetch,
+    hash,
+    verifyJwt: (signer, { compact }) => {
+      const [header, payload, signature] = compact.split('.');
+      const key = verifierKeys[signer.didUrl];
+      return key && verifies(key)(`${header}.${payload}`, signature) ? { verified: true, signerJwk: key } : { verified: false };
+    },
+    encryptJwe: async ({ publicJwk: key, alg, enc, apu, apv }, data) => {
+      const header = { alg, enc, kid: key.kid, apu, apv };
+      const jwe = await new CompactEncrypt(new TextEncoder().encode(data)).setProtectedHeader(header).encrypt(await importJWK(key, alg));
+      return { encryptionJwk: key, jwe };
+    },
+  },
 });
-const [{ id }] = asked.dcql_query.credentials;
-const answer = await fetch(asked.response_uri, {
-  method: 'POST', body: new URLSearchParams({ vp_token: JSON.stringify({ [id]: [shown] }), state: asked.state }),
+const { params } = wallet.parseOpenid4vpAuthorizationRequest({ authorizationRequest: request });
+const { authorizationRequestPayload, client: verifier, dcql } = await wallet.resolveOpenId4vpAuthorizationRequest({ authorizationRequestPayload: params });
+const query = DcqlQuery.parse(dcql.query);
+DcqlQuery.validate(query);
+const held = { credential_format: 'dc+sd-jwt', vct: collected.payload.vct, claims: collected.payload, cryptographic_holder_binding: true };
+const matches = DcqlQuery.query(query, [held]);
+const enough = matches.credential_sets?.map((set) => set.matching_options?.[0] ?? []).flat() ?? query.credentials.map(({ id }) => id);
+// What is disclosed of an object is a frame with true at each leaf.
+const frame = (claims) => Object.fromEntries(Object.entries(claims).map(([name, value]) => [name, value && typeof value === 'object' ? frame(value) : true]));
+const vp_token = {};
+for (const id of enough) {
+  const { output } = matches.credential_matches[id].valid_credentials[0].claims.valid_claim_sets[0];
+  const bound = { iat: Math.floor(Date.now() / 1000), aud: authorizationRequestPayload.client_id, nonce: authorizationRequestPayload.nonce };
+  vp_token[id] = [await sdjwt.present(credential, frame(output), { kb: { payload: bound } })];
+}
+const encryption = { nonce: b64('a nonce of the wallet') };
+const serverMetadata = { authorization_encryption_alg_values_supported: ['ECDH-ES'], authorization_encryption_enc_values_supported: ['A256GCM', 'A128GCM'] };
+const made = await wallet.createOpenid4vpAuthorizationResponse({
+  authorizationRequestPayload,
+  authorizationResponsePayload: { vp_token },
+  jarm: authorizationRequestPayload.response_mode === 'direct_post.jwt' ? { encryption, serverMetadata } : undefined,
 });
-console.log(JSON.stringify({ claims: collected.payload, status: answer.status, answer: await answer.json() }));
+const { responseMode, response } = await wallet.submitOpenid4vpAuthorizationResponse({ authorizationRequestPayload, ...made });
+console.log(JSON.stringify({
+  claims: collected.payload, verifier: verifier.effective ?? verifier.identifier, prefix: verifier.prefix, canBeSatisfied: matches.can_be_satisfied,
+  shown: enough, responseMode, status: response.status, answer: await response.json(),
+}));
