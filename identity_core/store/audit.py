@@ -31,14 +31,20 @@ SELECT sequence, link, keyed_from, mac, (SELECT max(sequence) FROM audit_lines) 
 """
 _LOCKED_HEAD = f"{_HEAD} FOR UPDATE"
 _LAST = "SELECT sequence, link FROM audit_lines ORDER BY sequence DESC LIMIT 1"
-_INSERT = "INSERT INTO audit_lines (sequence, line, link) VALUES (:sequence, :line, :link)"
+_INTO = "INSERT INTO audit_lines (sequence, line, link)"
+_INSERT = f"{_INTO} VALUES (:sequence, :line, :link)"
 _MOVE_HEAD = """
 UPDATE audit_head SET sequence = :sequence, link = :link, keyed_from = :keyed_from, mac = :mac WHERE id = 1
 """
+# Only from the head that was written here last, and where no line stands behind it.
+_GO_ON = f"""{_MOVE_HEAD}
+AND sequence = :last AND link = :last_link AND keyed_from = :keyed_from AND mac = :last_mac
+AND NOT EXISTS (SELECT 1 FROM audit_lines WHERE audit_lines.sequence > :last)
+"""  # noqa: S608  (its own text)
 # On a server each statement is a journey.
 _APPEND = {
-    "sqlite": (_INSERT, _MOVE_HEAD),
-    "postgresql": (f"WITH moved AS ({_MOVE_HEAD} RETURNING id) {_INSERT}",),
+    "sqlite": (_GO_ON, _INSERT),
+    "postgresql": (f"WITH moved AS ({_GO_ON} RETURNING id) {_INTO} SELECT :sequence, :line, :link FROM moved",),  # noqa: S608
 }
 _PLACE = "SELECT sequence, line, link FROM audit_lines"
 _READ = """
@@ -74,21 +80,38 @@ class AuditLines:
         self._read_head = _HEAD if database.dialect == "sqlite" else _LOCKED_HEAD
         self._statements = _APPEND[database.dialect]
         self._group = 0
-        self._last, self._is_ours = KeyedHead(ChainHead(), 1), False
+        self._last, self._is_ours, self._is_shared = KeyedHead(ChainHead(), 1), False, False
 
     def append(self, transaction: Transaction, row: AuditRow) -> None:
-        """Adds the next line of the chain within ``transaction``."""
-        if self._group != transaction.group:
-            self._last, self._is_ours = self._found(transaction)
-            self._group = transaction.group
-        before = self._last.head
-        line = to_line(before.sequence + 1, row)
-        head = ChainHead(before.sequence + 1, next_link(before.link, line))
-        last = KeyedHead(head, self._last.keyed_from)
-        columns = self._columns(last) | {"line": line}
-        for statement in self._statements if self._is_ours else (_INSERT,):
+        """Adds the next line of the chain within ``transaction``. Where nobody else writes, the head is not read: the statement that moves
+        it says whether it is still where the line before left it."""
+        if self._group != transaction.group and (self._is_shared or not self._is_ours):
+            self._look(transaction)
+        self._group = transaction.group
+        if not self._is_added(transaction, row):
+            self._look(transaction)
+            self._is_added(transaction, row)
+
+    def _look(self, transaction: Transaction) -> None:
+        before = self._last
+        self._last, self._is_ours = self._found(transaction)
+        self._is_shared = self._last != before
+
+    def _is_added(self, transaction: Transaction, row: AuditRow) -> bool:
+        """False where another process wrote since, or what was written here last was undone."""
+        last = self._last.head
+        line = to_line(last.sequence + 1, row)
+        moved = KeyedHead(ChainHead(last.sequence + 1, next_link(last.link, line)), self._last.keyed_from)
+        columns = self._columns(moved) | {"line": line}
+        if self._is_ours:
+            columns |= {"last": last.sequence, "last_link": last.link, "last_mac": self._mac.tag(self._last.encode())}
+        first, *others = self._statements if self._is_ours else (_INSERT,)
+        if transaction.execute(first, columns).rowcount != 1:
+            return False
+        for statement in others:
             transaction.execute(statement, columns)
-        self._last = last
+        self._last = moved
+        return True
 
     def _columns(self, kept: KeyedHead) -> dict[str, object]:
         head, tag = kept.head, self._mac.tag(kept.encode())

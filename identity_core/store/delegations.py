@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from identity_core.codec.times import micros, moment
@@ -36,6 +37,8 @@ WHERE d.parent_id IS NOT NULL AND chain.hop < :hops) SELECT id, hop FROM chain) 
 """
 _IN_CHAIN = f"FROM {_HOPS} JOIN delegations AS d ON d.id = hops.id ORDER BY hops.hop"
 _CHAIN = f"SELECT {_COLUMNS} {_IN_CHAIN}"
+CHAIN_JOINED = f"LEFT JOIN (SELECT hops.hop, {_COLUMNS} {_IN_CHAIN}) AS chain ON 1 = 1"
+"""The chain of the delegation ``:id``, of at most ``:hops`` hops, beside each row of another statement; ``chain_of`` reads it."""
 _OF_IBCT = """
 (SELECT count(*) FROM ibct_revocations WHERE invoker = :invoker
 AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonce_digest))),
@@ -138,6 +141,12 @@ def read_chain(transaction: Transaction, delegation_id: str) -> DelegationChain 
     """The chain inside somebody's transaction."""
     rows = transaction.execute(_CHAIN, {"id": delegation_id, "hops": MAX_CHAIN}).fetchall()
     return DelegationChain(tuple(_delegation(row) for row in rows)) if rows else None
+
+
+def chain_of(rows: Sequence[Any]) -> DelegationChain | None:
+    """The chain of rows that were selected as ``chain.*`` of ``CHAIN_JOINED``, in any order."""
+    there = sorted((row for row in rows if row[0] is not None), key=itemgetter(0))
+    return DelegationChain(tuple(_delegation(row[1:]) for row in there)) if there else None
 
 
 def read_invoked(

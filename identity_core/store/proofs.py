@@ -14,11 +14,12 @@ from typing import Any, Final
 from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Transaction
 from identity_core.domain.credentials.credential import CredentialStatus
+from identity_core.domain.delegations.chain import MAX_CHAIN
 from identity_core.domain.ledger.anchor_proof import proof_commitment
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.ports.proofs import CredentialRecord, ProofRecords
-from identity_core.store.delegations import read_chain
+from identity_core.store.delegations import CHAIN_JOINED, chain_of
 from identity_core.store.records import Table
 
 _OF_BATCH = """
@@ -91,11 +92,12 @@ _GET = f"{_SELECT} WHERE id = :id"
 _UNANCHORED = (
     f"{_SELECT} WHERE anchor_status = 'pre-phase7' AND revoked_at IS NULL ORDER BY created_at, id LIMIT :limit"
 )
-# A row even where neither the proof nor a credential is there.
-_STANDS_ON = """
-SELECT (SELECT count(*) FROM proofs WHERE id = :id AND revoked_at IS NULL), c.id, c.status, c.valid_from, c.valid_until
-FROM (SELECT 1 AS one) AS always LEFT JOIN credentials AS c ON c.id IN ({})
-"""
+# A row even where neither the proof nor a credential is there, and one for each delegation of the chain.
+_STANDS_ON = f"""
+SELECT (SELECT count(*) FROM proofs WHERE id = :proof_id AND revoked_at IS NULL),
+c.id, c.status, c.valid_from, c.valid_until, chain.*
+FROM (SELECT 1 AS one) AS always LEFT JOIN credentials AS c ON c.id IN ({{}}) {CHAIN_JOINED}
+"""  # noqa: S608
 _REVOKE = """
 UPDATE proofs SET revoked_at = :at, revoked_by = :by, revocation_reason = :reason WHERE id = :id AND revoked_at IS NULL
 """
@@ -151,10 +153,13 @@ def read_records(transaction: Transaction, proof: StoredProof) -> ProofRecords:
     ids = {f"id{number}": each.replace("\0", "\1") for number, each in enumerate(proof.credential_ids)}
     # Nothing but the names of parameters goes into the text.
     statement = _STANDS_ON.format(", ".join(f":{name}" for name in ids))
-    rows = transaction.execute(statement, {"id": proof.id, **ids}).fetchall()
-    found = {row[1]: _credential_record(*row[2:]) for row in rows if row[1] is not None}
+    chain = {"id": proof.delegation_id, "hops": MAX_CHAIN}
+    rows = transaction.execute(statement, {"proof_id": proof.id, **chain, **ids}).fetchall()
+    found = {row[1]: _credential_record(*row[2:5]) for row in rows if row[1] is not None}
     credentials = tuple(found.get(each) for each in ids.values())
-    return ProofRecords(not rows[0][0], credentials, read_chain(transaction, proof.delegation_id))
+    # It stands beside each credential.
+    first = [row[5:] for row in rows if row[1] == rows[0][1]]
+    return ProofRecords(not rows[0][0], credentials, chain_of(first))
 
 
 def _credential_record(status: str, valid_from: int, valid_until: int | None) -> CredentialRecord:

@@ -53,9 +53,10 @@ MOST_TOGETHER: Final = 16
 Outcome = Returned | Raised | Failed
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Job:
-    """A call that waits for a worker, or the worker for it; ``together`` where it may go with others."""
+    """A call that waits for a worker, or the worker for it; ``together`` where it may go with others. It is printed without the call, in
+    which a witness may lie open."""
 
     call: bytes
     together: bool
@@ -143,9 +144,10 @@ class Pool:
         self._hand_out()
         try:
             return await job.answer
-        finally:
-            with contextlib.suppress(ValueError):
+        except asyncio.CancelledError:
+            if job in self._waiting:
                 self._waiting.remove(job)
+            raise
 
     async def close(self) -> None:
         """Ends all workers and waits until they are gone. May be called twice."""

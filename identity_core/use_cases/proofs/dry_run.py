@@ -56,7 +56,8 @@ class CheckDelegatedProof:
         attempt = ProofAttempt.of(request, making.reader, making.clock.now())
         await making.turns()
         try:
-            attempt = await check_capability(attempt, caller, making.reader, making.policy)
+            with making.reader.index.one_look():
+                attempt = await check_capability(attempt, caller, making.reader, making.policy)
             if attempt.anchor and (making.anchoring is None or not making.anchoring.enabled):
                 raise AnchoringDisabled
             attempt = check_delegation(attempt, await self._unused(attempt))

@@ -113,6 +113,10 @@ class GenerateDelegatedProof:
     async def __call__(self, request: DelegatedProofRequest, context: RequestContext) -> Answered:
         """The outcome; a refusal that spent the token is one. Raises ``InvalidRequest``, ``InvalidDid``, the refusals of steps 4 to 10 and
         19, those that an earlier proof meets at 11, and what ``ProofWorkers.prove`` raises."""
+        with self.reader.index.one_look():
+            return await self._answer(request, context)
+
+    async def _answer(self, request: DelegatedProofRequest, context: RequestContext) -> Answered:
         attempt = ProofAttempt.of(request, self.reader, self.clock.now())
         try:
             if attempt.anchor and (self.anchoring is None or not self.anchoring.enabled):

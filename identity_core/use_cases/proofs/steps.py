@@ -130,9 +130,8 @@ async def check_capability(
     capability = Capability.parse(plain(attempt.request.ibct), places=policy.places)
     capability.check_parties(str(attempt.holder), str(attempt.agent))
     capability.check_times(now, leeway=policy.leeway, longest=policy.longest)
-    with reader.index.one_look():
-        holder = await _active(reader, attempt.holder, "invoker")
-        await _active(reader, attempt.agent, "target")
+    holder = await _active(reader, attempt.holder, "invoker")
+    await _active(reader, attempt.agent, "target")
     # A key in its grace is one of those that may sign in the holder's name.
     decoded = map(multikey.decode_public, history.authentication_keys(holder, now))
     capability.check_signature(raw for kind, raw in decoded if kind == multikey.ED25519)

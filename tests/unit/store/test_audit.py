@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from identity_core.database import Cursor, Transaction
 from identity_core.domain.activity import GENESIS, next_link
 from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store, audit
@@ -142,6 +144,79 @@ def test_lines_that_the_head_does_not_know_stay_and_are_told(tmp_path: Path, url
         await store.activity.write((ROW,))
         assert [found.request_id for _, found in await store.audit.read(after=0, limit=10)] == ["r-1", "r-2", "r-1"]
         assert not await store.audit.is_whole()
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_head_is_read_only_where_somebody_else_has_written(tmp_path: Path, url: str | None) -> None:
+    async def scenario() -> None:
+        store = keyed(tmp_path, url)
+        await store.audit.key_from_here()
+        for _ in range(2):
+            await store.activity.write((ROW,))
+        alone = await executed(store)
+        assert sum("FROM audit_head" in sql for sql in alone) == 0
+        assert sum("UPDATE audit_head" in sql for sql in alone) == 1
+        other = keyed(tmp_path, url)
+        await other.activity.write((BARE,))
+        assert sum("FROM audit_head" in sql for sql in await executed(store)) == 1
+        assert await store.audit.is_whole()
+        assert links_hold(store)
+        await other.close()
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+async def executed(store: Store) -> list[str]:
+    """The statements that a line takes."""
+    noted: list[str] = []
+
+    class Noting:
+        def __init__(self, transaction: Transaction) -> None:
+            self.group, self.transaction = transaction.group, transaction
+
+        def execute(self, sql: str, *parameters: Mapping[str, object]) -> Cursor:
+            noted.append(sql)
+            return self.transaction.execute(sql, *parameters)
+
+    await store.database.write(lambda transaction: store.activity.insert(Noting(transaction), (ROW,)))
+    return noted
+
+
+def test_a_line_that_is_undone_is_not_what_the_next_one_follows(tmp_path: Path, url: str | None) -> None:
+    async def scenario() -> None:
+        store = keyed(tmp_path, url)
+        await store.audit.key_from_here()
+        await store.activity.write((ROW,))
+
+        def raises(transaction: Transaction) -> None:
+            store.activity.insert(transaction, (BARE,))
+            raise LookupError
+
+        jobs = [store.database.write(raises), store.activity.write((ROW,)), store.database.write(raises)]
+        ended = await asyncio.gather(*jobs, store.activity.write((ROW,)), return_exceptions=True)
+        assert [type(one) for one in ended] == [LookupError, type(None), LookupError, type(None)]
+        assert await store.audit.is_whole()
+        assert links_hold(store)
+        assert [row for _, row in await store.audit.read(after=0, limit=10)] == [ROW] * 3
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_head_whose_columns_somebody_changed_is_not_mended_by_writing(tmp_path: Path, url: str | None) -> None:
+    async def scenario() -> None:
+        store = keyed(tmp_path, url)
+        await store.audit.key_from_here()
+        for _ in range(3):
+            await store.activity.write((ROW,))
+        store.database.write_now(lambda tx: tx.execute("UPDATE audit_head SET keyed_from = 2 WHERE id = 1").rowcount)
+        await store.activity.write((ROW,))
+        assert await store.audit.head() is None
+        assert not await store.audit.is_whole()
+        assert links_hold(store)
         await store.close()
 
     asyncio.run(scenario())

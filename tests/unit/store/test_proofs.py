@@ -94,6 +94,16 @@ def test_several_credentials_keep_the_order_of_the_question(store: Store, proof:
     assert records(store, replace(proof, question=asked)).credentials == (ending, None, ACTIVE, ACTIVE)
 
 
+def test_a_chain_is_told_from_its_leaf_on_beside_several_credentials(store: Store, proof: StoredProof) -> None:
+    for child, parent in (("e", "d"), ("f", "e")):
+        asyncio.run(store.delegations.add(replace(DELEGATION, id=child, parent_id=parent)))
+    asked = KeptQuestion(tuple(KeptCredential(name, "did:x:ivo", "s", ()) for name in ("c", "ending")), (), (), None)
+    found = records(store, replace(proof, delegation_id="f", question=asked))
+    assert found.chain == asyncio.run(store.delegations.chain("f"))
+    assert found.chain is not None
+    assert [record.id for record in found.chain.records] == ["f", "e", "d"]
+
+
 def test_what_is_unknown_is_none(store: Store, proof: StoredProof) -> None:
     unknown = replace(proof, credential_id="x", delegation_id="y")
     assert records(store, unknown) == ProofRecords(revoked=False, credentials=(None,), chain=None)
