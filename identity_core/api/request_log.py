@@ -2,7 +2,8 @@
 
 A record says what was asked and how it went, never whom it was about: no target, query, header or body, no DID, no key and no
 address. A caller is the fingerprint of an API key, as in the audit log, or a keyed hash of a DID, the same for as long as the installation
-keeps its keys. ``cli/log_lines.py`` makes a line of it.
+keeps its keys. ``cli/log_lines.py`` makes a line of it; where that is all that the log goes to, it is told without a record, which costs
+more than the line.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
-from identity_core.api.request import Request
+from identity_core.api.request import NOTHING, Request
 from identity_core.cache import BoundedCache
 from identity_core.domain.callers import Caller
 
@@ -26,6 +27,46 @@ REMEMBERED_DIDS: Final = 4_096
 log = logging.getLogger("identity.request")
 
 
+class AnsweredRequest(NamedTuple):
+    """What there is to say of one request. ``code`` is empty where it was not refused. No member holds a character that a line of text
+    or of JSON would escape: all are words of ours, digits, and a request id that was looked through."""
+
+    method: str
+    operation: str
+    status: int
+    milliseconds: float
+    octets_in: int
+    octets_out: int
+    caller: str
+    request_id: str
+    code: str = ""
+
+    def fields(self) -> dict[str, Any]:
+        """The members of a record."""
+        found = dict(zip(MEMBERS, self, strict=False))
+        return found | {"code": self.code} if self.code else found
+
+
+MEMBERS: Final = (
+    "method",
+    "operation",
+    "status",
+    "milliseconds",
+    "octetsIn",
+    "octetsOut",
+    "caller",
+    "requestId",
+)
+
+
+class RequestHandler(logging.Handler):
+    """A handler that needs no record of a request. No abstract class: to ask for an instance of one takes a tenth of a line."""
+
+    def answered(self, answered: AnsweredRequest) -> None:
+        """Takes note. Must not raise."""
+        raise NotImplementedError
+
+
 class FreeRefusals:
     """Which refusals of ``FREE`` have a record: ``FREE_A_SECOND`` of them a second. The next tells how many before it have none."""
 
@@ -35,8 +76,8 @@ class FreeRefusals:
         self._count = 0
         self._left_out = 0
 
-    def takes(self, fields: dict[str, Any]) -> bool:
-        """Whether the record with ``fields`` is written."""
+    def takes(self) -> bool:
+        """Whether the next one is written."""
         now = self._monotonic()
         if now - self._second >= 1.0:
             self._second, self._count = now, 0
@@ -44,9 +85,14 @@ class FreeRefusals:
         if self._count > FREE_A_SECOND:
             self._left_out += 1
             return False
-        if self._left_out:
-            fields["leftOut"], self._left_out = self._left_out, 0
         return True
+
+    def left_out(self) -> Mapping[str, Any]:
+        """What the one that is written says of those before it."""
+        if not self._left_out:
+            return NOTHING
+        told, self._left_out = {"leftOut": self._left_out}, 0
+        return told
 
 
 # What all records have in common: the constructor of one looks up the thread, the task and the path anew.
@@ -64,27 +110,20 @@ class RequestRecord(logging.LogRecord):
         self.fields = fields
 
 
-def write(fields: dict[str, Any]) -> None:
-    """A record with ``fields``."""
-    # Without a search for who called: that costs as much as the rest.
-    log.handle(RequestRecord(fields))
+def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
+    """A line, or where somebody else listens, too, or there is ``more`` to tell, a record."""
+    handlers = logging.root.handlers
+    if len(handlers) == 1 and isinstance(handlers[0], RequestHandler) and not more:
+        handlers[0].answered(answered)
+    else:
+        # Without a search for who called: that costs as much as the rest.
+        log.handle(RequestRecord({**answered.fields(), **more}))
 
 
 def write_refused_connection(status: int, code: str, octets: int, request_id: str, free: FreeRefusals) -> None:
     """A record of a connection that was refused with an answer of so many octets before it had a request."""
-    fields: dict[str, Any] = {
-        "method": "-",
-        "operation": "-",
-        "status": status,
-        "milliseconds": 0.0,
-        "octetsIn": 0,
-        "octetsOut": octets,
-        "caller": "-",
-        "requestId": request_id,
-        "code": code,
-    }
-    if log.isEnabledFor(logging.INFO) and free.takes(fields):
-        write(fields)
+    if log.isEnabledFor(logging.INFO) and free.takes():
+        write(AnsweredRequest("-", "-", status, 0.0, 0, octets, "-", request_id, code), free.left_out())
 
 
 class RequestLog:
@@ -118,20 +157,21 @@ class RequestLog:
             if self._due < 1.0 - 1e-9:
                 return
             self._due -= 1.0
-        fields: dict[str, Any] = {
-            "method": request.method if request.method in METHODS else "-",
-            "operation": request.operation_id or "-",
-            "status": status,
-            "milliseconds": round(seconds * 1000, 2),
-            "octetsIn": len(request.body_octets),
-            "octetsOut": request.sent_octets,
-            "caller": "-" if request.caller is None else self._named(request.caller),
-            "requestId": request.request_id,
-        }
-        if request.refusal:
-            fields["code"] = request.refusal
-        if status not in FREE or self._free.takes(fields):
-            write(fields)
+        is_free = status in FREE
+        if is_free and not self._free.takes():
+            return
+        answered = AnsweredRequest(
+            request.method if request.method in METHODS else "-",
+            request.operation_id or "-",
+            status,
+            round(seconds * 1000, 2),
+            len(request.body_octets),
+            request.sent_octets,
+            "-" if request.caller is None else self._named(request.caller),
+            request.request_id,
+            request.refusal,
+        )
+        write(answered, self._free.left_out() if is_free else NOTHING)
 
     def _named(self, caller: Caller) -> str:
         if caller.key is not None:

@@ -4,13 +4,15 @@ A record holds words of strangers (a path, a header, a plugin's message), so cha
 collector would obey are escaped, and a line stays below 8 KiB. A record may bring ``fields``, names and values that follow the message,
 and ``story``, by which a failure that repeats itself is known.
 
-Lines of requests, of which there are thousands a second, are written together: all of one turn of the event loop at its end, in one call.
+Lines of requests, of which there are thousands a second, are written together: so many as a pipe takes in one piece, and at the latest
+after ``WAIT_SECONDS``, or at the end of the event loop's turn where one of them is a refusal.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 import traceback
 from datetime import UTC, datetime
@@ -19,6 +21,7 @@ from typing import Any, Final, TextIO
 
 import orjson
 
+from identity_core.api.request_log import AnsweredRequest, RequestHandler
 from identity_core.cache import BoundedCache
 from identity_core.cli.output import escaped
 from identity_core.settings import Log
@@ -29,6 +32,10 @@ REPEAT_SECONDS: Final = 60.0
 STORIES: Final = 256
 # The logger of ``api/request_log.py``: its records have fields, and neither arguments nor a failure.
 REQUESTS: Final = "identity.request"
+# Of a process that is killed such lines are lost. What is written in larger pieces than these octets (PIPE_BUF) could be torn by another
+# process that writes to the same pipe.
+WAIT_SECONDS: Final = 0.1
+OCTETS_AT_ONCE: Final = 4096
 
 
 def logging_config(log: Log) -> dict[str, Any]:
@@ -49,30 +56,57 @@ def logging_config(log: Log) -> dict[str, Any]:
     }
 
 
-class Stderr(logging.StreamHandler[TextIO]):
-    """Writes every record at once, but those of requests at the end of the event loop's turn, where there is one, or before the next record
-    of another kind. What waits is also written when the handler is flushed or closed, so at exit."""
+class Stderr(logging.StreamHandler[TextIO], RequestHandler):
+    """Writes every record at once, but lines of requests as the module says; those that wait go out before the next record of another kind,
+    and when the handler is flushed or closed, so at exit. Where no event loop runs nothing waits."""
 
     def __init__(self) -> None:
         super().__init__()
         self._waiting: list[str] = []
-        # The loop that is going to flush; one that ended before does not.
-        self._flushing: asyncio.AbstractEventLoop | None = None
+        self._octets = 0
+        self.formatter: TextLines | JsonLines | None = None
+        # The loops that are going to flush, soon and at the end of the turn; one that ended before does not.
+        self._soon: asyncio.AbstractEventLoop | None = None
+        self._now: asyncio.AbstractEventLoop | None = None
+
+    def answered(self, answered: AnsweredRequest) -> None:
+        """Takes the line of a request."""
+        line = self.formatter.request(answered, time.time())  # type: ignore[union-attr]
+        self._wait(line, is_refusal=answered.status >= 400)
 
     def handle(self, record: logging.LogRecord) -> bool:
         """Whether the record was let through: those of requests have nothing that the filters look for."""
         if record.name != REQUESTS:
             return bool(super().handle(record))
-        line = self.format(record)
+        self._wait(self.format(record), is_refusal=True)
+        return True
+
+    def _wait(self, line: str, *, is_refusal: bool) -> None:
         loop = asyncio._get_running_loop()
         with self.lock:  # type: ignore[union-attr]
+            # All of it is ASCII but what a plugin wrote.
+            octets = len(line) + 1
+            if self._octets + octets > OCTETS_AT_ONCE:
+                self.flush()
             self._waiting.append(line)
+            self._octets += octets
             if loop is None:
                 self.flush()
-            elif self._flushing is not loop:
-                self._flushing = loop
-                loop.call_soon(self.flush)
-        return True
+            elif is_refusal:
+                if self._now is not loop:
+                    self._now = loop
+                    loop.call_soon(self._flush_now)
+            elif self._soon is not loop:
+                self._soon = loop
+                loop.call_later(WAIT_SECONDS, self._flush_late)
+
+    def _flush_now(self) -> None:
+        self._now = None
+        self.flush()
+
+    def _flush_late(self) -> None:
+        self._soon = None
+        self.flush()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Writes what waits, and the record."""
@@ -82,7 +116,7 @@ class Stderr(logging.StreamHandler[TextIO]):
     def flush(self) -> None:
         """Writes what waits. A stream that is broken is reported as the library reports it, and the lines are lost."""
         with self.lock:  # type: ignore[union-attr]
-            lines, self._waiting, self._flushing = self._waiting, [], None
+            lines, self._waiting, self._octets = self._waiting, [], 0
             if lines:
                 try:
                     self.stream.write("\n".join([*lines, ""]))
@@ -143,10 +177,17 @@ def _traceback_of(record: logging.LogRecord) -> object:
 class TextLines(logging.Formatter):
     """``2026-01-02T03:04:05Z WARNING identity: what happened name=value``; the lines of a traceback follow after ``|``."""
 
+    def request(self, answered: AnsweredRequest, created: float) -> str:
+        """The same as of a record with the fields of ``answered``."""
+        method, operation, status, milliseconds, octets_in, octets_out, caller, request_id, code = answered
+        refusal = f" code={code}" if code else ""
+        return (
+            f"{_second(int(created))} INFO {REQUESTS}: request method={method} operation={operation} status={status} "
+            f"milliseconds={milliseconds} octetsIn={octets_in} octetsOut={octets_out} caller={caller} "
+            f"requestId={request_id}{refusal}"
+        )
+
     def format(self, record: logging.LogRecord) -> str:
-        if record.name == REQUESTS:
-            fields = "".join([f" {name}={value}" for name, value in record.fields.items()])  # type: ignore[attr-defined]
-            return f"{_second(int(record.created))} INFO {REQUESTS}: request{escaped(fields)}"
         time, message, trace = _parts(self, record)
         fields = "".join(f" {name}={value}" for name, value in getattr(record, "fields", {}).items())
         head = f"{time} {record.levelname} {record.name}: {message}{escaped(fields)}"
@@ -158,6 +199,17 @@ class TextLines(logging.Formatter):
 class JsonLines(logging.Formatter):
     """One object a line: ``time``, ``level``, ``logger``, ``message``, ``process``, the record's fields, and
     ``exception`` where there is one."""
+
+    def request(self, answered: AnsweredRequest, created: float) -> str:
+        """The same as of a record with the fields of ``answered``."""
+        method, operation, status, milliseconds, octets_in, octets_out, caller, request_id, code = answered
+        refusal = f',"code":"{code}"' if code else ""
+        return (
+            f'{{"time":"{_second(int(created))}","level":"info","logger":"{REQUESTS}","message":"request",'
+            f'"process":{os.getpid()},"method":"{method}","operation":"{operation}","status":{status},'
+            f'"milliseconds":{milliseconds},"octetsIn":{octets_in},"octetsOut":{octets_out},"caller":"{caller}",'
+            f'"requestId":"{request_id}"{refusal}}}'
+        )
 
     def format(self, record: logging.LogRecord) -> str:
         time, message, trace = _parts(self, record)

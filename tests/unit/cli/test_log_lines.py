@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.api import request_log
-from identity_core.api.request_log import RequestRecord
+from identity_core.api.request_log import AnsweredRequest, RequestRecord
 from identity_core.cli import log_lines
 from identity_core.cli.log_lines import (
+    OCTETS_AT_ONCE,
     REPEAT_SECONDS,
     REQUESTS,
     JsonLines,
@@ -162,45 +163,78 @@ def stderr(stream: io.StringIO) -> Stderr:
     return handler
 
 
-def request(number: int) -> logging.LogRecord:
-    made = RequestRecord({"status": 200, "requestId": str(number)})
-    made.created = 1767323045.9
-    return made
+def request(number: int, code: str = "") -> AnsweredRequest:
+    return AnsweredRequest(
+        "GET", "resolveDid", 401 if code else 200, 0.81, 0, 812, "key:3f2a90c1d7e8", f"a-{number}", code
+    )
 
 
-def line_of(number: int) -> str:
-    return f"2026-01-02T03:04:05Z INFO identity.request: request status=200 requestId={number}\n"
+def line_of(number: int, code: str = "") -> str:
+    return TextLines().request(request(number, code), 1767323045.9) + "\n"
+
+
+@pytest.fixture(autouse=True)
+def standing_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_lines.time, "time", lambda: 1767323045.9)
 
 
 def test_the_logger_of_requests_is_known_by_its_name() -> None:
     assert request_log.log.name == REQUESTS
 
 
+def test_the_line_of_a_request() -> None:
+    assert line_of(1) == (
+        "2026-01-02T03:04:05Z INFO identity.request: request method=GET operation=resolveDid status=200 milliseconds=0.81 "
+        "octetsIn=0 octetsOut=812 caller=key:3f2a90c1d7e8 requestId=a-1\n"
+    )
+
+
 @pytest.mark.parametrize("lines", [TextLines(), JsonLines()])
-def test_a_record_of_a_request_is_written_as_any_other_with_its_fields(lines: logging.Formatter) -> None:
-    ours, plain = request(1), record("request", name=REQUESTS)
-    ours.fields = plain.fields = {"status": 200, "requestId": NASTY.replace("\ud800", "")}  # type: ignore[attr-defined]
-    # The same record under the name of another logger goes the way of all others.
-    plain.name = "identity.others"
-    assert lines.format(ours) == lines.format(plain).replace("identity.others", REQUESTS)
-    assert "\n" not in lines.format(ours)
+@pytest.mark.parametrize("code", ["", "AUTH_REQUIRED"])
+@pytest.mark.parametrize("milliseconds", [0.0, 0.81, 12345.67, 1e9])
+def test_a_line_without_a_record_is_the_one_of_a_record(
+    lines: TextLines | JsonLines, code: str, milliseconds: float
+) -> None:
+    answered = request(1, code)._replace(milliseconds=milliseconds)
+    made = RequestRecord(answered.fields())
+    made.created = 1767323045.9
+    assert lines.request(answered, made.created) == lines.format(made)
 
 
-def test_lines_of_requests_of_one_turn_are_one_write() -> None:
+def writes_of(*requests: AnsweredRequest, wait_for: int) -> list[str]:
+    """What is written of requests that are answered in one turn, when there are so many writes."""
     stream = Stream()
     handler = stderr(stream)
 
-    async def turns() -> list[int]:
-        for number in range(3):
-            handler.handle(request(number))
-        seen = [len(stream.writes)]
-        await asyncio.sleep(0)
-        handler.handle(request(3))
-        await asyncio.sleep(0)
-        return [*seen, len(stream.writes)]
+    async def answer() -> None:
+        for each in requests:
+            handler.answered(each)
+        async with asyncio.timeout(30):
+            while len(stream.writes) < wait_for:
+                await asyncio.sleep(0)
 
-    assert asyncio.run(turns()) == [0, 2]
-    assert stream.writes == ["".join(map(line_of, range(3))), line_of(3)]
+    asyncio.run(answer())
+    return stream.writes
+
+
+def test_lines_of_requests_are_one_write_after_a_while() -> None:
+    assert writes_of(*map(request, range(3)), wait_for=1) == ["".join(map(line_of, range(3)))]
+
+
+def test_a_refusal_waits_for_the_end_of_the_turn_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_lines, "WAIT_SECONDS", 3_600)
+    assert writes_of(request(0), request(1, "AUTH_REQUIRED"), request(2), wait_for=1) == [
+        line_of(0) + line_of(1, "AUTH_REQUIRED") + line_of(2)
+    ]
+
+
+def test_no_write_is_larger_than_what_a_pipe_takes_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_lines, "WAIT_SECONDS", 3_600)
+    writes = writes_of(*map(request, range(200)), wait_for=1)
+    assert all(len(each) <= OCTETS_AT_ONCE and each.endswith("\n") for each in writes)
+    # What is left does not fill a piece.
+    assert "".join(map(line_of, range(200))).startswith("".join(writes))
+    assert 200 - sum(each.count("\n") for each in writes) <= OCTETS_AT_ONCE / len(line_of(199))
 
 
 def test_another_record_comes_after_the_requests_before_it() -> None:
@@ -208,7 +242,7 @@ def test_another_record_comes_after_the_requests_before_it() -> None:
     handler = stderr(stream)
 
     async def turn() -> list[str]:
-        handler.handle(request(0))
+        handler.answered(request(0))
         handler.handle(record("broke", level=logging.ERROR))
         return [*stream.writes]
 
@@ -219,22 +253,42 @@ def test_another_record_comes_after_the_requests_before_it() -> None:
 def test_nothing_waits_where_no_loop_runs_and_nothing_is_lost_at_the_end() -> None:
     stream = Stream()
     handler = stderr(stream)
-    handler.handle(request(0))
+    handler.answered(request(0))
     assert stream.writes == [line_of(0)]
     loop = asyncio.new_event_loop()
     # The loop ends in the turn in which the request was answered.
-    loop.call_soon(lambda: (handler.handle(request(1)), loop.stop()))
+    loop.call_soon(lambda: (handler.answered(request(1)), loop.stop()))
     loop.run_forever()
     loop.close()
 
     async def another() -> None:
-        handler.handle(request(2))
+        handler.answered(request(2))
         await asyncio.sleep(0)
-        handler.handle(request(3))
+        handler.answered(request(3))
 
     asyncio.run(another())
-    handler.handle(request(4))
+    handler.answered(request(4))
     assert "".join(stream.writes) == "".join(map(line_of, range(5)))
+
+
+def test_what_a_loop_left_does_not_keep_another_from_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_lines, "WAIT_SECONDS", 0.001)
+    stream = Stream()
+    handler = stderr(stream)
+
+    async def answer(number: int, wait_for: int) -> None:
+        handler.answered(request(number, "AUTH_REQUIRED"))
+        handler.answered(request(number))
+        async with asyncio.timeout(30):
+            while len("".join(stream.writes).splitlines()) < wait_for:
+                await asyncio.sleep(0)
+
+    # The first loop ends in the turn in which the request was answered.
+    asyncio.run(answer(0, 0))
+    asyncio.run(answer(1, 4))
+    assert "".join(stream.writes) == "".join(
+        line_of(each // 2, "" if each % 2 else "AUTH_REQUIRED") for each in range(4)
+    )
 
 
 def test_what_waits_is_written_when_the_handler_is_replaced() -> None:
@@ -242,7 +296,7 @@ def test_what_waits_is_written_when_the_handler_is_replaced() -> None:
     handler = stderr(stream)
 
     async def turn() -> None:
-        handler.handle(request(0))
+        handler.answered(request(0))
         # As ``dictConfig`` does it when the settings are read again.
         logging.shutdown([lambda: handler])
         assert stream.writes == [line_of(0)]
@@ -257,8 +311,8 @@ def test_a_stream_that_is_broken_breaks_no_request(monkeypatch: pytest.MonkeyPat
     stream.close()
     failed = []
     monkeypatch.setattr(handler, "handleError", failed.append)
-    handler.handle(request(0))
+    handler.answered(request(0))
     handler.setStream(working := Stream())
-    handler.handle(request(1))
+    handler.answered(request(1))
     assert len(failed) == 1
     assert working.writes == [line_of(1)]
