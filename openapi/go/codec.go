@@ -20,8 +20,8 @@ import (
 
 const (
 	alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-	// A signature has 88 characters, a multikey fewer: whatever is longer would only cost time.
-	longestBase58 = 128
+	// A BBS key has the most, 135: whatever is longer would only cost time.
+	longestBase58 = 160
 	publicPrefix  = "\xed\x01"
 	secretPrefix  = "\x80\x26"
 )
@@ -187,12 +187,12 @@ func writeNumber(to *bytes.Buffer, number json.Number) error {
 }
 
 // integer reads one between two others, both of which it may be.
-func integer(value any, least, most int) (int, bool) {
+func integer(value any, least, most int64) (int64, bool) {
 	number, is := value.(json.Number)
 	if !is {
 		return 0, false
 	}
-	found, err := strconv.Atoi(number.String())
+	found, err := strconv.ParseInt(number.String(), 10, 64)
 	return found, err == nil && least <= found && found <= most
 }
 
@@ -241,7 +241,7 @@ func multihash(octets []byte) string { return base58(append([]byte{0x12, 0x20}, 
 // verifies says whether signature is one of message by a public multikey (z6Mk…). It fails for what is no such key, and for one of small
 // order.
 func verifies(publicMultikey string, message, signature []byte) (bool, error) {
-	key, err := multikey(publicMultikey, publicPrefix)
+	key, err := multikey(publicMultikey, publicPrefix, ed25519.PublicKeySize)
 	if err != nil {
 		return false, err
 	}
@@ -274,14 +274,20 @@ func isWeak(key []byte) bool {
 	return false
 }
 
-// multikey gives the 32 octets of an Ed25519 key.
-func multikey(text, prefix string) ([]byte, error) {
+// isPublicKey says whether a text is a public multikey of Ed25519, and its key not of small order.
+func isPublicKey(publicMultikey string) bool {
+	key, err := multikey(publicMultikey, publicPrefix, ed25519.PublicKeySize)
+	return err == nil && !isWeak(key)
+}
+
+// multikey gives the octets of a raw key, size of them, whose multicodec is prefix (CID 1.0 §2.2.2).
+func multikey(text, prefix string, size int) ([]byte, error) {
 	var octets []byte
 	if strings.HasPrefix(text, "z") {
 		octets, _ = base58Decode(text[1:])
 	}
-	if len(octets) != 34 || string(octets[:2]) != prefix {
-		return nil, errors.New("not an Ed25519 key")
+	if len(octets) != size+len(prefix) || string(octets[:len(prefix)]) != prefix {
+		return nil, errors.New("not a key of its type")
 	}
-	return octets[2:], nil
+	return octets[len(prefix):], nil
 }

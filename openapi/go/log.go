@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -18,10 +17,24 @@ type VerifiedLog struct {
 	Document    map[string]any
 }
 
-// LogInvalid says which line of a log is wrong, counted from 1.
+// CheckedEntry is an entry that was checked.
+type CheckedEntry struct {
+	// Line counts from 1.
+	Line      int
+	VersionID string
+	Time      time.Time
+	// Operation is what a log of ours says has happened; empty in one of did:webvh.
+	Operation string
+	// IsAsked says that a controller's signature asked for it.
+	IsAsked bool
+}
+
+// LogInvalid says which line of a log is wrong, counted from 1, and the Requirement that it does not meet: method, form, order, identifier,
+// hash, keys, signature, controller (who asked for a change), change (what it makes of the document before) or witnesses.
 type LogInvalid struct {
-	Line   int
-	Reason string
+	Line        int
+	Reason      string
+	Requirement string
 }
 
 func (e *LogInvalid) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
@@ -34,6 +47,8 @@ type LogCheck struct {
 	Now time.Time
 	// Witnesses is the text of the did-witness.json of a log of did:webvh.
 	Witnesses string
+	// OnEntry is told of each entry that holds, before witnesses are asked for.
+	OnEntry func(CheckedEntry)
 }
 
 // state is what the entries so far say.
@@ -42,24 +57,27 @@ type state struct {
 	did                       string
 	updateKeys, nextKeyHashes []string
 	deactivated               bool
-	webvh                     *webvhState
+	// One of them, by the method of the log.
+	control *control
+	webvh   *webvhState
 }
 
 const (
 	mostEntryOctets = 16 << 10
-	mostKeys        = 10
+	mostLogKeys     = 10
+	proofMembers    = "created,cryptosuite,proofPurpose,proofValue,type,verificationMethod"
 )
 
 var (
 	methodText = regexp.MustCompile(`^(did:[a-z0-9]+):1\.0$`)
-	exactTime  = regexp.MustCompile(`\.[0-9]{6}Z$`)
+	exactTime  = regexp.MustCompile(`^` + timePattern + `\.[0-9]{6}Z$`)
 )
 
-// VerifyLog checks the text of GetDidLog, or a log of did:webvh 1.0: identity, order, integrity, and that each entry is by a key that may
-// sign it. It returns a *LogInvalid.
+// VerifyLog checks the text of GetDidLog: identity, order, integrity, who asked for each change, and that it makes this document of the one
+// before; or a log of did:webvh 1.0. It returns a *LogInvalid.
 //
-// What `identity did log verify` checks beyond it: that each change of a log of ours makes this document of the one before, and the
-// controllers' signatures.
+// What `identity did log verify` checks beyond it: that keys of other types than Ed25519 are points of their curves, and the signatures of
+// proofs of possession of BBS keys.
 func VerifyLog(log string, check LogCheck) (*VerifiedLog, error) {
 	var states []*state
 	var current *state
@@ -69,21 +87,26 @@ func VerifyLog(log string, check LogCheck) (*VerifiedLog, error) {
 		following = nextWebvh
 	}
 	for place, line := range lines {
-		after, err := following(current, line)
-		if err == nil && !check.Now.IsZero() && after.time.After(check.Now) {
-			err = errors.New("the entry is of the future")
+		refused := refusalOf(func() {
+			after := following(current, line)
+			meeting("order", func() { demand(check.Now.IsZero() || !after.time.After(check.Now), "the entry is of the future") })
+			// A DID of did:webvh may move, so whose log it is its last entry says.
+			isNamed := check.DID == "" || after.did == check.DID || (after.webvh != nil && place+1 < len(lines))
+			meeting("identifier", func() { demand(isNamed, "the log is one of "+after.did) })
+			current = after
+		})
+		if refused != nil {
+			return nil, &LogInvalid{place + 1, refused.reason, refused.requirement}
 		}
-		if err != nil {
-			return nil, &LogInvalid{place + 1, err.Error()}
+		states = append(states, current)
+		if check.OnEntry != nil {
+			change, _ := current.parameters["change"].(object)
+			operation, _ := change["operation"].(string)
+			check.OnEntry(CheckedEntry{place + 1, current.versionID, current.time, operation, has(change, "authorization")})
 		}
-		current = after
-		states = append(states, after)
 	}
-	if check.DID != "" && current.did != check.DID {
-		return nil, &LogInvalid{len(lines), "the log is one of " + current.did}
-	}
-	if place, err := unapproved(states, check.Witnesses); err != nil {
-		return nil, &LogInvalid{place + 1, err.Error()}
+	if place, reason := unapproved(states, check.Witnesses); reason != "" {
+		return nil, &LogInvalid{place + 1, reason, "witnesses"}
 	}
 	return &VerifiedLog{
 		current.did, current.number, current.versionID, current.time, current.deactivated, current.document,
@@ -92,10 +115,10 @@ func VerifyLog(log string, check LogCheck) (*VerifiedLog, error) {
 
 // isWebvh is what the first entry says of its method.
 func isWebvh(line string) bool {
-	read, err := parseJSON([]byte(line))
-	if err != nil {
+	if len(line) > mostLineOctets {
 		return false
 	}
+	read, _ := parseJSON([]byte(line))
 	first, _ := read.(object)
 	parameters, _ := first["parameters"].(object)
 	method, _ := parameters["method"].(string)
@@ -103,133 +126,151 @@ func isWebvh(line string) bool {
 }
 
 // next is the state after an entry of a log of ours.
-func next(before *state, line string) (*state, error) {
-	if len(line) > mostEntryOctets {
-		return nil, errors.New("the entry is too large")
-	}
-	read, err := parseJSON([]byte(line))
-	if err != nil {
-		return nil, err
-	}
-	// Whatever could be read in two ways, two members of one name or a number that does not fit, is written differently.
-	if canonical, err := Canonicalize(read); err != nil || string(canonical) != line {
-		return nil, errors.New("the entry is not in canonical form")
-	}
-	said, err := readEntry(read)
-	if err != nil {
-		return nil, err
-	}
-	versionTime, _ := said.body["versionTime"].(string)
-	if !exactTime.MatchString(versionTime) {
-		return nil, errors.New("the versionTime has another form")
-	}
-	after := &state{entry: said, deactivated: said.parameters["deactivated"] == true}
+func next(before *state, line string) *state {
+	after := &state{}
+	meeting("form", func() { after.entry = readOurs(line) })
+	meeting("order", func() { checkOrder(before, after.entry) })
 	if before == nil {
-		after.did, err = born(said.parameters)
+		after.did = bornAs(after.parameters)
 	} else {
-		after.did, err = before.did, before.checkOrder(said)
+		after.did = before.did
 	}
-	if err == nil && (said.document["id"] != after.did || (before == nil && said.number != 1)) {
-		err = errors.New("the document is one of another DID, or the first entry has another number")
-	}
-	if err == nil && before == nil {
-		err = said.checkFirstHash(after.did[strings.LastIndex(after.did, ":")+1:])
-	} else if err == nil {
-		err = said.checkNextHash(before.versionID)
-	}
-	if err == nil {
-		err = after.readKeys(before, said.parameters)
-	}
-	if err == nil && before != nil {
-		err = after.checkAlone(before)
-	}
-	if err != nil {
-		return nil, err
-	}
+	meeting("identifier", func() { demand(after.document["id"] == after.did, "the document is one of another DID") })
+	meeting("hash", func() {
+		if before == nil {
+			after.checkFirstHash(text(after.parameters["scid"]))
+		} else {
+			after.checkNextHash(before.versionID)
+		}
+	})
+	meeting("keys", func() { after.readKeys(before) })
 	signers := after.updateKeys
 	if before != nil && len(before.nextKeyHashes) == 0 {
 		signers = before.updateKeys
 	}
-	if len(said.proofs) != 1 || said.proofs[0]["created"] != versionTime {
-		return nil, errors.New("the entry has not one proof of its time")
-	}
-	_, err = checkProof(said.proofs[0], said.body, signers)
-	return after, err
+	var signer string
+	meeting("signature", func() {
+		after.checkForm()
+		signer = checkProof(after.proofs[0], after.body, signers)
+	})
+	meeting("change", func() {
+		others := []string{"change", "updateKeys", "nextKeyHashes", "deactivated"}
+		if before == nil {
+			others = []string{"change", "updateKeys", "nextKeyHashes", "method", "scid"}
+		}
+		demand(members(after.parameters, others...) == "", "the entry has a parameter that it cannot have")
+		change := record(after.parameters["change"])
+		after.control = changed(before, after, change)
+		of, proofBy := after.control, "service"
+		if before != nil {
+			of = before.control
+		}
+		if of.working.mayAuthenticate(signer, after.did, after.time) {
+			proofBy = "controller"
+		}
+		demand(change["proofBy"] == proofBy, "the entry says that its proof is another's")
+		if before != nil {
+			meeting("keys", func() { after.checkAlone(before, change) })
+		}
+		if before != nil && change["operation"] == "logKeyRotated" {
+			after.control.retire(before.updateKeys...)
+		}
+	})
+	after.deactivated = after.parameters["deactivated"] == true
+	return after
+}
+
+func readOurs(line string) *entry {
+	demand(len(line) <= mostEntryOctets, "the entry is too large")
+	read := taken(parseJSON([]byte(line)))
+	// Whatever could be read in two ways, two members of one name or a number that does not fit, is written differently.
+	demand(string(taken(Canonicalize(read))) == line, "the entry is not in canonical form")
+	said := readEntry(read)
+	demand(exactTime.MatchString(text(said.body["versionTime"])), "the versionTime has another form")
+	return said
+}
+
+// checkForm: an entry of ours has one proof, with nothing in it that no signature of the entry would have.
+func (s *state) checkForm() {
+	demand(len(s.proofs) == 1 && s.proofs[0]["created"] == s.body["versionTime"], "the entry has not one proof of its time")
+	demand(members(s.proofs[0], "possession") == proofMembers, "the proof says something else than the entry")
+	demand(!has(s.proofs[0], "possession") || len(record(s.proofs[0]["possession"])) > 0, "the proof has an empty member")
 }
 
 // checkAlone: what no controller asked for hands the log on to no key that was not committed to before.
-func (s *state) checkAlone(before *state) error {
-	change, _ := s.parameters["change"].(object)
+func (s *state) checkAlone(before *state, change object) {
 	stays := strings.Join(s.updateKeys, " ") == strings.Join(before.updateKeys, " ") &&
 		strings.Join(s.nextKeyHashes, " ") == strings.Join(before.nextKeyHashes, " ")
 	leaves := true
 	for _, key := range s.updateKeys {
 		leaves = leaves && !contains(before.updateKeys, key)
 	}
-	rotates, isRight := len(before.nextKeyHashes) > 0, true
+	rotates, isRight := len(before.nextKeyHashes) > 0, false
 	switch change["operation"] {
 	case "keyExpired":
-		isRight = stays || (leaves && rotates)
+		isRight = (stays || leaves) && (rotates || len(s.nextKeyHashes) == 0)
 	case "logKeyRotated":
 		isRight = leaves && rotates
 	case "logKeyRetired":
 		isRight = stays && rotates
+	default:
+		return
 	}
-	if !isRight {
-		return errors.New("without its controller a log keeps its keys and the next ones, or leaves every key of before")
+	demand(isRight, "without its controller a log keeps its keys and the next ones, or leaves every key of before")
+	if change["operation"] != "logKeyRetired" {
+		return
 	}
-	return nil
+	retired := record(change["retired"])
+	_, isSize := integer(retired["treeSize"], 1, 1<<53-1)
+	_, isFlag := retired["compromised"].(bool)
+	key := text(retired["multikey"])
+	isSaid := isSize && isFlag && isPublicKey(key) && members(retired) == "compromised,multikey,treeSize"
+	demand(isSaid, "the retirement of a log key is malformed")
+	isGone := before.control.retired[key] && !contains(before.updateKeys, key)
+	demand(isGone, "a key is retired after another has taken the log over from it")
 }
 
-// checkOrder says whether an entry may come after this state.
-func (s *state) checkOrder(following *entry) error {
-	switch {
-	case following.number != s.number+1:
-		return errors.New("the entry does not have the next number")
-	case !following.time.After(s.time):
-		return errors.New("the entry is not later than the one before")
-	case s.deactivated:
-		return errors.New("the DID was deactivated before")
-	}
-	return nil
-}
-
-// born gives the DID that a first entry says; its hash is the identifier.
-func born(parameters object) (string, error) {
+// bornAs gives the DID that a first entry says; its hash is the identifier.
+func bornAs(parameters object) string {
 	method, _ := parameters["method"].(string)
-	scid, _ := parameters["scid"].(string)
 	prefix := methodText.FindStringSubmatch(method)
-	if prefix == nil || !hashText.MatchString(scid) {
-		return "", errors.New("the log is of an unknown method, or has no identifier")
+	if prefix == nil {
+		panic(unmet{"method", "the log is of an unknown method"})
 	}
-	return prefix[1] + ":" + scid, nil
+	scid, _ := parameters["scid"].(string)
+	if !hashText.MatchString(scid) {
+		panic(unmet{"identifier", "the first entry has no identifier"})
+	}
+	return prefix[1] + ":" + scid
 }
 
 // readKeys finds which keys may sign (did:webvh 1.0, "Authorized Keys" and "Pre-Rotation Key Hash Generation and Verification").
-func (s *state) readKeys(before *state, parameters object) error {
-	_, saysKeys := parameters["updateKeys"]
-	hashes, saysHashes := parameters["nextKeyHashes"]
-	_, ends := parameters["deactivated"]
+func (s *state) readKeys(before *state) {
+	said := s.parameters
+	saysKeys, saysHashes, ends := has(said, "updateKeys"), has(said, "nextKeyHashes"), has(said, "deactivated")
 	rotates := before != nil && len(before.nextKeyHashes) > 0
-	if before != nil && !rotates && ((!saysKeys && !saysHashes) || ends) {
+	if before != nil && !rotates && (ends || !(saysKeys || saysHashes)) {
+		isPlain := !ends || (same(said["updateKeys"], []any{}) && !saysHashes)
+		demand(isPlain, "a log that ends says that no key may go on with it")
 		s.updateKeys, s.nextKeyHashes = before.updateKeys, before.nextKeyHashes
-		return nil
+		return
 	}
-	var keysAreTexts, hashesAreTexts bool
-	s.updateKeys, keysAreTexts = texts(parameters["updateKeys"])
-	s.nextKeyHashes, hashesAreTexts = texts(hashes)
-	isShort := len(s.updateKeys) <= mostKeys && len(s.nextKeyHashes) <= mostKeys
-	if !isShort || !keysAreTexts || len(s.updateKeys) == 0 || (saysHashes && !hashesAreTexts) || (rotates && !saysHashes) {
-		return errors.New("the entry does not say updateKeys and nextKeyHashes as lists of texts")
+	demand(saysKeys && (!rotates || saysHashes), "the entry does not say updateKeys and nextKeyHashes")
+	s.updateKeys = texts(said["updateKeys"])
+	if saysHashes {
+		s.nextKeyHashes = texts(said["nextKeyHashes"])
+	}
+	demand(len(s.updateKeys) <= mostLogKeys && len(s.nextKeyHashes) <= mostLogKeys, "the entry names too many keys")
+	demand(len(s.updateKeys) > 0, "the entry names no key")
+	for _, key := range s.updateKeys {
+		demand(isPublicKey(key), "a key of updateKeys is none of Ed25519")
+		isCommitted := !rotates || contains(before.nextKeyHashes, multihash([]byte(key)))
+		demand(isCommitted, "the entry before did not commit to a key of updateKeys")
+	}
+	for _, hash := range s.nextKeyHashes {
+		demand(hashText.MatchString(hash), "nextKeyHashes has what is no hash")
 	}
 	// Whoever holds the key of today alone must not be able to hand the log on.
-	if before != nil && (len(s.nextKeyHashes) > 0) == ends {
-		return errors.New("a log that pre-rotates does so until its end")
-	}
-	for _, key := range s.updateKeys {
-		if rotates && !contains(before.nextKeyHashes, multihash([]byte(key))) {
-			return errors.New("the entry before did not commit to a key of updateKeys")
-		}
-	}
-	return nil
+	goesOn := len(s.nextKeyHashes) > 0 || (before == nil && !saysHashes)
+	demand(goesOn == (before == nil || !ends), "a log that pre-rotates does so until its end")
 }

@@ -26,7 +26,7 @@ type Signer struct {
 
 // NewSigner signs with a secret multikey (z3u2…), such as IssuedKey.PrivateKey.
 func NewSigner(did, secretMultikey string) (Signer, error) {
-	seed, err := multikey(secretMultikey, secretPrefix)
+	seed, err := multikey(secretMultikey, secretPrefix, ed25519.SeedSize)
 	if err != nil {
 		return Signer{}, err
 	}

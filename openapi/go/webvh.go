@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"errors"
 	"net/url"
 	"regexp"
 	"strings"
@@ -33,187 +32,151 @@ var (
 	// An address has a number for its last label (WHATWG URL, "ends in a number"), and no domain does.
 	numeric       = regexp.MustCompile(`^(?:0[xX][0-9A-Fa-f]*|[0-9]+)$`)
 	webvhDefaults = object{
-		"updateKeys": []any{}, "nextKeyHashes": []any{}, "witness": object{}, "watchers": []any{}, "portable": false,
-		"deactivated": false, "ttl": nil,
+		"updateKeys": []any{}, "nextKeyHashes": []any{}, "witness": object{}, "watchers": []any{}, "portable": false, "deactivated": false,
+		"ttl": nil,
 	}
-	errParameters = errors.New("the parameters of the entry are malformed, unknown, or not for this entry to say")
 )
 
 // nextWebvh is the state after an entry of a log of did:webvh.
-func nextWebvh(before *state, line string) (*state, error) {
-	if len(line) > mostLineOctets {
-		return nil, errors.New("the entry is too large")
-	}
-	read, err := parseJSON([]byte(line))
-	if err == nil {
-		err = checkUnique([]byte(line))
-	}
-	if err != nil {
-		return nil, err
-	}
-	said, err := readEntry(read)
-	if err != nil {
-		return nil, err
-	}
-	after := &state{entry: said, webvh: &webvhState{}}
-	if err := after.readParameters(before); err != nil {
-		return nil, err
-	}
-	if before != nil {
-		err = before.checkOrder(said)
-	} else if said.number != 1 {
-		err = errors.New("the entry does not have the next number")
-	}
-	if err == nil && before == nil {
-		err = said.checkFirstHash(after.webvh.scid)
-	} else if err == nil {
-		err = said.checkNextHash(before.versionID)
-	}
-	if err != nil {
-		return nil, err
-	}
-	signers, err := after.signers(before)
-	for place := 0; err == nil && place < len(said.proofs); place++ {
-		_, err = checkProof(said.proofs[place], said.body, signers)
-	}
-	if err == nil {
-		err = after.readDID(before)
-	}
-	return after, err
+func nextWebvh(before *state, line string) *state {
+	after := &state{webvh: &webvhState{}}
+	meeting("form", func() {
+		demand(len(line) <= mostLineOctets, "the entry is too large")
+		after.entry = readEntry(parseUnique([]byte(line)))
+		after.readParameters(before)
+	})
+	meeting("order", func() { checkOrder(before, after.entry) })
+	meeting("hash", func() {
+		if before == nil {
+			after.checkFirstHash(after.webvh.scid)
+		} else {
+			after.checkNextHash(before.versionID)
+		}
+	})
+	meeting("identifier", func() { after.readDID(before) })
+	var signers []string
+	meeting("keys", func() { signers = after.signers(before) })
+	meeting("signature", func() {
+		for _, proof := range after.proofs {
+			checkProof(proof, after.body, signers)
+		}
+	})
+	return after
 }
 
 // readParameters: those of the entry over those before over the defaults ("DID Method Parameters").
-func (s *state) readParameters(before *state) error {
-	inForce := object{}
+func (s *state) readParameters(before *state) {
+	said, inForce := s.parameters, object{}
 	for name, value := range webvhDefaults {
 		inForce[name] = value
 	}
 	if before != nil {
-		inForce["updateKeys"], inForce["nextKeyHashes"] = list(before.updateKeys), list(before.nextKeyHashes)
+		s.updateKeys, s.nextKeyHashes, *s.webvh = before.updateKeys, before.nextKeyHashes, *before.webvh
 		inForce["portable"] = before.webvh.portable
-		s.webvh.scid, s.webvh.witnesses = before.webvh.scid, before.webvh.witnesses
 	}
-	for name, value := range s.parameters {
+	for name, value := range said {
 		standing, isKnown := webvhDefaults[name]
-		if !isKnown && name != "method" && name != "scid" {
-			return errParameters
-		}
+		demand(isKnown || name == "method" || name == "scid", "a parameter is unknown")
 		if value == nil {
 			value = standing
 		}
 		inForce[name] = value
 	}
-	method, saysMethod := inForce["method"]
-	scid, saysSCID := inForce["scid"].(string)
-	_, saysKeys := s.parameters["updateKeys"]
-	_, mentions := s.parameters["scid"]
-	if (before == nil || saysMethod) && method != webvhVersion || mentions != (before == nil) || before == nil && (!saysSCID || !saysKeys) {
-		return errParameters
+	if method, says := inForce["method"]; (says || before == nil) && method != webvhVersion {
+		panic(unmet{"method", "the log is of another version of did:webvh"})
 	}
+	demand(has(said, "scid") == (before == nil), "the first entry has an scid, and no other has")
+	demand(before != nil || has(said, "updateKeys"), "the first entry names no updateKeys")
 	if before == nil {
-		s.webvh.scid = scid
+		s.webvh.scid = text(said["scid"])
 	}
-	var areKeys, areHashes, isPortable, isEnd bool
-	s.updateKeys, areKeys = texts(inForce["updateKeys"])
-	s.nextKeyHashes, areHashes = texts(inForce["nextKeyHashes"])
-	_, areWatchers := texts(inForce["watchers"])
+	meeting("keys", func() {
+		if has(said, "updateKeys") {
+			s.updateKeys = texts(inForce["updateKeys"])
+		}
+		if has(said, "nextKeyHashes") {
+			s.nextKeyHashes = texts(inForce["nextKeyHashes"])
+		}
+	})
+	texts(inForce["watchers"])
+	var isPortable, isEnd bool
 	s.webvh.portable, isPortable = inForce["portable"].(bool)
 	s.deactivated, isEnd = inForce["deactivated"].(bool)
+	demand(isPortable && isEnd, "portable or deactivated is neither true nor false")
 	_, isSeconds := integer(inForce["ttl"], 0, 1<<31)
-	if !areKeys || !areHashes || !areWatchers || !isPortable || !isEnd || (inForce["ttl"] != nil && !isSeconds) {
-		return errParameters
+	demand(isSeconds || inForce["ttl"] == nil, "ttl is not a number of seconds")
+	demand(before == nil || said["portable"] != true || before.webvh.portable, "a DID is portable from the start or never")
+	if has(said, "witness") {
+		s.webvh.witnesses = readWitnesses(record(inForce["witness"]))
 	}
-	if before != nil && s.parameters["portable"] == true && !before.webvh.portable {
-		return errors.New("a DID is portable from the start or never")
-	}
-	var err error
-	if _, says := s.parameters["witness"]; says {
-		s.webvh.witnesses, err = readWitnesses(inForce["witness"])
-	}
-	return err
 }
 
 // signers are the keys before the entry; with pre-rotation its own, to which the entry before has committed.
-func (s *state) signers(before *state) ([]string, error) {
+func (s *state) signers(before *state) []string {
 	signers := s.updateKeys
 	if before != nil && len(before.nextKeyHashes) == 0 {
 		signers = before.updateKeys
 	} else if before != nil {
-		_, saysKeys := s.parameters["updateKeys"]
-		_, saysHashes := s.parameters["nextKeyHashes"]
+		isSaid := has(s.parameters, "updateKeys") && has(s.parameters, "nextKeyHashes")
+		demand(isSaid, "with pre-rotation every entry says updateKeys and nextKeyHashes")
 		for _, key := range signers {
-			saysKeys = saysKeys && contains(before.nextKeyHashes, multihash([]byte(key)))
-		}
-		if !saysKeys || !saysHashes {
-			return nil, errors.New("with pre-rotation every entry says updateKeys that were committed to, and nextKeyHashes")
+			isCommitted := contains(before.nextKeyHashes, multihash([]byte(key)))
+			demand(isCommitted, "the entry before did not commit to a key of updateKeys")
 		}
 	}
 	for _, key := range signers {
-		if _, err := multikey(key, publicPrefix); err != nil {
-			return nil, err
-		}
+		demand(isPublicKey(key), "an update key is no Ed25519 multikey")
 	}
-	return signers, nil
+	return signers
 }
 
-func (s *state) readDID(before *state) error {
-	s.did, _ = s.document["id"].(string)
+func (s *state) readDID(before *state) {
+	s.did = text(s.document["id"])
 	named := webvhDID.FindStringSubmatch(s.did)
-	if named == nil || named[1] != s.webvh.scid {
-		return errors.New("the document is one of another DID")
-	}
-	if host := webvhHost.FindStringSubmatch(named[2]); host == nil || numeric.MatchString(host[1]) {
-		return errors.New("the host is no domain name")
-	}
+	demand(named != nil && named[1] == s.webvh.scid, "the document is one of another DID")
+	host := webvhHost.FindStringSubmatch(named[2])
+	demand(host != nil && !numeric.MatchString(host[1]), "the host is no domain name")
 	for _, segment := range strings.Split(named[3], ":")[1:] {
-		plain, err := url.PathUnescape(segment)
+		plain := taken(url.PathUnescape(segment))
 		leaves := strings.IndexFunc(plain, func(one rune) bool { return !unicode.IsPrint(one) || strings.ContainsRune(`/\?#%`, one) })
-		if err != nil || plain == "." || plain == ".." || leaves != -1 {
-			return errors.New("the path leaves its place")
-		}
+		demand(plain != "." && plain != ".." && leaves == -1, "the path leaves its place")
 	}
 	if before == nil || s.did == before.did {
-		return nil
+		return
 	}
 	aliases, _ := s.document["alsoKnownAs"].([]any)
+	isTold := false
 	for _, alias := range aliases {
-		if s.webvh.portable && alias == before.did {
-			return nil
-		}
+		isTold = isTold || alias == before.did
 	}
-	return errors.New("the DID was moved without being portable, or without naming where it came from")
+	demand(isTold && s.webvh.portable, "the DID was moved without being portable, or without naming where it came from")
 }
 
-func readWitnesses(value any) (*witnesses, error) {
-	said, is := value.(object)
-	if is && len(said) == 0 {
-		return nil, nil
+func readWitnesses(said object) *witnesses {
+	if len(said) == 0 {
+		return nil
 	}
-	list, areWitnesses := objects(said["witnesses"])
-	threshold, isReachable := integer(said["threshold"], 1, len(list))
-	if !is || len(said) != 2 || !areWitnesses || !isReachable {
-		return nil, errors.New("the witnesses are malformed, or their threshold cannot be met")
-	}
-	found := &witnesses{threshold: threshold}
-	for _, one := range list {
-		id, _ := one["id"].(string)
-		key := strings.TrimPrefix(id, "did:key:")
-		if _, err := multikey(key, publicPrefix); err != nil || contains(found.keys, key) {
-			return nil, errors.New("a witness is no Ed25519 key, or there twice")
-		}
+	demand(members(said) == "threshold,witnesses", "witness is malformed")
+	found := &witnesses{}
+	for _, one := range list(said["witnesses"]) {
+		key := strings.TrimPrefix(text(record(one)["id"]), "did:key:")
+		demand(isPublicKey(key) && !contains(found.keys, key), "a witness is no Ed25519 key, or there twice")
 		found.keys = append(found.keys, key)
 	}
-	return found, nil
+	threshold, isReachable := integer(said["threshold"], 1, int64(len(found.keys)))
+	demand(isReachable, "the threshold cannot be met, or asks for nobody")
+	found.threshold = int(threshold)
+	return found
 }
 
-// unapproved finds the entry, from 0, of which too few witnesses approved ("DID Witnesses"). An approval holds for all entries before its own,
-// and a list that is replaced must itself approve of the entry that replaces it.
-func unapproved(states []*state, witnessFile string) (int, error) {
+// unapproved finds the entry, from 0, of which too few witnesses approved ("DID Witnesses"), and says why. An approval holds for all entries
+// before its own, and a list that is replaced must itself approve of the entry that replaces it.
+func unapproved(states []*state, witnessFile string) (int, string) {
 	required, last := make([]*witnesses, len(states)), -1
 	var everybody []string
 	for place, one := range states {
 		if one.webvh == nil {
-			return 0, nil
+			return 0, ""
 		}
 		required[place] = one.webvh.witnesses
 		if place > 0 && states[place-1].webvh.witnesses != nil {
@@ -224,63 +187,42 @@ func unapproved(states []*state, witnessFile string) (int, error) {
 		}
 	}
 	if last == -1 {
-		return 0, nil
+		return 0, ""
 	}
-	proofs, err := readApprovals(witnessFile)
-	if err != nil {
-		return last, err
+	proofs := map[string][]any{}
+	if refused := refusalOf(func() { proofs = readApprovals(witnessFile) }); refused != nil {
+		return last, refused.reason
 	}
 	seen := map[string]bool{}
 	for place := len(states) - 1; place >= 0; place-- {
-		for _, item := range proofs[states[place].versionID] {
-			proof, _ := item.(object)
+		versionID := states[place].versionID
+		for _, proof := range proofs[versionID] {
 			// A bad proof counts for nothing, and spoils nothing.
-			if key, err := checkProof(proof, object{"versionId": states[place].versionID}, everybody); err == nil {
-				seen[key] = true
-			}
+			_ = refusalOf(func() { seen[checkProof(record(proof), object{"versionId": versionID}, everybody)] = true })
+		}
+		if required[place] == nil {
+			continue
 		}
 		count := 0
-		if required[place] != nil {
-			for _, key := range required[place].keys {
-				if seen[key] {
-					count++
-				}
-			}
-			if count < required[place].threshold {
-				return place, errors.New("too few witnesses approved of the entry")
+		for _, key := range required[place].keys {
+			if seen[key] {
+				count++
 			}
 		}
+		if count < required[place].threshold {
+			return place, "too few witnesses approved of the entry"
+		}
 	}
-	return 0, nil
+	return 0, ""
 }
 
 // readApprovals gives the proofs of did-witness.json by versionId.
-func readApprovals(witnessFile string) (map[string][]any, error) {
-	read, err := parseJSON([]byte(witnessFile))
-	if err == nil {
-		err = checkUnique([]byte(witnessFile))
-	}
-	if err != nil {
-		return nil, err
-	}
-	list, is := objects(read)
+func readApprovals(witnessFile string) map[string][]any {
 	found := map[string][]any{}
-	for _, one := range list {
-		versionID, isText := one["versionId"].(string)
-		proofs, isList := one["proof"].([]any)
-		is = is && isText && isList
-		found[versionID] = append(found[versionID], proofs...)
-	}
-	if !is {
-		return nil, errors.New("did-witness.json is malformed")
-	}
-	return found, nil
-}
-
-func list(texts []string) []any {
-	found := make([]any, 0, len(texts))
-	for _, text := range texts {
-		found = append(found, text)
+	for _, one := range list(parseUnique([]byte(witnessFile))) {
+		said := record(one)
+		versionID := text(said["versionId"])
+		found[versionID] = append(found[versionID], list(said["proof"])...)
 	}
 	return found
 }

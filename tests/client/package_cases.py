@@ -23,6 +23,7 @@ from openapi import clients
 from tests.attack.log_forger import signed_by_nobody
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
+from tests.client.mutated_logs import mutated_logs
 from tests.client.own_logs import is_good, own_logs
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
 
@@ -80,6 +81,19 @@ WRONG = {
     "of a line without end": '{"a":"' + "a" * 100_000 + '"}\n',
 }  # fmt: skip
 LOGS = {"good": LOG, **WRONG}
+# Line and requirement that a client names, of one log for each.
+UNMET = {
+    "log without its first entry": (1, "order"),
+    "log with a blank": (1, "form"),
+    "log with another document": (1, "identifier"),
+    "webvh another method": (2, "method"),
+    "log with another later document": (2, "hash"),
+    "log with another signature": (2, "signature"),
+    "own life 0, entry 2 with another signature": (2, "controller"),
+    "own life 0, entry 2 with another alias": (2, "change"),
+    "webvh keys twice": (2, "keys"),
+    "webvh witness one, no file": (2, "witnesses"),
+}
 
 
 VALUES: list[Any] = [
@@ -122,6 +136,10 @@ def offline_jobs() -> dict[str, Json]:
         jobs[f"log {name}"] = {"kind": "log", "log": log}
     for name, (log, witnesses) in WEBVH.items():
         jobs[f"webvh {name}"] = {"kind": "log", "log": log, "witnesses": witnesses, "now": WEBVH_NOW.isoformat()}
+    for name, log in own_logs().items():
+        jobs[f"own {name}"] = {"kind": "log", "log": log}
+    for name, (log, _) in mutated_logs().items():
+        jobs[f"mutated {name}"] = {"kind": "log", "log": log}
     jobs["another's log"] = {"kind": "log", "log": LOG, "did": DID[:-1] + "Q"}
     return jobs
 
@@ -157,22 +175,11 @@ class PackageCases:
         with hostile_service.hostile_service() as server:
             yield server
 
-    @classmethod
-    def own_logs(cls) -> dict[str, str]:
-        """Those that the package judges: the ones that say who may go on with a log."""
-        judged = ("life", "log keys")
-        return {name: log for name, log in own_logs().items() if "," not in name or name.endswith(judged)}
-
-    @classmethod
-    def jobs(cls) -> dict[str, Json]:
-        """Everything that needs no server."""
-        return offline_jobs() | {f"own {name}": {"kind": "log", "log": log} for name, log in cls.own_logs().items()}
-
     @pytest.fixture(scope="class")
     @classmethod
     def signed(cls, do: Run) -> dict[str, Json]:
         """What came of it, in one process."""
-        return do(cls.jobs())
+        return do(offline_jobs())
 
     @pytest.mark.parametrize("number", range(len(VALUES)))
     def test_the_canonical_form_is_the_services(self, signed: dict[str, Json], number: int) -> None:
@@ -208,6 +215,18 @@ class PackageCases:
     def test_a_wrong_log_is_refused(self, signed: dict[str, Json], name: str) -> None:
         assert signed[f"log {name}"]["error"]["name"] == "LogInvalid", signed[f"log {name}"]
 
+    def test_each_entry_that_holds_is_told(self, signed: dict[str, Json]) -> None:
+        changes = [(line["versionId"], line["parameters"]["change"]) for line in map(json.loads, LOG.splitlines())]
+        assert signed["log good"]["value"]["entries"] == [
+            [number, name, change["operation"], "authorization" in change]
+            for number, (name, change) in enumerate(changes, start=1)
+        ]
+
+    @pytest.mark.parametrize("name", UNMET)
+    def test_the_requirement_that_is_not_met_is_told(self, signed: dict[str, Json], name: str) -> None:
+        refused = signed[name]["error"]
+        assert (refused["line"], refused["requirement"]) == UNMET[name]
+
     @pytest.mark.parametrize("name", WEBVH)
     def test_a_log_of_did_webvh_is_judged_as_the_service_does(self, signed: dict[str, Json], name: str) -> None:
         ours, told = judged(*WEBVH[name]), signed[f"webvh {name}"]
@@ -217,10 +236,18 @@ class PackageCases:
             assert {member: told["value"][member] for member in ours} == ours, told
 
     def test_a_log_of_ours_is_judged_as_the_service_does(self, signed: dict[str, Json]) -> None:
-        ours = {name: is_good(log) for name, log in self.own_logs().items()}
+        ours = {name: is_good(log) for name, log in own_logs().items()}
         assert 10 < sum(ours.values()) < len(ours), "both are judged"
         told = {name: "value" in signed[f"own {name}"] for name in ours}
         assert {name: (good, signed[f"own {name}"]) for name, good in ours.items() if told[name] != good} == {}
+
+    def test_a_log_that_was_changed_at_random_is_judged_as_the_service_does(self, signed: dict[str, Json]) -> None:
+        judged = {name: good for name, (_, good) in mutated_logs().items()}
+        assert 10 < sum(judged.values()) < len(judged) - 150, "both are judged"
+        told = {name: signed[f"mutated {name}"] for name in judged}
+        wrong = {name for name, good in judged.items() if ("value" in told[name]) != good}
+        assert {name: (judged[name], told[name]) for name in wrong} == {}
+        assert {each["error"]["name"] for each in told.values() if "error" in each} == {"LogInvalid"}
 
     def test_both_are_judged(self) -> None:
         good = [name for name in WEBVH if judged(*WEBVH[name]) is not None]

@@ -16,7 +16,7 @@ import pytest
 
 from identity_core.cli.local_server import LocalServer
 from openapi import clients
-from tests.client.package_cases import Json, PackageCases, Run, check_flow
+from tests.client.package_cases import Json, PackageCases, Run, check_flow, offline_jobs
 from tests.once import once
 from tests.servers import local_server
 
@@ -122,7 +122,7 @@ class TestPackage(PackageCases):
     @classmethod
     def signed(cls, do: Run) -> dict[str, Json]:
         # Octets that are no text can be given to Go alone.
-        return do(cls.jobs() | {"no text": {"kind": "no text"}})
+        return do(offline_jobs() | {"no text": {"kind": "no text"}})
 
     def test_what_is_no_text_is_not_signed(self, signed: dict[str, Json]) -> None:
         assert "UTF-8" in signed["no text"]["error"]["message"]

@@ -17,8 +17,6 @@ from playwright.sync_api import sync_playwright
 
 from identity_core.cli.local_server import LocalServer
 from openapi import clients
-from tests.client.mutated_logs import mutated_logs
-from tests.client.own_logs import own_logs
 from tests.client.package_cases import PackageCases, Run, check_flow
 from tests.once import once
 from tests.servers import local_server
@@ -155,24 +153,6 @@ def test_a_did_lives_in_chromium(application: Path, served: LocalServer) -> None
 
 class TestPackage(PackageCases):
     """In Node."""
-
-    @classmethod
-    def own_logs(cls) -> dict[str, str]:
-        return dict(own_logs())
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def mutated(cls, do: Run) -> dict[str, dict[str, Any]]:
-        return do({name: {"kind": "log", "log": log} for name, (log, _) in mutated_logs().items()})
-
-    def test_a_log_that_was_changed_at_random_is_judged_as_the_service_does(
-        self, mutated: dict[str, dict[str, Any]]
-    ) -> None:
-        judged = {name: good for name, (_, good) in mutated_logs().items()}
-        assert 10 < sum(judged.values()) < len(judged) - 150, "both are judged"
-        wrong = {name for name, good in judged.items() if ("value" in mutated[name]) != good}
-        assert {name: (judged[name], mutated[name]) for name in wrong} == {}
-        assert {each["error"]["name"] for each in mutated.values() if "error" in each} == {"LogInvalid"}
 
 
 def test_the_verify_page_imports_these_modules(application: Path) -> None:

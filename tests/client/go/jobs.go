@@ -59,13 +59,18 @@ func (j job) do() (any, error) {
 	case "pinned":
 		return pinned(), nil
 	case "log":
-		found, err := identity.VerifyLog(j.Log, identity.LogCheck{DID: j.DID, Now: j.Now, Witnesses: j.Witnesses})
+		var told []any
+		onEntry := func(one identity.CheckedEntry) {
+			told = append(told, []any{one.Line, one.VersionID, one.Operation, one.IsAsked})
+		}
+		check := identity.LogCheck{DID: j.DID, Now: j.Now, Witnesses: j.Witnesses, OnEntry: onEntry}
+		found, err := identity.VerifyLog(j.Log, check)
 		if err != nil {
 			return nil, err
 		}
 		return map[string]any{
 			"did": found.DID, "versions": found.Versions, "versionId": found.VersionID, "deactivated": found.Deactivated,
-			"didDocument": found.Document,
+			"didDocument": found.Document, "entries": told,
 		}, nil
 	case "ibct":
 		signer, err := identity.SignerOf(*j.Issued)
@@ -130,7 +135,7 @@ func outcome(j job) map[string]any {
 	case err == nil:
 		return map[string]any{"value": value}
 	case errors.As(err, &wrong):
-		return map[string]any{"error": map[string]any{"name": "LogInvalid", "message": err.Error(), "line": wrong.Line}}
+		return map[string]any{"error": map[string]any{"name": "LogInvalid", "message": err.Error(), "line": wrong.Line, "requirement": wrong.Requirement}}
 	case errors.As(err, &refused):
 		said := map[string]any{"name": "IdentityError", "message": err.Error(), "status": refused.Status, "code": refused.Code}
 		if refused.RetryAfter != nil {

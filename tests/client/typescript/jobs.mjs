@@ -8,12 +8,16 @@ const { createIdentity, createSigner, signChallenge, signIbct, verifyLog } = cli
 const KINDS = {
   canonicalize: ({ value }) => client.canonicalize(value),
   action: ({ attribute, type, value }) => client.actionOf(attribute, type, value),
-  log: ({ log, did, witnesses, now }) =>
-    verifyLog(log, {
+  log: async ({ log, did, witnesses, now }) => {
+    const entries = [];
+    const found = await verifyLog(log, {
+      onEntry: ({ line, versionId, operation, isAsked }) => entries.push([line, versionId, operation ?? "", isAsked]),
       ...(did === undefined ? {} : { did }),
       ...(witnesses == null ? {} : { witnesses }),
       ...(now === undefined ? {} : { now: new Date(now) }),
-    }),
+    });
+    return { ...found, entries };
+  },
   ibct: async ({ issued, wish }) => signIbct(await createSigner(issued), wish),
   sign: async ({ issued, challenge, wanted }) => signChallenge(await createSigner(issued), challenge, wanted),
   flow: ({ url, apiKey }) => flow(client, url, apiKey),
@@ -37,8 +41,8 @@ async function outcome({ kind, ...job }) {
   try {
     return { value: (await KINDS[kind](job)) ?? null };
   } catch (error) {
-    const { status, code, retryAfterMs, line } = error;
-    return { error: { name: error.name, message: error.message, status, code, retryAfterMs, line } };
+    const { status, code, retryAfterMs, line, requirement } = error;
+    return { error: { name: error.name, message: error.message, status, code, retryAfterMs, line, requirement } };
   }
 }
 
