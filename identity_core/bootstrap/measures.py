@@ -53,6 +53,8 @@ def _readings(opened: Runtime, answers: AnswerCache) -> Iterable[Reading]:
     yield Reading("database_writes_waiting_limit", "livemin", limit, lambda: load().limit)
     yield Reading("database_writes", "counter", "Writes that were begun.", lambda: load().jobs)
     yield Reading("database_commits", "counter", "Groups of writes that share a commit.", lambda: load().groups)
+    repeated = "Groups that PostgreSQL undid for the sake of another process (40P01, 40001) and that ran again."
+    yield Reading("database_groups_repeated", "counter", repeated, lambda: load().repeated)
     yield Reading("ledger_size", "livemax", "Entries of the transparency log.", lambda: opened.jobs.watch.log_size)
     jobs, broken = opened.jobs, "1 when a line of the audit log does not follow from the one before it."
     yield Reading("audit_chain_broken", "livemax", broken, lambda: bool(jobs.chain.broken))

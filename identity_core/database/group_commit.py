@@ -93,6 +93,7 @@ class GroupCommit:
     closed: bool = False
     groups: int = field(default=0, init=False)
     jobs: int = field(default=0, init=False)
+    repeated: int = field(default=0, init=False)
     _loop: asyncio.AbstractEventLoop | None = None
     _waiting: deque[Pending] = field(default_factory=deque)
     _idle: asyncio.Future[None] | None = None
@@ -167,7 +168,7 @@ class GroupCommit:
     @property
     def load(self) -> WriterLoad:
         """How much waits, and how much went through."""
-        return WriterLoad(len(self._waiting), self.queue_limit, self.jobs, self.groups)
+        return WriterLoad(len(self._waiting), self.queue_limit, self.jobs, self.groups, self.repeated)
 
     def give_up(self, group: Sequence[Pending], error: DatabaseError) -> None:
         """Fails a group that cannot start, and everything behind it; the writer itself lives on."""

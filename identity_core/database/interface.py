@@ -62,8 +62,8 @@ Job = Callable[[Transaction], T]
 class Database(Protocol):
     """Reads and writes by jobs: plain functions of a ``Transaction``.
 
-    A job must be short and do nothing but SQL and arithmetic: it may be run a second time, when a neighbour of its group raised, and
-    then sees another ``Transaction.group``. Every method may raise ``DatabaseUnavailable``. What a job
+    A job must be short and do nothing but SQL and arithmetic: it may be run again, when a neighbour of its group raised or a server
+    has undone the group, and then sees another ``Transaction.group``. Every method may raise ``DatabaseUnavailable``. What a job
     raises itself reaches its caller unchanged; the driver's errors arrive as those of this room.
     """
 
@@ -128,12 +128,14 @@ class Database(Protocol):
 
 @value_class
 class WriterLoad:
-    """``waiting`` jobs of at most ``limit``; ``jobs`` and ``groups`` since the start: their quotient is how many share a commit."""
+    """``waiting`` jobs of at most ``limit``; ``jobs`` and ``groups`` since the start: their quotient is how many share a commit.
+    ``repeated`` groups were undone by the server for the sake of another process, and begun again."""
 
     waiting: int
     limit: int
     jobs: int
     groups: int
+    repeated: int = 0
 
 
 class DatabaseError(Exception):

@@ -1,9 +1,10 @@
 """A PostgreSQL server: one writing connection a process with group commit, a few for reading, each in its own thread.
 
 Connections are made when they are needed, and again when they were lost. A read that met a dead connection is tried once
-more; a write only when nothing of it had been sent. When the connection breaks at COMMIT the outcome is unknown, and
-the group fails with ``DatabaseUnavailable``: the caller must look, not guess. A COMMIT that a timeout frees from waiting for the
-synchronous standby ends, for PostgreSQL, in success and a warning; here it is ``NotReplicated``.
+more; a write only when nothing of it had been sent, or when the server has undone all of it to end a circle of waiting processes.
+When the connection breaks at COMMIT the outcome is unknown, and the group fails with ``DatabaseUnavailable``: the caller must look, not
+guess. A COMMIT that a timeout frees from waiting for the synchronous standby ends, for PostgreSQL, in success and a warning; here it is
+``NotReplicated``.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ except ImportError as missing:
     raise DatabaseUnavailable("PostgreSQL needs psycopg: install identity-service[postgresql]") from missing
 
 READERS = 4
+RUNS = 3
+"""How often a group is begun at most. The server needs a second (``deadlock_timeout``) to see a circle, a request may take five."""
+
+UNDONE = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+"""What ends a transaction for the sake of another one; nothing of it is committed."""
+
 # A replica that freezes while it holds the head of the ledger must not stop the others for good. No statement here is so long that
 # compiling it (jit) pays: where the server has no statistics yet, one that takes 1 ms was compiled for 20.
 SESSION = {
@@ -53,7 +60,9 @@ class PostgresqlDatabase:
     dialect: Dialect = "postgresql"
     read_only = False
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, writer_lock: str = "") -> None:
+        """``writer_lock`` is the statement that each group of ``write`` begins with."""
+        self._writer_lock = writer_lock
         try:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
@@ -139,21 +148,33 @@ class PostgresqlDatabase:
         self._worker.submit(lambda: self._run(loop, group))
 
     def _run(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the thread: the whole group, from BEGIN to COMMIT."""
+        """On the thread: the whole group, from BEGIN to COMMIT; again where the server has undone it."""
         error: DatabaseError | None = None
-        wanted = [pending for pending in group if not pending.future.done()]
-        try:
-            if wanted:
-                is_durable, is_heavy = any(one.durable for one in wanted), any(one.heavy for one in wanted)
-                self._writer.begin(durable=is_durable, heavy=is_heavy, savepoint="jobs")
-                run_jobs(self._writer, wanted)
-                self._writer.commit()
-        except NotReplicated as failure:
-            error = failure
-        except psycopg.Error as failure:
-            error = translated(failure)
-            self._roll_back()
+        for run in range(1, RUNS + 1):
+            try:
+                self._commit([pending for pending in group if not pending.future.done()])
+                error = None
+            except NotReplicated as failure:
+                error = failure
+            except psycopg.Error as failure:
+                error = translated(failure)
+                self._roll_back()
+                if isinstance(failure, UNDONE) and run < RUNS:
+                    self._queue.repeated += 1
+                    continue
+            break
         hop(loop, self._finish, group, error)
+
+    def _commit(self, wanted: Sequence[Pending]) -> None:
+        if not wanted:
+            return
+        for pending in wanted:
+            # Of a run that was undone.
+            pending.error = None
+        is_durable, is_heavy = any(one.durable for one in wanted), any(one.heavy for one in wanted)
+        self._writer.begin(durable=is_durable, heavy=is_heavy, savepoint="jobs", lock=self._writer_lock)
+        run_jobs(self._writer, wanted)
+        self._writer.commit()
 
     def _finish(self, group: Sequence[Pending], error: DatabaseError | None) -> None:
         self._queue.deliver(group, error)

@@ -61,9 +61,12 @@ class PostgresqlSession:
         """Commands without parameters or rows, several at a time."""
         self.connection().execute(sql, prepare=False)
 
-    def begin(self, *, durable: bool, savepoint: str, heavy: bool = False) -> None:
-        """Opens a transaction with a savepoint at its start; a connection that died since its last use is replaced once."""
-        begin = f"{BEGIN_DURABLE if durable else BEGIN_LAZY}{STEADY if heavy else ''}; SAVEPOINT {savepoint}"
+    def begin(self, *, durable: bool, savepoint: str, heavy: bool = False, lock: str = "") -> None:
+        """Opens a transaction, runs the statement ``lock`` and sets a savepoint; a connection that died since its last use is replaced
+        once."""
+        # Before the savepoint: who goes back to that keeps the lock.
+        opening = f"{BEGIN_DURABLE if durable else BEGIN_LAZY}{STEADY if heavy else ''}"
+        begin = "; ".join(filter(None, (opening, lock, f"SAVEPOINT {savepoint}")))
         self._on_a_live_connection(lambda: self.command(begin))
         self.group += 1
 

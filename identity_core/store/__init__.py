@@ -35,6 +35,8 @@ from identity_core.store.witness_files import StoredWitnessFiles
 __all__ = ["Store"]
 
 NO_SECRET: Final = bytes(32)
+WRITER_LOCK: Final = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
+"""On a server. Jobs share a transaction as they come: only a lock before all of them is taken by every process in the same order."""
 
 
 class Store:
@@ -88,7 +90,12 @@ class Store:
         """
         path = data_dir / "identity.sqlite"
         database = open_database(
-            database_url, path, processes=processes, read_only=read_only, mapped_mebibytes=mapped_mebibytes
+            database_url,
+            path,
+            processes=processes,
+            read_only=read_only,
+            mapped_mebibytes=mapped_mebibytes,
+            writer_lock=WRITER_LOCK,
         )
         migrations.bring_up(database)
         return cls(database, secret)

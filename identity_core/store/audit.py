@@ -29,7 +29,6 @@ from identity_core.values import value_class
 _HEAD = """
 SELECT sequence, link, keyed_from, mac, (SELECT max(sequence) FROM audit_lines) FROM audit_head WHERE id = 1
 """
-_LOCKED_HEAD = f"{_HEAD} FOR UPDATE"
 _LAST = "SELECT sequence, link FROM audit_lines ORDER BY sequence DESC LIMIT 1"
 _INTO = "INSERT INTO audit_lines (sequence, line, link)"
 _INSERT = f"{_INTO} VALUES (:sequence, :line, :link)"
@@ -77,7 +76,6 @@ class AuditLines:
         self._database = database
         self._mac = RowMac(secret, b"identity audit_head v1")
         self._cut_mac = RowMac(secret, b"identity audit_cut v1")
-        self._read_head = _HEAD if database.dialect == "sqlite" else _LOCKED_HEAD
         self._statements = _APPEND[database.dialect]
         self._group = 0
         self._last, self._is_ours, self._is_shared = KeyedHead(ChainHead(), 1), False, False
@@ -119,7 +117,7 @@ class AuditLines:
 
     def _found(self, transaction: Transaction) -> tuple[KeyedHead, bool]:
         """The head that the next line is chained to, and whether it is ours and is to be moved."""
-        row = transaction.execute(self._read_head).fetchone()
+        row = transaction.execute(_HEAD).fetchone()
         kept = self._kept(row)
         if kept is not None and (row[4] or 0) <= kept.head.sequence:
             return kept, True
@@ -139,8 +137,7 @@ class AuditLines:
         return await self._database.write(lambda transaction: self._cut_through(transaction, through, row))
 
     def _cut_through(self, transaction: Transaction, through: ChainHead, row: AuditRow) -> bool:
-        # On a server this waits for other processes, which may cut as well.
-        kept = self._kept(transaction.execute(self._read_head).fetchone())
+        kept = self._kept(transaction.execute(_HEAD).fetchone())
         found = transaction.execute(_HAS, {"sequence": through.sequence}).fetchone()
         if kept is None or found is None or _octets(found[0]) != through.link:
             return False
@@ -166,7 +163,6 @@ class AuditLines:
         return await self._database.write(self._key_from_here)
 
     def _key_from_here(self, transaction: Transaction) -> int:
-        transaction.execute(self._read_head).fetchone()
         head = _last_of(transaction)
         transaction.execute(_MOVE_HEAD, self._columns(KeyedHead(head, head.sequence + 1)))
         self._group = 0

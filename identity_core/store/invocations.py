@@ -103,7 +103,6 @@ class StoredInvocations(Repository):
     def _consume(
         self, transaction: Transaction, lease: Lease, holds: Holds, now: datetime
     ) -> Lease | RefusedInvocation | Earlier:
-        self._take_turn(transaction)
         invocation, spending, at = lease.invocation, lease.spending, micros(now)
         self._prune(transaction, at)
         asked = [(question, standing(transaction, invocation, spending, question)) for question in spending.questions]
@@ -135,7 +134,6 @@ class StoredInvocations(Repository):
         token = self._random(_LEASE_OCTETS)
 
         def refuse(transaction: Transaction) -> RefusedInvocation | Earlier:
-            self._take_turn(transaction)
             self._prune(transaction, micros(now))
             taken = _take(transaction, invocation, token, now)
             if not isinstance(taken, Earlier):
@@ -164,7 +162,6 @@ class StoredInvocations(Repository):
         self, transaction: Transaction, lease: Lease, proof: StoredProof, rows: Sequence[ActivityRow]
     ) -> IdentityError | None:
         """Returns the refusal instead of raising it, because what is written beside it must stay."""
-        self._take_turn(transaction)
         invocation, spending = lease.invocation, lease.spending
         guard, guarded = in_force(invocation, spending)
         ending = {"outcome": PROVED, "proof_id": proof.id, "details": _anchor_json(proof.anchor)}

@@ -241,8 +241,7 @@ class StoredOutbox(Repository):
         transaction.execute(_SHOW, {**shown, "id": after.id, "status": after.anchor.status.value})
 
     def _check_lease(self, transaction: Transaction) -> None:
-        sql = _HELD if self._database.dialect == "sqlite" else f"{_HELD} FOR UPDATE"
-        held = transaction.execute(sql).fetchone()[0]
+        held = transaction.execute(_HELD).fetchone()[0]
         if held is None or bytes(held) != self._holder:
             raise LeaseLost
 

@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, TypeVar, Union, cast, get_args, get_orig
 import orjson
 
 from identity_core.codec.times import micros, moment
-from identity_core.database import Database, Dialect, Transaction
+from identity_core.database import Database, Dialect
 from identity_core.values import value_class
 
 R = TypeVar("R")
@@ -214,9 +214,6 @@ def delete_first(table: str, which: str) -> Mapping[Dialect, str]:
     return {dialect: f"DELETE FROM {table} WHERE {first}" for dialect, first in of_first(table, which).items()}  # noqa: S608
 
 
-_LOCK: Final = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
-
-
 class Repository:
     """A port on the tables of the store, and what runs a single statement."""
 
@@ -238,12 +235,6 @@ class Repository:
     async def _forget(self, delete: Mapping[Dialect, str], parameters: Mapping[str, object]) -> int:
         """How many rows of ``delete_first`` there were. Not durable, and for nobody who waits."""
         return await self._change(delete[self._database.dialect], parameters, durable=False, heavy=True)
-
-    def _take_turn(self, transaction: Transaction) -> None:
-        """Of all processes one at a time goes on from here: what is counted must not be counted by two. On SQLite the writer is alone.
-        The lock is that of the audit log, because two locks would be taken in two orders."""
-        if self._database.dialect == "postgresql":
-            transaction.execute(_LOCK).fetchone()
 
 
 END: Final = "g"

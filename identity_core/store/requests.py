@@ -122,7 +122,6 @@ class StoredUsage(Repository):
         await self._database.write(lambda transaction: self._charge(transaction, charges), durable=False)
 
     def _charge(self, transaction: Transaction, charges: Sequence[Charge]) -> None:
-        self._take_turn(transaction)
         for charge in charges:
             row = {
                 "owner": charge.owner,
@@ -138,12 +137,7 @@ class StoredUsage(Repository):
 
     async def refund(self, charge: Charge) -> None:
         row = {"owner": charge.owner, "day": charge.day, "octets": charge.octets}
-
-        def refund(transaction: Transaction) -> int:
-            self._take_turn(transaction)
-            return transaction.execute(_REFUND, row).rowcount
-
-        await self._database.write(refund, durable=False)
+        await self._change(_REFUND, row, durable=False)
 
     async def forget(self, before_day: int, *, limit: int) -> int:
         parameters = {"kept": KEPT, "before": before_day, "limit": limit}

@@ -17,7 +17,6 @@ from identity_core.ports.anchoring import Growth
 from identity_core.store.records import Repository
 
 _HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
-_LOCKED_HEAD = f"{_HEAD} FOR UPDATE"
 _MOVE_HEAD = "UPDATE transparency_head SET size = :size, peaks = :peaks WHERE id = 1"
 _NAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1 AND origin IS NULL"
 _RENAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1"
@@ -47,7 +46,6 @@ class TransparencyTree(Repository):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._head = _HEAD if database.dialect == "sqlite" else _LOCKED_HEAD
         self._keep_places = _KEEP_PLACES[database.dialect]
 
     async def named(self, origin: str) -> str:
@@ -73,13 +71,13 @@ class TransparencyTree(Repository):
         return await self._database.write(lambda writing: _begun(writing, did))
 
     async def frontier(self) -> Frontier:
-        return await self._database.read(lambda transaction: _frontier(transaction, _HEAD))
+        return await self._database.read(_frontier)
 
     async def append(self, size: int, growth: Growth) -> Frontier:
         return await self._database.write(lambda transaction: self._append(transaction, size, growth), durable=False)
 
     def _append(self, transaction: Transaction, size: int, growth: Growth) -> Frontier:
-        before = _frontier(transaction, self._head)
+        before = _frontier(transaction)
         if before.size != size:
             return before
         edge = _tiles(transaction, edge_of(size))
@@ -118,8 +116,8 @@ def _named(transaction: Transaction, origin: str) -> str:
     return _origin(transaction)
 
 
-def _frontier(transaction: Transaction, sql: str) -> Frontier:
-    size, peaks = transaction.execute(sql).fetchone()
+def _frontier(transaction: Transaction) -> Frontier:
+    size, peaks = transaction.execute(_HEAD).fetchone()
     try:
         return Frontier.decode(size, bytes(peaks))
     except Malformed as error:

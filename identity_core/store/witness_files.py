@@ -44,7 +44,6 @@ class StoredWitnessFiles(Repository):
     def _replaced(
         self, transaction: Transaction, statement: str, row: Mapping[str, object], rows: Sequence[ActivityRow]
     ) -> bool:
-        self._take_turn(transaction)
         if transaction.execute(statement, row).rowcount != 1:
             return False
         self._activity.insert(transaction, rows)

@@ -39,6 +39,7 @@ MICROSECOND = timedelta(microseconds=1)
 _LOOK_UP_SECONDS = 1.5
 _LOOK_AGAIN_SECONDS = 0.2
 
+# On a server each commit begins with it, and no one else can append before that is through.
 _LOCK = "SELECT id FROM ledger_head WHERE id = 1 FOR UPDATE"
 _TIP = "SELECT sequence, block_number, recorded_at, link FROM ledger_entries ORDER BY sequence DESC LIMIT 1"
 _BLOCK = """
@@ -100,6 +101,7 @@ class SqlLedger:
             processes=processes,
             read_only=read_only,
             mapped_mebibytes=mapped_mebibytes,
+            writer_lock=_LOCK,
         )
         migrate(database, "identity_ledger_sql.migrations", "ledger_")
         return cls(database, clock)
@@ -148,7 +150,6 @@ class SqlLedger:
 
     def _find(self, transaction: Transaction, wanted: dict[str, Any]) -> Receipt | None:
         if self._database.dialect == "postgresql":
-            transaction.execute(_LOCK).fetchone()
             transaction.execute(_TOUCH)
         found = _lines(transaction, _RECORDED, wanted)
         return found[0].receipt if found else None
@@ -189,9 +190,7 @@ class SqlLedger:
         return Receipt(transaction_hash.hex(), tip.block_number, sequence, EPOCH + recorded_at * MICROSECOND)
 
     def _new_block(self, transaction: Transaction) -> Tip:
-        """The tip that the first append of a commit stands on: no one else can append before the commit."""
-        if self._database.dialect == "postgresql":
-            transaction.execute(_LOCK).fetchone()
+        """The tip that the first append of a commit stands on."""
         head, recorded_at, link = _tip(transaction)
         return Tip(transaction.group, head.block_number + 1, head.sequence, recorded_at, link)
 

@@ -123,12 +123,37 @@ def test_a_server_that_restarts_costs_errors_and_no_entry(postgres_server: Postg
     asyncio.run(scenario())
 
 
+# Holds up an append behind the lock that its commit begins with: where the connection breaks before, it is tried again.
+NO_ENTRY = "LOCK TABLE ledger_entries IN SHARE MODE"
+
+
+def test_an_append_whose_connection_breaks_before_its_turn_is_made_all_the_same(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    async def scenario() -> None:
+        ledger = open_ledger(postgres_url)
+        await ledger.append("did:x:1", b"first", expected_version=0)
+        with psycopg.connect(postgres_url) as other:
+            other.execute("SELECT id FROM ledger_head WHERE id = 1 FOR UPDATE")
+            second = asyncio.create_task(ledger.append("did:x:1", b"second", expected_version=1))
+            waiting = await asyncio.to_thread(waiting_for, postgres_server, "Lock")
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                connection.execute("SELECT pg_terminate_backend(%s)", (waiting,))
+        receipt = await second
+        lines = await whole(ledger)
+        assert [line.entry for line in lines] == [b"first", b"second"]
+        assert lines[1].receipt == receipt
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_connection_that_is_cut_in_mid_group_fails_the_group_and_heals(postgres_url: str) -> None:
     async def scenario() -> None:
         ledger = open_ledger(postgres_url)
         await ledger.append("did:x:1", b"1", expected_version=0)
         blocker = psycopg.connect(postgres_url)
-        blocker.execute("SELECT id FROM ledger_head FOR UPDATE")
+        blocker.execute(NO_ENTRY)
         appends = [asyncio.ensure_future(ledger.append(f"did:x:{n}", b"x", expected_version=0)) for n in range(2, 12)]
         with psycopg.connect(postgres_url, autocommit=True) as killer:
             cut = 0
@@ -271,7 +296,7 @@ def test_an_append_that_was_never_recorded_is_known_not_to_be(
         ledger = open_ledger(postgres_url)
         await ledger.append("did:x:1", b"first", expected_version=0)
         with psycopg.connect(postgres_url) as other:
-            other.execute("SELECT id FROM ledger_head WHERE id = 1 FOR UPDATE")
+            other.execute(NO_ENTRY)
             second = asyncio.create_task(ledger.append("did:x:1", b"second", expected_version=1))
             waiting = await asyncio.to_thread(waiting_for, postgres_server, "Lock")
             with psycopg.connect(postgres_url, autocommit=True) as connection:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
@@ -180,6 +183,132 @@ def test_a_lock_that_somebody_keeps_is_not_waited_for_for_ever(database: Databas
 
         asyncio.run(scenario())
     assert names(database) == ["b"]
+
+
+class Undone:
+    """A job whose transaction the server undoes the first ``times``, as it does to end a circle of waiting processes."""
+
+    def __init__(self, times: int, code: str = "40P01") -> None:
+        self.left, self.code, self.runs = times, code, 0
+
+    def __call__(self, transaction: Transaction) -> int:
+        self.runs += 1
+        if self.left:
+            self.left -= 1
+            transaction.execute(f"DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{self.code}'; END $$")
+        return transaction.group
+
+
+@pytest.mark.parametrize("code", ["40P01", "40001"])
+def test_a_group_that_the_server_has_undone_is_run_again(database: Database, code: str) -> None:
+    undone = Undone(2, code)
+
+    async def scenario() -> list[int]:
+        return await asyncio.gather(database.write(put("a")), database.write(undone), database.write(put("b")))
+
+    groups = asyncio.run(scenario())
+    assert len(set(groups)) == 1, "all of it is of one transaction"
+    assert names(database) == ["a", "b"]
+    load = database.writer_load()
+    assert (undone.runs, load.groups, load.repeated) == (3, 1, 2)
+
+
+def test_a_group_that_the_server_undoes_again_and_again_fails(database: Database) -> None:
+    undone = Undone(9)
+
+    async def scenario() -> None:
+        outcomes = await asyncio.gather(database.write(put("a")), database.write(undone), return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [DatabaseUnavailable] * 2
+        await database.write(put("b"))
+
+    asyncio.run(scenario())
+    assert names(database) == ["b"]
+    assert undone.runs == 3
+
+
+def test_what_a_job_raised_before_its_group_was_undone_is_forgotten(database: Database) -> None:
+    """A group in which one job raises is run job by job, and may be undone then."""
+    undone = Undone(0)
+
+    def taken_until_then(transaction: Transaction) -> None:
+        if database.writer_load().repeated == 0:
+            undone.left = 1
+            raise KeyError("taken")
+        put("a")(transaction)
+
+    async def scenario() -> None:
+        await asyncio.gather(database.write(taken_until_then), database.write(undone))
+
+    asyncio.run(scenario())
+    assert names(database) == ["a"]
+
+
+def test_a_job_nobody_waits_for_any_more_is_not_run_again(database: Database) -> None:
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        gone = database.write(put("gone"))
+
+        def leave(transaction: Transaction) -> int:
+            loop.call_soon_threadsafe(gone.cancel)
+            while not gone.done():
+                time.sleep(0.001)
+            return put("kept")(transaction)
+
+        await asyncio.gather(database.write(leave), database.write(Undone(1)))
+
+    asyncio.run(scenario())
+    assert names(database) == ["kept"]
+
+
+def test_two_processes_that_wait_for_each_other_both_write_in_the_end(database: Database, postgres_url: str) -> None:
+    async def scenario(other: Database) -> None:
+        await asyncio.gather(database.write(put("a")), database.write(put("b")))
+        met = threading.Barrier(2)
+
+        def crossing(first: str, last: str) -> Callable[[Transaction], None]:
+            def job(transaction: Transaction) -> None:
+                add = "UPDATE things SET grp = grp * 2 WHERE name = :name"
+                transaction.execute(add, {"name": first})
+                # Who comes again finds the barrier passed.
+                with contextlib.suppress(threading.BrokenBarrierError):
+                    met.wait(30)
+                    met.abort()
+                transaction.execute(add, {"name": last})
+
+            return job
+
+        await database.write(lambda tx: tx.execute("UPDATE things SET grp = 1").rowcount)
+        await asyncio.gather(database.write(crossing("a", "b")), other.write(crossing("b", "a")))
+        assert database.writer_load().repeated + other.writer_load().repeated == 1
+
+    other = open_postgresql(f"{postgres_url}?options=-c%20deadlock_timeout%3D10ms")
+    asyncio.run(scenario(other))
+    asyncio.run(other.close())
+    rows = database.read_now(lambda tx: tx.execute("SELECT name, grp FROM things ORDER BY 1").fetchall())
+    assert rows == [("a", 4), ("b", 4)]
+
+
+def test_each_group_holds_the_writer_lock_to_its_end(database: Database, postgres_url: str) -> None:
+    """Also one that was undone and run again job by job, and one whose jobs do not ask for it."""
+    asyncio.run(database.close())
+    locking = open_postgresql(postgres_url, "SELECT name FROM things WHERE name = 'a' FOR UPDATE")
+    held: list[bool] = []
+
+    def refused(_: Transaction) -> None:
+        raise KeyError("refused")
+
+    def look(_: Transaction) -> None:
+        with psycopg.connect(postgres_url) as other:
+            held.append(other.execute("SELECT name FROM things FOR UPDATE SKIP LOCKED").fetchone() is None)
+
+    async def scenario() -> None:
+        await locking.write(put("a"))
+        await locking.write(look)
+        await asyncio.gather(locking.write(refused), locking.write(look), return_exceptions=True)
+        await locking.close()
+
+    asyncio.run(scenario())
+    assert held == [True, True]
 
 
 def test_a_job_nobody_waits_for_any_more_is_not_run(database: Database) -> None:

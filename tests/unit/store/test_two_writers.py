@@ -1,0 +1,106 @@
+"""Two processes write to one server at the same time, whatever their groups hold: none waits for the other in a circle."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from identity_core.database import Transaction
+from identity_core.domain.ledger.tree import Frontier, leaf_hash
+from identity_core.ports.anchoring import Growth
+from identity_core.ports.api_keys import Charge
+from identity_core.ports.consents import ConsentReply
+from identity_core.store import Store
+from tests.credentials import NOW
+from tests.unit.store.test_audit import ROW, links_hold
+
+LEAF = leaf_hash(b"1")
+GROWTH = Growth([LEAF], [LEAF])
+# Ends each wait of this file that would never end.
+PATIENCE_SECONDS = 30.0
+BLOCKED = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
+@pytest.fixture
+def url(new_stored_database: Callable[[], str]) -> str:
+    return new_stored_database()
+
+
+@pytest.fixture
+def stores(tmp_path: Path, url: str) -> Iterator[list[Store]]:
+    """As two replicas have them."""
+    opened = [Store.open(tmp_path, url) for _ in range(2)]
+    yield opened
+    for store in opened:
+        asyncio.run(store.close())
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < end, "neither came as far, nor was one kept waiting"
+        time.sleep(0.01)
+
+
+def blocked(connection: psycopg.Connection[tuple[int]]) -> bool:
+    found = connection.execute(BLOCKED).fetchone()
+    return found is not None and found[0] > 0
+
+
+Work = Callable[[Store], Awaitable[object]]
+
+
+async def tree(store: Store) -> None:
+    await store.transparency.append(0, GROWTH)
+
+
+async def audit(store: Store) -> None:
+    await store.activity.write([ROW])
+
+
+async def usage(store: Store) -> None:
+    await store.usage.charge([Charge("records", "did:x:1", 1, 1, None, None)])
+
+
+async def one_reply(store: Store) -> None:
+    await store.consent_replies.keep(ConsentReply(bytes(32), b"sealed", NOW))
+
+
+async def other_reply(store: Store) -> None:
+    await store.consent_replies.keep(ConsentReply(bytes(31) + b"1", b"sealed", NOW))
+
+
+@pytest.mark.parametrize(("one", "other"), [(tree, audit), (tree, usage), (one_reply, audit), (one_reply, other_reply)])
+def test_groups_that_write_the_same_rows_in_different_orders(
+    stores: list[Store], url: str, one: Work, other: Work
+) -> None:
+    """Each does first what the other does last, and goes on when the other has come halfway, too, or is kept from it."""
+    halfway = set[int]()
+
+    async def group(number: int, first: Work, last: Work) -> None:
+        store = stores[number]
+
+        def pause(_: Transaction) -> None:
+            halfway.add(number)
+            with psycopg.connect(url, autocommit=True) as watching:
+                until(lambda: len(halfway) == 2 or blocked(watching))
+
+        async def paused() -> None:
+            await store.database.write(pause)
+
+        # What is submitted in one turn of the loop is one group.
+        await asyncio.gather(first(store), paused(), last(store))
+
+    async def scenario() -> None:
+        await asyncio.gather(group(0, one, other), group(1, other, one))
+
+    asyncio.run(scenario())
+    assert [store.database.writer_load().repeated for store in stores] == [0, 0], "one was undone, and run again"
+    assert links_hold(stores[0])
+    if one is tree:
+        assert asyncio.run(stores[1].transparency.frontier()) == Frontier().appended([LEAF])
