@@ -37,7 +37,6 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, Resolution, ResolveDid
-from identity_core.use_cases.record import Record
 from identity_core.wire import (
     CreateDidOptions,
     CreateDidRequest,
@@ -114,9 +113,7 @@ class Rooms:
         signer = LogSigner(self.custodian, "log", self.custodian.pair.public)  # type: ignore[arg-type]
         self.catch_up = CatchUp(self.methods, self.ledger, index, self.check)
         self.repair = IndexRepair(self.catch_up)
-        self.writer = DidWriter(
-            self.reader, self.methods, self.ledger, index, Record(self.store.activity), signer, self.clock, None
-        )
+        self.writer = DidWriter(self.reader, self.methods, self.ledger, index, signer, self.clock, None)
         self.create = CreateDid(self.methods, self.writer, self.custodian, self.clock, os.urandom)  # type: ignore[arg-type]
         self._resolve = ResolveDid(self.reader)
         self.update = UpdateDid(self.writer)

@@ -100,7 +100,7 @@ def did_handlers(opened: Runtime) -> DidHandlers:
     reader, ledger, store, clock = opened.reader, opened.jobs.logged.ledger, opened.store, opened.clock
     methods, custodian, random = reader.methods, opened.custodian, secrets.token_bytes
     hourly = opened.settings.did.writes_per_hour
-    writer = DidWriter(reader, methods, ledger, store.documents, Record(store.activity), opened.signer, clock, hourly)
+    writer = DidWriter(reader, methods, ledger, store.documents, opened.signer, clock, hourly)
     visible = shows_deactivated(opened.settings)
     cosigned = None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
     recorded = ReadWitnessedLog(ledger, BoundedCache(LOGS_KNOWN))

@@ -137,7 +137,7 @@ async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[Servi
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     follow = await followed(signer, ledger, store, check)
     reader = DidReader(methods, store.documents, clock, check)
-    writer = DidWriter(reader, methods, ledger, store.documents, Record(store.activity), signer, clock, None)
+    writer = DidWriter(reader, methods, ledger, store.documents, signer, clock, None)
     log = ServiceLog(writer, follow, service_method(methods), store.transparency, origin_of(settings))
     return log, store
 

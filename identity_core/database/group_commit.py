@@ -38,8 +38,14 @@ class Pending:
     durable: bool
     future: asyncio.Future[Any]
     heavy: bool = False
+    then: Callable[[Any], None] | None = None
     result: Any = None
     error: Exception | None = None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it is to be run: nobody waits any more for one whose future was cancelled."""
+        return self.then is not None or not self.future.done()
 
 
 class WriterThread:
@@ -102,10 +108,16 @@ class GroupCommit:
     _timer: asyncio.TimerHandle | None = None
 
     def submit(
-        self, job: Job[T], *, durable: bool, patience_seconds: float = 0.0, heavy: bool = False
+        self,
+        job: Job[T],
+        *,
+        durable: bool = True,
+        patience_seconds: float = 0.0,
+        heavy: bool = False,
+        then: Callable[[T], None] | None = None,
     ) -> asyncio.Future[T]:
-        """Queues ``job``. ``DatabaseOverloaded`` and ``DatabaseClosed`` come out of the future, as every other failure does: who
-        looks in one place misses none."""
+        """Queues ``job``; the rest as for ``Database.write``. ``DatabaseOverloaded`` and ``DatabaseClosed`` come out of the future, as
+        every other failure does: who looks in one place misses none."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._move_to(loop)
@@ -116,7 +128,7 @@ class GroupCommit:
         if len(self._waiting) >= self.queue_limit:
             future.set_exception(DatabaseOverloaded(f"{len(self._waiting)} writes are waiting"))
             return future
-        self._waiting.append(Pending(job, durable, future, heavy))
+        self._waiting.append(Pending(job, durable, future, heavy, then))
         due = loop.time() + patience_seconds if patience_seconds else 0.0
         if not self.busy:
             self.busy = True
@@ -156,6 +168,10 @@ class GroupCommit:
     def deliver(self, group: Sequence[Pending], error: DatabaseError | None) -> None:
         """Resolves the futures of a group: each with its own outcome, or all with ``error``."""
         for pending in group:
+            # Once: a group that waits for a checkpoint is delivered before and after it.
+            then, pending.then = pending.then, None
+            if then is not None and error is None and pending.error is None:
+                then(pending.result)
             if pending.future.done():
                 continue
             if error is not None:

@@ -94,7 +94,13 @@ class Database(Protocol):
         ...
 
     def write(
-        self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False
+        self,
+        job: Job[T],
+        *,
+        durable: bool = True,
+        patience_seconds: float = 0.0,
+        heavy: bool = False,
+        then: Callable[[T], None] | None = None,
     ) -> Awaitable[T]:
         """Queues a job for the writer at once; the awaitable resolves after COMMIT.
 
@@ -103,7 +109,8 @@ class Database(Protocol):
         loses power. With ``patience_seconds`` a job may wait so long for others to share its commit with; one without starts them all.
         ``heavy`` is for a job that changes many pages and that nobody waits for: its awaitable resolves when the writer is free for the
         next group, so that the time it took is the time for which the writer was held; SQLite brings the pages out of its log soon.
-        One whose awaitable is cancelled before its turn is not run. The awaitable raises ``DatabaseOverloaded`` when too many jobs
+        One whose awaitable is cancelled before its turn is not run, unless it has a ``then``, which gets the result on the event loop once
+        it is committed, whether or not anybody still waits for it. The awaitable raises ``DatabaseOverloaded`` when too many jobs
         wait, ``DatabaseClosed`` after ``close``; the call itself raises neither.
         """
         ...

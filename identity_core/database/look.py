@@ -67,7 +67,13 @@ class Look:
         self._refuse()
 
     async def write(
-        self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False
+        self,
+        job: Job[T],
+        *,
+        durable: bool = True,
+        patience_seconds: float = 0.0,
+        heavy: bool = False,
+        then: Callable[[T], None] | None = None,
     ) -> T:
         """Refused."""
         self._refuse()

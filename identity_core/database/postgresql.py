@@ -73,6 +73,7 @@ class PostgresqlDatabase:
         self._sessions: list[PostgresqlSession] = []
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="database reader")
         self._queue = GroupCommit(self._perform, self._recover)
+        self.write = self._queue.submit
         self._worker = WriterThread("database writer")
         try:
             # Says at the start what would else be said at the first request.
@@ -120,11 +121,6 @@ class PostgresqlDatabase:
     def writer_load(self) -> WriterLoad:
         return self._queue.load
 
-    def write(
-        self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False
-    ) -> asyncio.Future[T]:
-        return self._queue.submit(job, durable=durable, patience_seconds=patience_seconds, heavy=heavy)
-
     def write_now(self, job: Job[T]) -> T:
         if self._queue.busy:
             raise RuntimeError("write_now() would cut into a queued transaction")
@@ -152,7 +148,7 @@ class PostgresqlDatabase:
         error: DatabaseError | None = None
         for run in range(1, RUNS + 1):
             try:
-                self._commit([pending for pending in group if not pending.future.done()])
+                self._commit([pending for pending in group if pending.is_wanted])
                 error = None
             except NotReplicated as failure:
                 error = failure

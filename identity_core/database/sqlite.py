@@ -79,6 +79,7 @@ class SqliteDatabase:
         self._foreign = 0
         self._deadline: asyncio.TimerHandle | None = None
         self._queue = GroupCommit(self._perform, self._recover)
+        self.write = self._queue.submit
         self._worker = WriterThread(f"writer of {path.name}")
 
     def require_in_place(self) -> None:
@@ -114,11 +115,6 @@ class SqliteDatabase:
 
     def writer_load(self) -> WriterLoad:
         return self._queue.load
-
-    def write(
-        self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False
-    ) -> asyncio.Future[T]:
-        return self._queue.submit(job, durable=durable, patience_seconds=patience_seconds, heavy=heavy)
 
     def write_now(self, job: Job[T]) -> T:
         if self._queue.busy:
@@ -209,7 +205,7 @@ class SqliteDatabase:
 
     def _run(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
         """On the loop: runs the jobs; the commit goes to the thread if it has to reach the disk, or is large."""
-        wanted = [pending for pending in group if not pending.future.done()]
+        wanted = [pending for pending in group if pending.is_wanted]
         try:
             self._in_place.require()
             run_jobs(self._writer, wanted)

@@ -49,9 +49,12 @@ class DocumentIndex(Protocol):
         """Versions beyond ``after`` in the asked direction (descending: below ``after``; 0 means from the end)."""
         ...
 
-    async def record(self, versions: Sequence[IndexedVersion], *, owner: str | None = None) -> None:
+    async def record(
+        self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
+    ) -> None:
         """Adds versions, each once (a second time is no error) and moves the cursor over their sequences as far as they are
-        gapless. ``owner`` is the identity of the caller that created the DID."""
+        gapless. ``owner`` is the identity of the caller that created the DID. ``line`` is added to the audit log in the same transaction. A
+        caller that is cancelled takes nothing of it away."""
         ...
 
     async def cursor(self) -> int:

@@ -45,13 +45,13 @@ class Store:
     def __init__(self, database: Database, secret: bytes) -> None:
         self.database = database
         self.quarantine = QuarantinedDids(database)
-        self.documents = Documents(database, secret, self.quarantine)
+        self.audit = AuditLines(database, secret)
+        self.documents = Documents(database, secret, self.quarantine, self.audit)
         self.index_rows = StoredIndexRows(database, secret)
         self.spent_challenges = StoredSpentChallenges(database)
         self.consent_replies = StoredConsentReplies(database)
         self.usage = StoredUsage(database)
         self.idempotency = StoredIdempotencyKeys(database)
-        self.audit = AuditLines(database, secret)
         self.transparency = TransparencyTree(database)
         self.cosigned_checkpoints = StoredCosignedCheckpoints(database)
         self.timeline = StoredTimeline(database)

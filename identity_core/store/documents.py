@@ -10,7 +10,6 @@ somebody else wrote or changed is never decoded, and its DID is put under suspic
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,7 +20,8 @@ from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.errors import DidQuarantined
-from identity_core.ports.repositories import IndexedVersion
+from identity_core.ports.repositories import AuditRow, IndexedVersion
+from identity_core.store.audit import AuditLines
 from identity_core.store.index_rows import INSERT, SELECT, VERSIONS, Row, is_ours, row_of, tagged, version_of
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.row_mac import RowMac
@@ -75,9 +75,16 @@ class Documents:
     """The port ``DocumentIndex`` on the tables of the store."""
 
     def __init__(
-        self, database: Database, secret: bytes, quarantine: QuarantinedDids, *, heads_kept: int = HEADS_KEPT
+        self,
+        database: Database,
+        secret: bytes,
+        quarantine: QuarantinedDids,
+        audit: AuditLines,
+        *,
+        heads_kept: int = HEADS_KEPT,
     ) -> None:
         self._database = database
+        self._audit = audit
         self._rows = RowMac(secret, VERSIONS)
         self._cursors = RowMac(secret, b"identity projections v1")
         self._quarantine = quarantine
@@ -140,19 +147,21 @@ class Documents:
         known = self._known(did)
         return None if known is None else known.state.version_id
 
-    async def record(self, versions: Sequence[IndexedVersion], *, owner: str | None = None) -> None:
+    async def record(
+        self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
+    ) -> None:
         """See ``DocumentIndex.record``. Raises ``Overloaded``, ``PluginUnavailable``; the ledger has the entry all the same."""
         rows = [row_of(version, owner) for version in versions]
 
         def insert(transaction: Transaction) -> list[IndexedVersion]:
-            return [each for each, row in zip(versions, rows, strict=True) if self._inserted(transaction, row)]
+            inserted = [each for each, row in zip(versions, rows, strict=True) if self._inserted(transaction, row)]
+            if line is not None:
+                self._audit.append(transaction, line)
+            return inserted
 
         # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
         durable = self._database.dialect == "postgresql"
-        written = asyncio.ensure_future(self._database.write(insert, durable=durable))
-        written.add_done_callback(self._recorded)
-        # A caller that is cancelled (its client hung up) must take neither the row nor the news of it away.
-        await asyncio.shield(written)
+        await self._database.write(insert, durable=durable, then=self._recorded)
 
     def _inserted(self, transaction: Transaction, row: Row) -> bool:
         """Whether the row is in its place now. One that somebody put there before is found out when it is read."""
@@ -209,10 +218,8 @@ class Documents:
             version = known
         self._heads.put(did, version)
 
-    def _recorded(self, written: asyncio.Future[list[IndexedVersion]]) -> None:
-        if written.cancelled() or written.exception() is not None:
-            return
-        for version in written.result():
+    def _recorded(self, inserted: Sequence[IndexedVersion]) -> None:
+        for version in inserted:
             self._keep(version)
 
     async def _one(self, sql: str, parameters: Mapping[str, object]) -> IndexedVersion | None:

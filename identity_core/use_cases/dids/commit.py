@@ -39,7 +39,7 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner, SignedEntry
-from identity_core.use_cases.record import Record
+from identity_core.use_cases.record import line_of
 from identity_core.values import value_class
 
 
@@ -94,7 +94,6 @@ class DidWriter:
     methods: Mapping[str, DidMethod]
     ledger: LedgerBackend
     index: DocumentIndex
-    record: Record
     signer: LogSigner
     clock: Clock
     writes_per_hour: int | None
@@ -172,11 +171,7 @@ class DidWriter:
         details: dict[str, JsonValue] = {"versionId": after.version_id, "transactionHash": receipt.transaction_hash}
         if context.note is not None:
             details["note"] = context.note
-        # The audit line is queued before the index is: both writes join one group of the store's writer.
-        audited = self.record(context, Event(target=did, details=details), receipt.recorded_at)
-        try:
-            await self.index.record((version,), owner=owner)
-        finally:
-            await audited
+        line = line_of(context, Event(target=did, details=details), receipt.recorded_at)
+        await self.index.record((version,), owner=owner, line=line)
         self.reader.check.keep(version, is_folded=True)
         return version

@@ -371,6 +371,47 @@ def test_a_job_nobody_waits_for_any_more_is_not_run(database: Database) -> None:
     assert names(database) == ["kept"]
 
 
+def test_what_follows_a_job_hears_its_result_after_the_commit_whoever_still_waits(database: Database) -> None:
+    heard: list[tuple[int, list[str]]] = []
+
+    def hear(group: int) -> None:
+        heard.append((group, names(database)))
+
+    def broken(_: Transaction) -> int:
+        raise ValueError
+
+    async def scenario() -> None:
+        gone = database.write(put("gone"), then=hear)
+        gone.cancel()
+        with pytest.raises(ValueError):
+            await database.write(broken, then=hear)
+        # A job that raised has the others run anew, each by itself.
+        assert [committed for _, committed in heard] == [["gone"]]
+        assert await database.write(put("kept"), durable=False, then=hear) == heard[-1][0]
+        assert [committed for _, committed in heard] == [["gone"], ["gone", "kept"]]
+
+    asyncio.run(scenario())
+
+
+def test_a_job_whose_caller_was_told_that_it_failed_is_not_run_later(
+    database: Database, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "PATIENCE_SECONDS", 0.1)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    heard: list[int] = []
+
+    async def scenario() -> None:
+        with pytest.raises(DatabaseUnavailable):
+            await database.write(put("refused"), then=heard.append)
+        other.execute("ROLLBACK")
+        await database.write(put("later"))
+
+    asyncio.run(scenario())
+    other.close()
+    assert (names(database), heard) == (["later"], [])
+
+
 def test_a_caller_that_gives_up_while_the_commit_is_on_its_way_spoils_nothing(database: Database) -> None:
     async def scenario() -> None:
         started = asyncio.Event()

@@ -13,19 +13,21 @@ from typing import Any
 import pytest
 
 from identity_core.cache import BoundedCache
-from identity_core.database import Transaction
+from identity_core.database import DatabaseError, Transaction
 from identity_core.database.sqlite import SqliteDatabase
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
 from identity_core.domain.dids.state import DidState, SpentChallenge
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion
+from identity_core.ports.repositories import AuditRow, IndexedVersion
 from identity_core.store import Store
 from identity_core.store.documents import _AT, Documents
 
 START = datetime(2026, 1, 2, 3, 4, 5, 250_000, tzinfo=UTC)
 KEY = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
+
+LINE = AuditRow(START, "req_1", "updateDid", "key:1", None, "did:ids:a", "done", {"versionId": 2})
 
 
 def version(name: str, number: int, sequence: int, *, at: datetime | None = None) -> IndexedVersion:
@@ -217,13 +219,29 @@ def test_a_caller_that_is_cancelled_takes_no_row_with_it(store: Store) -> None:
     async def scenario() -> None:
         await store.documents.record([version("a", 1, 1)])
         assert await store.documents.head("did:ids:a") == version("a", 1, 1)
-        recording = asyncio.ensure_future(store.documents.record([version("a", 2, 2)]))
+        recording = asyncio.ensure_future(store.documents.record([version("a", 2, 2)], line=LINE))
         await asyncio.sleep(0)
         recording.cancel()
         with pytest.raises(asyncio.CancelledError):
             await recording
         await store.documents.record([version("b", 1, 3)])
         assert await store.documents.head("did:ids:a") == version("a", 2, 2)
+        assert await store.audit.read(after=0, limit=9) == [(1, LINE)]
+
+    run(scenario())
+
+
+def test_a_version_and_its_line_of_the_audit_log_are_one_job_and_one_transaction(store: Store) -> None:
+    async def scenario() -> None:
+        before = store.database.writer_load().jobs
+        await store.documents.record([version("a", 1, 1)], line=LINE)
+        assert store.database.writer_load().jobs == before + 1
+        assert await store.audit.read(after=0, limit=9) == [(1, LINE)]
+        await store.database.write(lambda writing: writing.execute("ALTER TABLE audit_lines RENAME TO gone"))
+        with pytest.raises(DatabaseError):
+            await store.documents.record([version("b", 1, 2)], line=LINE)
+        assert await store.documents.head("did:ids:b") is None
+        await store.database.write(lambda writing: writing.execute("ALTER TABLE gone RENAME TO audit_lines"))
 
     run(scenario())
 

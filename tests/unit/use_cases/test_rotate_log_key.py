@@ -28,7 +28,6 @@ from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.dids.rotate_log_key import RotateServiceKey
 from identity_core.use_cases.dids.service_log import ServiceLog
-from identity_core.use_cases.record import Record
 from tests.rooms import ORIGIN, Rooms, secret_of, update_of
 
 
@@ -122,7 +121,6 @@ class Service:
             rooms.methods,
             rooms.ledger,
             rooms.store.documents,
-            Record(rooms.store.activity),
             signer,
             rooms.clock,
             None,
