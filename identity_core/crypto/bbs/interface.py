@@ -36,10 +36,29 @@ def verify(
     suite: Ciphersuite, public_key: bytes, signature: bytes, header: bytes, messages: Sequence[bytes | int]
 ) -> None:
     """Raises ``BbsSignatureInvalid`` or ``InvalidKey``."""
-    try:
-        check_octets("header", header)
-        scalars = mixed_messages_to_scalars(messages)
-    except ValueError as fault:
-        raise BbsSignatureInvalid(str(fault)) from fault
+    scalars = _scalars_to_verify(header, messages)
     key = octets_to_public_key(suite, public_key)
     core.core_verify(suite, key, octets_to_signature(suite, signature), header, scalars)
+
+
+def verify_own(
+    suite: Ciphersuite,
+    secret_key: bytes,
+    public_key: bytes,
+    signature: bytes,
+    header: bytes,
+    messages: Sequence[bytes | int],
+) -> None:
+    """Takes what ``verify`` takes and refuses what it refuses, for whoever has signed: with the secret key it needs no pairing. Raises
+    ``BbsSignatureInvalid`` or ``InvalidKey``."""
+    scalars = _scalars_to_verify(header, messages)
+    secret, key = secret_scalar(secret_key), octets_to_public_key(suite, public_key)
+    core.verify_own(suite, secret, key, octets_to_signature(suite, signature), header, scalars)
+
+
+def _scalars_to_verify(header: bytes, messages: Sequence[bytes | int]) -> list[int]:
+    try:
+        check_octets("header", header)
+        return mixed_messages_to_scalars(messages)
+    except ValueError as fault:
+        raise BbsSignatureInvalid(str(fault)) from fault

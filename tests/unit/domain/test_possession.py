@@ -52,6 +52,22 @@ def test_a_key_that_was_made_here_proves_itself_to_the_did() -> None:
     assert made == {KEY: signed(SIGNED)}
 
 
+def test_a_key_whose_secret_is_another_proves_nothing() -> None:
+    other = multikey.encode_secret(multikey.BLS12381G2, bls.generate_secret(b"\xaa" * 32))
+    with pytest.raises(InvalidDocument, match="not one of this key for this DID"):
+        evidence.require_possession(DID, None, document(KEY), {KEY: Key(multikey.BLS12381G2, KEY, secret=other)})
+
+
+@pytest.mark.parametrize("place", [1, 47, 48, 79])
+def test_a_proof_that_is_made_wrong_leaves_no_entry(monkeypatch: pytest.MonkeyPatch, place: int) -> None:
+    right = signed(SIGNED)
+    wrong = right[:place] + bytes([right[place] ^ 1]) + right[place + 1 :]
+    monkeypatch.setattr(interface, "sign", lambda *_: wrong)
+    key = Key(multikey.BLS12381G2, KEY, secret=multikey.encode_secret(multikey.BLS12381G2, SECRET))
+    with pytest.raises(InvalidDocument, match="not one of this key for this DID"):
+        evidence.require_possession(DID, None, document(KEY), {KEY: key})
+
+
 OTHER_DID = DID[:-1] + "H"
 NOT_PROOFS = {
     "of another DID": signed(SIGNED.replace(DID.encode(), OTHER_DID.encode())),

@@ -64,7 +64,15 @@ class Scene:
 
     def verify(self, **changes) -> None:
         given = {"public": PAIR.public, "signature": self.signature, "header": HEADER, "messages": MESSAGES, **changes}
-        interface.verify(self.suite, given["public"], given["signature"], given["header"], given["messages"])
+        wanted = (given["public"], given["signature"], given["header"], given["messages"])
+        try:
+            interface.verify(self.suite, *wanted)
+        except BbsSignatureInvalid:
+            # Who has the secret is told the same.
+            with pytest.raises(BbsSignatureInvalid):
+                interface.verify_own(self.suite, PAIR.secret, *wanted)
+            raise
+        interface.verify_own(self.suite, PAIR.secret, *wanted)
 
     def verify_proof(self, **changes) -> None:
         given = {
