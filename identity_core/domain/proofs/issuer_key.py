@@ -53,6 +53,11 @@ def signing_keys(document: Mapping[str, JsonValue], now: datetime) -> int:
     return sum(_is_key(document, reference, now) for reference in asserted)
 
 
+def has_many_keys(document: Mapping[str, JsonValue], now: datetime) -> bool:
+    """Whether ``signing_keys`` is above ``MANY_KEYS``. Where no more than that are named, none is decoded."""
+    return len(_array(document.get("assertionMethod"))) > MANY_KEYS and signing_keys(document, now) > MANY_KEYS
+
+
 def _is_key(document: Mapping[str, JsonValue], reference: str, now: datetime) -> bool:
     try:
         assertion_key(document, str(_absolute(str(document.get("id")), reference)), now)

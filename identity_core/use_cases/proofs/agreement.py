@@ -7,6 +7,7 @@ question of one agent's key: then it serves any challenge until it ends, and the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -38,9 +39,10 @@ LONGEST_IN_ADVANCE: Final = timedelta(days=2)
 
 
 async def agreement(
-    request: DelegatedProofRequest, prepared: PreparedProof, context: Context, check: SignatureChecks
+    request: DelegatedProofRequest, prepared: PreparedProof, context_of: Callable[[], Context], check: SignatureChecks
 ) -> Agreement | None:
-    """The consent of a wallet; None where the custodian gives it, or where none is needed. ``context`` is what the proof would be bound to.
+    """The consent of a wallet; None where the custodian gives it, or where none is needed. ``context_of`` gives what the proof would be
+    bound to.
     Raises ``PredicateUnsupported``, and ``Overloaded``."""
     bindings = [credential.binding for credential in prepared.credentials if credential.binding is not None]
     sent, question = request.holder_consent, prepared.question
@@ -50,6 +52,7 @@ async def agreement(
         return None
     if sent is UNSET:
         raise refused("a wallet keeps the holder's secret: the request needs its holderConsent")
+    context = context_of()
     agreed = _read(sent, context.issued_at)
     message = agreed.terms.message(question, context, agreed.agent_key)
     commitments = [binding.commitment for binding in bindings]

@@ -22,11 +22,10 @@ from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.handover import awaits_agent
 from identity_core.domain.proofs.issuer_key import (
-    MANY_KEYS,
     assertion_key,
     assertion_multikey,
     controller_of,
-    signing_keys,
+    has_many_keys,
 )
 from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.presented import PresentedPresentation, presentation_signals
@@ -149,7 +148,7 @@ class IssuerKeys:
             raw = assertion_key(document, method_id, now)
         except ValueError:
             return FoundKey(wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN))
-        marks = signing_keys(document, now) > MANY_KEYS
+        marks = has_many_keys(document, now)
         return FoundKey(right(NAME), raw, (CheckCode.ISSUER_HAS_MANY_KEYS,) if marks else ())
 
     async def multikey(self, method_id: str, now: datetime) -> Check | str:

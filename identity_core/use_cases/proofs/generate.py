@@ -170,8 +170,12 @@ class GenerateDelegatedProof:
         if prepared.question is not None:
             await self.present.check_issuers(usable)
         attempt = replace(attempt, prepared=prepared)
-        context = _context_of(attempt, attempt.now, self.random, self.policy)
-        return replace(attempt, agreed=await agreement(attempt.request, prepared, context, self.consents))
+
+        def context() -> Context:
+            return _context_of(attempt, attempt.now, self.random, self.policy)
+
+        agreed = await agreement(attempt.request, prepared, context, self.consents)
+        return attempt if agreed is None else replace(attempt, agreed=agreed)
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
         """Steps 17 to 19, and the receipt of the anchor."""
