@@ -81,7 +81,14 @@ class WorkerProcess:
 
     def send(self, octets: bytes) -> None:
         """Sends a message. The one before must have been answered."""
-        self._sending = self._loop.create_task(self._send(octets))
+        try:
+            # Its buffer is empty, and nearly every call fits: without a task of the loop.
+            sent = self._channel.send(octets)
+        except OSError:
+            # There is no room, or the process is ending: the task finds out.
+            sent = 0
+        if sent < len(octets):
+            self._sending = self._loop.create_task(self._send(octets[sent:]))
 
     async def _send(self, octets: bytes) -> None:
         # Where it has closed the channel it is ending; what remains has no reader.
