@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Index, Integer, LargeBinary, PrimaryKeyConstraint, Text, text
 from sqlmodel import Field
 
-from identity_core.store.tables.model import Name, StoreModel
+from identity_core.store.tables.model import Name, RowNumber, StoreModel
 
 
 class DidVersion(StoreModel, table=True):
-    """One version of a DID: a projection of one ledger entry.
+    """One version of a DID: a projection of one ledger entry, by whose place it is keyed, so that a new row comes behind all others.
 
     ``state`` is the JSON of everything in the DID's state but the document, ``changes`` a JSON array of strings. ``owner`` stands in the
     first version only. ``mac`` is the tag over all other columns (``store/row_mac.py``); None in rows of before there were tags.
@@ -17,8 +17,8 @@ class DidVersion(StoreModel, table=True):
 
     __tablename__ = "did_versions"
     __table_args__ = (
-        PrimaryKeyConstraint("did", "version_id"),
-        Index(None, "sequence", unique=True),
+        PrimaryKeyConstraint("sequence"),
+        Index(None, "did", "version_id", unique=True),
         Index(None, "owner", "did", sqlite_where=text("owner IS NOT NULL"), postgresql_where=text("owner IS NOT NULL")),
         Index(
             "ix_did_versions_without_mac",
@@ -31,7 +31,7 @@ class DidVersion(StoreModel, table=True):
     did: str = Field(sa_type=Name)
     version_id: int = Field(sa_type=BigInteger)
     printed_second: int = Field(sa_type=BigInteger)
-    sequence: int = Field(sa_type=BigInteger)
+    sequence: int = Field(sa_type=RowNumber, sa_column_kwargs={"autoincrement": False})
     block_number: int = Field(sa_type=BigInteger)
     recorded_at: int = Field(sa_type=BigInteger)
     transaction_hash: bytes = Field(sa_type=LargeBinary)

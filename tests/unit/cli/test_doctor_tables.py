@@ -107,8 +107,9 @@ version BIGINT NOT NULL, changed_at BIGINT NOT NULL)
         (NULLABLE, "quarantined_dids.since is BIGINT, not BIGINT NOT NULL"),
         ("DROP INDEX ix_timeline_agent_id", "the index ix_timeline_agent_id of timeline is missing"),
         (
-            "DROP INDEX ix_did_versions_sequence; CREATE INDEX ix_did_versions_sequence ON did_versions (sequence)",
-            "the index ix_did_versions_sequence of did_versions is over (sequence), not unique over (sequence)",
+            "DROP INDEX ix_did_versions_did_version_id; "
+            "CREATE INDEX ix_did_versions_did_version_id ON did_versions (did, version_id)",
+            "the index ix_did_versions_did_version_id of did_versions is over (did, version_id), not unique over (did, version_id)",
         ),
         (NO_CONSTRAINT, "the index uq_status_lists_issuer_number of status_lists is missing"),
         (NO_PRIMARY_KEY, "projections has another primary key than (name)"),

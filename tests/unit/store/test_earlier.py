@@ -48,6 +48,17 @@ def test_every_row_is_there_after_it_was_opened(folder: Path) -> None:
         assert {name: found[name] for name in expected} == expected
 
 
+def test_every_version_is_the_same_and_its_place_on_the_ledger_is_its_key(folder: Path) -> None:
+    def asked(sql: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(folder / "identity.sqlite")) as database:
+            return database.execute(sql).fetchall()
+
+    before = asked("SELECT * FROM did_versions ORDER BY sequence")
+    asyncio.run(Store.open(folder).close())
+    assert asked("SELECT * FROM did_versions ORDER BY sequence") == before
+    assert asked("SELECT name FROM pragma_table_info('did_versions') WHERE pk") == [("sequence",)]
+
+
 def test_the_document_of_every_version_is_encoded_as_it_is_stored(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "identity.sqlite")) as database:
         stored = [octets for (octets,) in database.execute("SELECT document FROM did_versions")]

@@ -14,7 +14,15 @@ import pytest
 from sqlalchemy import BigInteger, Column, Engine, LargeBinary, MetaData, Table, create_engine
 from sqlalchemy.pool import NullPool
 
-from identity_core.database import Database, MigrationFailed, MigrationPending, look_at, migrate, open_database
+from identity_core.database import (
+    Database,
+    MigrationFailed,
+    MigrationPending,
+    look_at,
+    migrate,
+    migrations,
+    open_database,
+)
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
 from identity_core.store.comparison import compare
@@ -135,8 +143,11 @@ SINCE = (
     *(f"ALTER TABLE audit_head DROP COLUMN {name}" for name in ("cut_sequence", "cut_link", "cut_mac")),
     *(f"DROP INDEX ix_timeline_{name}_id" for name in ("kind", "holder_kind", "agent_kind", "issuer_kind")),
     "CREATE INDEX ix_timeline_issuer_id ON timeline (issuer, id)",
+    "DROP TABLE did_versions",
 )
 """Takes back what the numbered steps made that Alembic never did."""
+BEFORE_SEQUENCE = 28
+"""The last step that does not key the versions of DIDs by their sequence."""
 
 
 def made_by_alembic(database: Database, revision: str) -> None:
@@ -148,7 +159,13 @@ def made_by_alembic(database: Database, revision: str) -> None:
         f"INSERT INTO store_migrations VALUES ('{revision}')",
     )
     undone = {"0012": ("DROP TABLE api_key_tags",), "0013": (), "9999": ()}[revision]
-    for statement in (*SINCE, *undone, *remembered):
+    versions = (
+        statement
+        for step in migrations._steps(STEPS, database.dialect)[:BEFORE_SEQUENCE]
+        for statement in step.statements()
+        if "did_versions" in statement
+    )
+    for statement in (*SINCE, *versions, *undone, *remembered):
         database.write_now(lambda transaction, sql=statement: transaction.execute(sql))
 
 
@@ -184,6 +201,55 @@ def contents(path: Path) -> list[str]:
         return sorted(database.iterdump())
 
 
+COLUMNS = (
+    "did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state, document, changes, "
+    "key_id, owner, mac"
+)
+
+
+def test_versions_that_come_to_be_keyed_by_sequence_are_the_same(
+    tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = open_database(url, tmp_path / "identity.sqlite")
+    whole = migrations._steps(STEPS, database.dialect)
+    monkeypatch.setattr(migrations, "_steps", lambda *_: whole[:BEFORE_SEQUENCE])
+    migrate(database, STEPS, "store_")
+    monkeypatch.undo()
+    kept = [
+        (f"did:ids:{number % 7}", 1 + number // 7, number, 90 - number, 1, 2, b"h", b"s", b"d", b"c", None, owner, mac)
+        for number, (owner, mac) in enumerate(zip([*["key:one"] * 7, *[None] * 13], [None, *[b"m"] * 19], strict=True))
+    ]
+    # SQLite keeps whatever it is given; a server refuses what is no number.
+    lost = [("did:ids:evil", 1, 0, "nowhere", 1, 2, b"h", b"s", b"d", b"c", None, None, b"m")] if url is None else []
+    names = COLUMNS.split(", ")
+    for row in kept + lost:
+        database.write_now(
+            lambda transaction, row=row: (
+                transaction.execute(
+                    f"INSERT INTO did_versions ({COLUMNS}) VALUES (:{', :'.join(names)})",
+                    dict(zip(names, row, strict=True)),
+                ).rowcount
+            )
+        )
+    asyncio.run(database.close())
+    opened = Store.open(tmp_path, url)
+    found = opened.database.read_now(
+        lambda transaction: transaction.execute(f"SELECT {COLUMNS} FROM did_versions ORDER BY sequence").fetchall()
+    )
+    assert [tuple(row) for row in found] == kept[::-1]
+    if url is None:
+        keys = opened.database.read_now(
+            lambda transaction: transaction.execute("SELECT rowid, sequence FROM did_versions").fetchall()
+        )
+        assert all(rowid == sequence for rowid, sequence in keys)
+    asyncio.run(opened.close())
+    with engine_for(url, tmp_path / "identity.sqlite").connect() as connection:
+        assert differences(connection) == []
+    look = look_at(url, tmp_path / "identity.sqlite")
+    assert compare(look) == []
+    asyncio.run(look.close())
+
+
 def test_a_revision_that_nobody_knows_is_refused(tmp_path: Path, url: str | None) -> None:
     database = open_database(url, tmp_path / "identity.sqlite")
     made_by_alembic(database, "9999")
@@ -196,8 +262,6 @@ def test_a_revision_that_nobody_knows_is_refused(tmp_path: Path, url: str | None
 def test_a_migration_that_breaks_leaves_nothing_behind(
     tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from identity_core.database import migrations
-
     database = open_database(url, tmp_path / "identity.sqlite")
     whole = migrations._steps(STEPS, database.dialect)
     broken = [*whole, migrations.Step(len(whole) + 1, "0099_x.sql", "INSERT INTO nowhere VALUES (1);\n")]
