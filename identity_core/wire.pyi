@@ -1199,6 +1199,7 @@ class VcalmCredentialOptions(Struct, frozen=True, kw_only=True):
     return_credential: bool | UnsetType = UNSET
     return_problem_details: bool | UnsetType = UNSET
     return_results: bool | UnsetType = UNSET
+    checks: tuple[str, ...] | UnsetType = UNSET
 
 class VcalmCredentialOutcome(Struct, frozen=True, kw_only=True):
     verified: bool
@@ -1210,6 +1211,7 @@ class VcalmCredentialResults(Struct, frozen=True, kw_only=True):
     proof: tuple[VcalmResult, ...]
     valid_from: VcalmResult | UnsetType = UNSET
     valid_until: VcalmResult | UnsetType = UNSET
+    credential_status: tuple[VcalmResult, ...] | UnsetType = UNSET
 
 class VcalmPresentationOptions(Struct, frozen=True, kw_only=True):
     challenge: str | UnsetType = UNSET
@@ -1217,6 +1219,7 @@ class VcalmPresentationOptions(Struct, frozen=True, kw_only=True):
     return_presentation: bool | UnsetType = UNSET
     return_problem_details: bool | UnsetType = UNSET
     return_results: bool | UnsetType = UNSET
+    checks: tuple[str, ...] | UnsetType = UNSET
 
 class VcalmPresentationOutcome(Struct, frozen=True, kw_only=True):
     verified: bool

@@ -19,13 +19,15 @@ PERIODS = {
 }
 
 
-def verify(world: World, credential: dict[str, Any], **options: bool) -> None:
+def verify(world: World, credential: dict[str, Any], **options: Any) -> None:
     body = {"verifiableCredential": credential, "options": {"returnCredential": True, "returnResults": True} | options}
     world.call("verifyVcalmCredential", body=world.model("VerifyVcalmCredentialRequest", body))
 
 
-def present(world: World, shown: dict[str, Any], challenge: str | None, domain: str | None = DOMAIN) -> None:
-    said = {"challenge": challenge, "domain": domain}
+def present(
+    world: World, shown: dict[str, Any], challenge: str | None, domain: str | None = DOMAIN, **more: Any
+) -> None:
+    said = {"challenge": challenge, "domain": domain} | more
     options = {"returnPresentation": True, "returnResults": True} | {k: v for k, v in said.items() if v is not None}
     body = {"verifiablePresentation": shown, "options": options}
     world.call("verifyVcalmPresentation", body=world.model("VerifyVcalmPresentationRequest", body))
@@ -61,6 +63,21 @@ def presents(world: World) -> None:
 @when("Vera has it verified by VCALM")
 def verifies(world: World) -> None:
     verify(world, world.notes["shown"])
+
+
+@when("Vera has it verified by VCALM and looks for the status herself")
+def verifies_without_status(world: World) -> None:
+    verify(world, world.notes["shown"], checks=["proof"])
+
+
+@when("Vera has it verified by VCALM with more checks than that of the proof")
+def verifies_with_checks(world: World) -> None:
+    verify(world, world.notes["shown"], checks=["proof", "credentialStatus"])
+
+
+@when("Vera has the presentation verified and looks for the status herself")
+def has_presentation_verified_without_status(world: World) -> None:
+    present(world, world.notes["presentation"], world.notes["challenge"], checks=["proof"])
 
 
 @when("Vera has a credential of this service verified by VCALM")
@@ -125,6 +142,16 @@ def forged_challenge(world: World) -> None:
 
 
 # Then
+
+
+@then(parsers.re(r"VCALM finds nothing wrong and warns of (?P<problem>[A-Z_]+)"))
+def warns(world: World, problem: str) -> None:
+    body = body_of(world.answer)
+    assert body["verified"] is True, body
+    assert [one["title"] for one in body["problemDetails"]] == [problem]
+    results = body["results"]
+    assert results.get("credentialStatus", [{"verified": False}]) == [{"verified": False}]
+    assert all(one["verified"] for one in results["proof"] + results.get("credentials", []))
 
 
 @then("VCALM finds nothing wrong")

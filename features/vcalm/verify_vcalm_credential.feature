@@ -39,3 +39,15 @@ Feature: Verify a credential, as a VCALM verifier does
       | not yet valid     | RANGE_ERROR            |
       | no longer valid   | RANGE_ERROR            |
       | of unknown status | STATUS_RETRIEVAL_ERROR |
+
+  Scenario: A verifier that looks for the status itself
+    Given Hana discloses a credential that is of unknown status
+    When Vera has it verified by VCALM and looks for the status herself
+    Then the answer is 200
+    And VCALM finds nothing wrong and warns of STATUS_RETRIEVAL_ERROR
+
+  Scenario: A verifier that asks for more checks than that of the proof
+    Given Hana discloses a credential that is of unknown status
+    When Vera has it verified by VCALM with more checks than that of the proof
+    Then the answer is 200
+    And VCALM finds STATUS_RETRIEVAL_ERROR

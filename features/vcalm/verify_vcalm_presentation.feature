@@ -33,3 +33,13 @@ Feature: Verify a presentation, as a VCALM verifier does
     When Vera has a presentation verified for a challenge that nobody gave
     Then the answer is 200
     And VCALM finds INVALID_CHALLENGE_ERROR
+
+  Scenario: A verifier that looks for the status itself
+    Given Vera has a challenge of VCALM
+    And Hana discloses a credential that is of unknown status
+    And Hana presents it for that challenge
+    When Vera has the presentation verified
+    Then VCALM finds STATUS_RETRIEVAL_ERROR
+    When Vera has the presentation verified and looks for the status herself
+    Then the answer is 200
+    And VCALM finds nothing wrong and warns of STATUS_RETRIEVAL_ERROR

@@ -23,12 +23,15 @@ class VcalmHandlers:
             proof=(_result(found.claims is not None),),
             valid_from=_optional(found.valid_from),
             valid_until=_optional(found.valid_until),
+            credential_status=tuple(map(_result, found.statuses)) or UNSET,
         )
         shown = found.verified and given(options.return_credential, False)
         body = wire.VcalmCredentialOutcome(
             verified=found.verified,
             credential=dict(found.claims) if shown and found.claims is not None else UNSET,
-            problem_details=tuple(found.problems) if given(options.return_problem_details, True) else UNSET,
+            problem_details=(*found.problems, *found.warnings)
+            if given(options.return_problem_details, True)
+            else UNSET,
             results=results if given(options.return_results, False) else UNSET,
         )
         return Answer(200, body, headers=[NO_STORE])
@@ -43,7 +46,9 @@ class VcalmHandlers:
         body = wire.VcalmPresentationOutcome(
             verified=found.verified,
             verifiable_presentation=wish.verifiable_presentation if shown else UNSET,
-            problem_details=tuple(found.problems) if given(options.return_problem_details, True) else UNSET,
+            problem_details=(*found.problems, *found.warnings)
+            if given(options.return_problem_details, True)
+            else UNSET,
             results=results if given(options.return_results, False) else UNSET,
         )
         return Answer(200, body, headers=[NO_STORE])

@@ -74,12 +74,15 @@ def problem(kind: str, detail: str) -> VcalmProblem:
 
 @dataclass(slots=True)
 class CredentialFindings:
-    """What was found out of a credential: its payload where the proof is right, what is wrong, and the parts that were compared."""
+    """What was found out of a credential: its payload where the proof is right, what is wrong, what its verifier is warned of, and the
+    parts that were compared."""
 
     claims: Mapping[str, Any] | None = None
     problems: list[VcalmProblem] = field(default_factory=list)
+    warnings: list[VcalmProblem] = field(default_factory=list)
     valid_from: bool | None = None
     valid_until: bool | None = None
+    statuses: list[bool] = field(default_factory=list)
 
     @property
     def verified(self) -> bool:
@@ -92,6 +95,7 @@ class PresentationFindings:
     """What was found out of a presentation."""
 
     problems: list[VcalmProblem] = field(default_factory=list)
+    warnings: list[VcalmProblem] = field(default_factory=list)
     proof: bool = False
     credentials: list[bool] = field(default_factory=list)
 
@@ -111,10 +115,11 @@ class VerifyVcalmCredential:
     clock: Clock
 
     async def __call__(self, wish: VerifyVcalmCredentialRequest) -> tuple[CredentialFindings, VcalmCredentialOptions]:
-        return await self.findings(wish.verifiable_credential), given(wish.options, VcalmCredentialOptions())
+        options = given(wish.options, VcalmCredentialOptions())
+        return await self.findings(wish.verifiable_credential, needs_status=_needs_status(options)), options
 
-    async def findings(self, credential: Any) -> CredentialFindings:
-        """What there is to say of what somebody says is a credential."""
+    async def findings(self, credential: Any, *, needs_status: bool = True) -> CredentialFindings:
+        """What there is to say of what somebody says is a credential. Unless it ``needs_status``, one that is not known is a warning."""
         if not isinstance(credential, dict):
             return _wrong("PARSING_ERROR", "a credential is a JSON object")
         found = self._format(credential)
@@ -123,7 +128,7 @@ class VerifyVcalmCredential:
                 return await self._own(credential)
             return _wrong("PROOF_VERIFICATION_ERROR", "it has no proof of a format that is installed here")
         securing, secured = found
-        return await self._secured(securing, secured)
+        return await self._secured(securing, secured, needs_status=needs_status)
 
     def _format(self, credential: dict[str, Any]) -> tuple[SecuringFormat, Secured] | None:
         types, address = credential.get("type"), credential.get("id")
@@ -139,9 +144,10 @@ class VerifyVcalmCredential:
         wrong = [check for check in verdict.checks if not check.ok]
         claims = {name: part for name, part in credential.items() if name != "proof"} if verdict.verified else None
         problems = [problem(_OWN_CHECKS[check.check], check.reason or str(check.code)) for check in wrong]
-        return CredentialFindings(claims, problems)
+        statuses = [check.ok is True for check in verdict.checks if check.check == "status"]
+        return CredentialFindings(claims, problems, statuses=statuses)
 
-    async def _secured(self, securing: SecuringFormat, secured: Secured) -> CredentialFindings:
+    async def _secured(self, securing: SecuringFormat, secured: Secured, *, needs_status: bool) -> CredentialFindings:
         now = self.clock.now()
         try:
             head = await securing.read(secured)
@@ -153,7 +159,7 @@ class VerifyVcalmCredential:
             return _wrong("PARSING_ERROR", str(error.details.get("reason", error)))
         except ProofInvalid as error:
             return _wrong("PROOF_VERIFICATION_ERROR", str(error.details.get("reason", error)))
-        return _judged(head, disclosed, now)
+        return _judged(head, disclosed, now, needs_status=needs_status)
 
 
 @value_class
@@ -185,9 +191,10 @@ class VerifyVcalmPresentation:
             return found, options
         found.proof = True
         for number, credential in enumerate(presentation.credentials):
-            one = await self.credentials.findings(credential)
+            one = await self.credentials.findings(credential, needs_status=_needs_status(options))
             found.credentials.append(one.verified)
             found.problems += [problem(each.title, f"{number}: {each.detail}") for each in one.problems]
+            found.warnings += [problem(each.title, f"{number}: {each.detail}") for each in one.warnings]
         # Spent last and once: of two that come together one loses.
         if found.verified and use is not None and not await self.spent.spend(use):
             found.problems.append(problem("INVALID_CHALLENGE_ERROR", "the challenge was used before"))
@@ -219,7 +226,12 @@ class CreateVcalmChallenge:
         return self.challenges.make(self.random(16), self.clock.now())
 
 
-def _judged(head: SecuredHead, disclosed: Disclosed, now: datetime) -> CredentialFindings:
+def _needs_status(options: VcalmCredentialOptions | VcalmPresentationOptions) -> bool:
+    """Whatever else is named, and whatever it means to whom, a status that is not known is an error."""
+    return {*given(options.checks, ())} != {"proof"}
+
+
+def _judged(head: SecuredHead, disclosed: Disclosed, now: datetime, *, needs_status: bool) -> CredentialFindings:
     """What verifies, compared with the time and with what is known of its status."""
     found = CredentialFindings(disclosed.claims)
     if head.valid_from is not None:
@@ -230,10 +242,11 @@ def _judged(head: SecuredHead, disclosed: Disclosed, now: datetime) -> Credentia
         found.problems.append(problem("RANGE_ERROR", "it is not valid yet"))
     if found.valid_until is False:
         found.problems.append(problem("RANGE_ERROR", "it is not valid any more"))
-    if "credentialStatus" in disclosed.claims or "status" in disclosed.claims:
-        found.problems.append(
-            problem("STATUS_RETRIEVAL_ERROR", "its status is not kept here, and nobody is asked for it")
-        )
+    # As JSON Web Tokens call it, and as the data model does: an entry, or several.
+    if said := [disclosed.claims[name] for name in ("status", "credentialStatus") if name in disclosed.claims]:
+        told = found.problems if needs_status else found.warnings
+        told.append(problem("STATUS_RETRIEVAL_ERROR", "its status is not kept here, and nobody is asked for it"))
+        found.statuses = [False for one in said for _ in (one if isinstance(one, list) else [one])]
     return found
 
 

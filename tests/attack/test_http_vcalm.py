@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import Any
 
 import pytest
 
+from tests import securing
 from tests.attack.conftest import Target
 from tests.attack.raw_http import Response, exchange, request
 
@@ -103,6 +105,8 @@ def test_no_such_credential_verifies(target: Target, changed: dict[str, Any]) ->
         b'{"verifiableCredential":"eyJ"}',
         b'{"verifiableCredential":{},"verifiableCredential":{}}',
         b'{"verifiableCredential":{},"options":{"unknown":true}}',
+        b'{"verifiableCredential":{},"options":{"checks":[]}}',
+        b'{"verifiableCredential":{},"options":{"checks":"proof"}}',
         b'{"verifiableCredential":{"a":' + b"[" * 100 + b"]" * 100 + b"}}",
         b'{"verifiableCredential":{"a":NaN}}',
         b'{"verifiableCredential":{"a":"\xff"}}',
@@ -141,3 +145,75 @@ def test_every_challenge_is_another(target: Target) -> None:
     for challenge in made:
         changed = challenge[:-1] + ("A" if challenge[-1] != "A" else "E")
         assert outcome(post(target, PRESENTATIONS, presentation({"challenge": changed}))) == ["INVALID_CHALLENGE_ERROR"]
+
+
+BLS = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+TERMS = "https://www.w3.org/ns/credentials/undefined-terms/v2"
+
+
+def shown(issuer: Any, subject: Any, **changed: Any) -> dict[str, Any]:
+    """A credential that the issuer has signed, of which everything is disclosed."""
+    claims = {"@context": [VC, TERMS], "type": ["VerifiableCredential"], "issuer": issuer.did} | changed
+    key = issuer.created["keys"]["assertionMethod"]
+    pointers = ["/credentialSubject"]
+    return securing.disclosed(
+        claims | {"credentialSubject": subject},
+        key,
+        mandatory=["/issuer"],
+        pointers=pointers + [f"/{n}" for n in changed],
+    )
+
+
+def verified(target: Target, credential: Any, **options: Any) -> bool:
+    response = post(target, CREDENTIALS, json.dumps({"verifiableCredential": credential, "options": options}).encode())
+    assert response.status == 200, response.body
+    return bool(json.loads(response.body)["verified"])
+
+
+def problem(target: Target, credential: Any) -> tuple[str, str]:
+    """The one problem of it."""
+    response = post(target, CREDENTIALS, json.dumps({"verifiableCredential": credential}).encode())
+    (found,) = json.loads(response.body)["problemDetails"]
+    return found["title"], found["detail"]
+
+
+def test_sixteen_kilobytes_and_64_blank_nodes_are_taken_and_no_more(target: Target) -> None:
+    """An issuer of this service has signed each, so that nothing but its size is wrong."""
+    issuer = target.stranger.holder(additionalKeys=[BLS])
+
+    def padded(size: int) -> dict[str, Any]:
+        """With another proof in the set, which is not of this format and nobody's to sign."""
+
+        def of(padding: int) -> dict[str, Any]:
+            return whole | {"proof": [whole["proof"], {"type": "Other", "proofValue": "x" * padding}]}
+
+        return of(size - len(json.dumps(of(0), separators=(",", ":")).encode()))
+
+    whole = shown(issuer, {"text": "x" * 12_000})
+    assert verified(target, padded(16_384))
+    assert problem(target, padded(16_385)) == ("PARSING_ERROR", "it has more than 16384 octets")
+    # The subject and the credential are blank nodes, too.
+    nodes = [{"n": number} for number in range(62)]
+    full = shown(issuer, {"of": nodes})
+    assert verified(target, full)
+    grown = full | {"credentialSubject": {"of": [*nodes, {"n": 62}]}}
+    assert problem(target, grown) == ("PARSING_ERROR", "the document has more than 64 blank nodes")
+
+
+def test_nobody_is_asked_for_what_a_credential_names(target: Target) -> None:
+    """Its list of statuses, a schema, and terms are said to be where somebody listens; nobody calls."""
+    issuer = target.stranger.holder(additionalKeys=[BLS])
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0)
+        place = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        status = {"id": f"{place}/1#7", "type": "BitstringStatusListEntry", "statusPurpose": "revocation"}
+        status |= {"statusListIndex": "7", "statusListCredential": f"{place}/1"}
+        schema = {"id": f"{place}/schema", "type": "JsonSchema"}
+        named = shown(issuer, {"age": 24}, credentialStatus=status, credentialSchema=schema)
+        assert not verified(target, named)
+        for checks in (["status"], ["proof", "credentialStatus"], ["Proof"], ["proof "]):
+            assert not verified(target, named, checks=checks)
+        assert verified(target, named, checks=["proof"])
+        assert not verified(target, named | {"@context": [VC, TERMS, f"{place}/terms"]}, checks=["proof"])
+        with pytest.raises(BlockingIOError):
+            listening.accept()

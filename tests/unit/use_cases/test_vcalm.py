@@ -53,9 +53,9 @@ def toy(method: str = "did:web:issuer.example#k", **said: Any) -> ToyText:
     return ToyText(SecuredHead("did:web:issuer.example", method, **said), claims)
 
 
-def found(securing: ToyText, credential: Any = ENVELOPED) -> CredentialFindings:
+def found(securing: ToyText, credential: Any = ENVELOPED, *, needs_status: bool = True) -> CredentialFindings:
     verify = VerifyVcalmCredential({securing.name: securing}, Keys(), None, Clock())  # type: ignore[arg-type]
-    return asyncio.run(verify.findings(credential))
+    return asyncio.run(verify.findings(credential, needs_status=needs_status))
 
 
 def kinds(findings: CredentialFindings) -> list[str]:
@@ -100,6 +100,17 @@ def test_no_other_envelope_is_opened(envelope: Any) -> None:
 )
 def test_a_good_proof_is_not_all(said: dict[str, Any], problem: str) -> None:
     assert kinds(found(toy(**said))) == [problem]
+
+
+def test_a_status_that_the_verifier_looks_for_itself_is_a_warning_and_nothing_else_is() -> None:
+    claims = {"credentialStatus": [{"id": "https://x.example/1"}, {"id": "https://x.example/2"}]}
+    findings = found(toy(claims=claims), needs_status=False)
+    assert findings.verified
+    assert [one.title for one in findings.warnings] == ["STATUS_RETRIEVAL_ERROR"]
+    assert findings.statuses == [False, False]
+    ended = found(toy(claims=claims, valid_until=NOW), needs_status=False)
+    assert kinds(ended) == ["RANGE_ERROR"]
+    assert found(toy(), needs_status=False).warnings == []
 
 
 @pytest.mark.parametrize(
