@@ -34,7 +34,7 @@ RUN = {
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[LocalServer]:
-    with local_server() as running:
+    with local_server(environment={"IDENTITY_A2A_ENABLED": "true"}) as running:
         yield running
 
 
