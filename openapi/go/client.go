@@ -11,14 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Options of a client. What is zero has its default.
@@ -75,29 +73,6 @@ func (e *ServiceError) RequestID() string {
 	return id
 }
 
-// Nullable is a member of a request that may be left out (a nil pointer), null (Null) or a value (Value).
-type Nullable[T any] struct{ value *T }
-
-// Null says that a member is null.
-func Null[T any]() *Nullable[T] { return &Nullable[T]{} }
-
-// Value says that a member is not null.
-func Value[T any](value T) *Nullable[T] { return &Nullable[T]{&value} }
-
-// MarshalJSON writes the value or null.
-func (n Nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.value) }
-
-// Must gives the value, and panics where there is an error: for programs of a few lines.
-func Must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
-// Ptr is for members that may be left out.
-func Ptr[T any](value T) *T { return &value }
-
 type operation struct {
 	Method, Path, Scheme, Purpose string
 	Query, Headers, Forms         []string
@@ -121,28 +96,13 @@ var (
 // New makes a client.
 func New(options Options) *Client {
 	options.URL = strings.TrimRight(options.URL, "/")
-	if options.Origin == "" {
-		options.Origin = options.URL
-	}
-	if options.Timeout == 0 {
-		options.Timeout = 30 * time.Second
-	}
-	if options.Retries == 0 {
-		options.Retries = 2
-	}
-	if options.MaxWait == 0 {
-		options.MaxWait = time.Minute
-	}
-	if options.MaxAnswerOctets == 0 {
-		options.MaxAnswerOctets = 16 << 20
-	}
-	if options.MaxPages == 0 {
-		options.MaxPages = 10_000
-	}
-	sender := http.Client{}
-	if options.HTTP != nil {
-		sender = *options.HTTP
-	}
+	options.Origin = or(options.Origin, options.URL)
+	options.Timeout = or(options.Timeout, 30*time.Second)
+	options.Retries = or(options.Retries, 2)
+	options.MaxWait = or(options.MaxWait, time.Minute)
+	options.MaxAnswerOctets = or(options.MaxAnswerOctets, 16<<20)
+	options.MaxPages = or(options.MaxPages, 10_000)
+	sender := *or(options.HTTP, &http.Client{})
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	options.HTTP = &sender
 	return &Client{options: options}
@@ -152,30 +112,28 @@ func New(options Options) *Client {
 func (c *Client) As(signer Signer) *Client { return &Client{c.options, &signer} }
 
 // call sends an operation until it is answered for good. needed has parameters by their names in the document.
-func call[T, P any](ctx context.Context, c *Client, name string, needed object, content any, params []P) (T, error) {
-	var answer T
-	var body []byte
-	asked := operations[name]
-	values, err := rawValues(one(params), needed)
+func call[T, P any](ctx context.Context, c *Client, name string, needed object, content any, params []P) (answer T, err error) {
+	asked, body := operations[name], []byte(nil)
+	values, err := textsOf(one(params), needed)
 	if err == nil && content != nil {
 		// One form, which is signed and sent.
 		body, err = Canonicalize(content)
+	}
+	random := make([]byte, 16)
+	if err == nil {
+		_, err = rand.Read(random)
 	}
 	if err != nil {
 		return answer, err
 	}
 	header := http.Header{}
+	if asked.Idempotent {
+		header.Set("Idempotency-Key", uuid(random))
+	}
 	for _, name := range asked.Headers {
-		if value := plain(values[name]); value != "" {
+		if value := values[name]; value != "" {
 			header.Set(name, value)
 		}
-	}
-	if asked.Idempotent && header.Get("Idempotency-Key") == "" {
-		random := make([]byte, 16)
-		if _, err := rand.Read(random); err != nil {
-			return answer, err
-		}
-		header.Set("Idempotency-Key", uuid(random))
 	}
 	// What is no change, or the same change under one Idempotency-Key, may be asked for again.
 	repeatable := asked.Method == http.MethodGet || asked.Idempotent
@@ -200,29 +158,6 @@ func call[T, P any](ctx context.Context, c *Client, name string, needed object, 
 		case <-timer.C:
 		}
 	}
-}
-
-func one[P any](params []P) P {
-	var first P
-	for _, given := range params[:min(len(params), 1)] {
-		first = given
-	}
-	return first
-}
-
-// rawValues are the members of all, as JSON.
-func rawValues(all ...any) (map[string]json.RawMessage, error) {
-	values := map[string]json.RawMessage{}
-	for _, some := range all {
-		octets, err := json.Marshal(some)
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(octets, &values); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
 }
 
 // each visits the items of all pages. page asks for the one of a cursor.
@@ -251,19 +186,15 @@ func each[T any](c *Client, cursor string, page func(cursor string) ([]T, *strin
 	return unreadable(http.StatusOK, fmt.Sprintf("the pages do not end after %d", c.options.MaxPages))
 }
 
+// authorize sets the Authorization of one attempt.
 func (c *Client) authorize(ctx context.Context, asked operation, header http.Header, body []byte) error {
-	if c.signer != nil && asked.Scheme != "" && asked.Purpose != "" {
-		wanted := object{"did": c.signer.DID, "purpose": asked.Purpose, "named": true}
-		digest := ""
+	switch {
+	case c.signer != nil && asked.Scheme != "" && asked.Purpose != "":
+		wanted := map[string]string{"did": c.signer.DID, "purpose": asked.Purpose, "named": "true"}
 		if body != nil {
-			digest = HashBody(body)
-			wanted["bodyHash"] = digest
+			wanted["bodyHash"] = HashBody(body)
 		}
-		values, err := rawValues(wanted)
-		if err != nil {
-			return err
-		}
-		octets, err := c.attempt(ctx, operations["getDidAuthChallenge"], values, http.Header{}, nil)
+		octets, err := c.attempt(ctx, operations["getDidAuthChallenge"], wanted, http.Header{}, nil)
 		if err != nil {
 			return err
 		}
@@ -272,13 +203,12 @@ func (c *Client) authorize(ctx context.Context, asked operation, header http.Hea
 			return err
 		}
 		challenge, _ := answer.Challenge.(string)
-		signed, err := SignChallenge(*c.signer, challenge, c.options.Origin, asked.Purpose, digest)
+		signed, err := SignChallenge(*c.signer, challenge, c.options.Origin, asked.Purpose, wanted["bodyHash"])
 		header.Set("Authorization", asked.Scheme+" "+signed)
 		return err
-	}
-	if asked.Keyed && c.options.APIKey != "" {
+	case asked.Keyed && c.options.APIKey != "":
 		header.Set("Authorization", "ApiKey "+c.options.APIKey)
-	} else if asked.Keyed && c.options.Token != nil {
+	case asked.Keyed && c.options.Token != nil:
 		token, err := c.options.Token(ctx)
 		header.Set("Authorization", "Bearer "+token)
 		return err
@@ -288,11 +218,11 @@ func (c *Client) authorize(ctx context.Context, asked operation, header http.Hea
 
 // attempt gives the octets of the answer of one request.
 func (c *Client) attempt(
-	ctx context.Context, asked operation, values map[string]json.RawMessage, header http.Header, body []byte,
+	ctx context.Context, asked operation, values map[string]string, header http.Header, body []byte,
 ) ([]byte, error) {
-	var missing string
+	missing, query := "", url.Values{}
 	path := placeholder.ReplaceAllStringFunc(asked.Path, func(name string) string {
-		value := plain(values[strings.Trim(name, "{}")])
+		value := values[strings.Trim(name, "{}")]
 		if value == "" {
 			missing = name
 		}
@@ -301,18 +231,14 @@ func (c *Client) attempt(
 	if missing != "" {
 		return nil, fmt.Errorf("%s needs %s", asked.Path, missing)
 	}
-	query := url.Values{}
 	for _, name := range asked.Query {
 		if value, given := values[name]; given {
-			query.Set(name, plain(value))
+			query.Set(name, value)
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	target := c.options.URL + "/api/v1" + path
-	if len(query) > 0 {
-		target += "?" + query.Encode()
-	}
+	target := strings.TrimRight(c.options.URL+"/api/v1"+path+"?"+query.Encode(), "?")
 	request, err := http.NewRequestWithContext(limited, asked.Method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -320,41 +246,32 @@ func (c *Client) attempt(
 	request.Header = header.Clone()
 	// Nothing is unpacked: what is small when it arrives is small.
 	request.Header.Set("Accept-Encoding", "identity")
-	request.Header.Set("Accept", asked.accepted())
+	request.Header.Set("Accept", "application/json")
+	if len(asked.Forms) > 0 {
+		request.Header.Set("Accept", asked.Forms[0])
+	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if c.options.OnRequest != nil {
 		c.options.OnRequest(request)
 	}
-	response, octets, err := c.send(request)
+	octets, err := c.send(request, asked.Forms)
 	var known *ServiceError
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
-	} else if err != nil && !errors.As(err, &known) {
+	}
+	if err != nil && !errors.As(err, &known) {
 		message := fmt.Sprintf("%s does not answer: %v", c.options.URL, err)
 		return nil, &ServiceError{Code: "UNREACHABLE", Message: message, Cause: err}
-	} else if err != nil {
-		return nil, err
 	}
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, refusal(response, octets)
-	}
-	media := strings.ToLower(strings.TrimSpace(strings.SplitN(response.Header.Get("Content-Type"), ";", 2)[0]))
-	for _, form := range asked.Forms {
-		if form == media {
-			return octets, nil
-		}
-	}
-	return nil, unreadable(response.StatusCode, fmt.Sprintf("the answer is %q, not %s", media, asked.accepted()))
+	return octets, err
 }
 
-func (o operation) accepted() string { return append(o.Forms, "application/json")[0] }
-
-func (c *Client) send(request *http.Request) (*http.Response, []byte, error) {
+func (c *Client) send(request *http.Request, forms []string) ([]byte, error) {
 	response, err := c.options.HTTP.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer response.Body.Close()
 	if c.options.OnResponse != nil {
@@ -362,48 +279,22 @@ func (c *Client) send(request *http.Request) (*http.Response, []byte, error) {
 		shown.Body = http.NoBody
 		c.options.OnResponse(&shown)
 	}
+	status, kind := response.StatusCode, response.Header.Get("Content-Type")
 	if packed := response.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
-		return nil, nil, unreadable(response.StatusCode, "the answer is packed")
+		return nil, unreadable(status, "the answer is packed")
 	}
 	octets, err := io.ReadAll(io.LimitReader(response.Body, c.options.MaxAnswerOctets+1))
-	if int64(len(octets)) > c.options.MaxAnswerOctets {
-		message := fmt.Sprintf("the answer has more than %d octets", c.options.MaxAnswerOctets)
-		return nil, nil, unreadable(response.StatusCode, message)
+	switch media := strings.ToLower(strings.TrimSpace(strings.SplitN(kind, ";", 2)[0])); {
+	case int64(len(octets)) > c.options.MaxAnswerOctets:
+		return nil, unreadable(status, fmt.Sprintf("the answer has more than %d octets", c.options.MaxAnswerOctets))
+	case err != nil:
+		return nil, err
+	case status < 200 || status > 299:
+		return nil, refusal(response, octets)
+	case !contains(forms, media):
+		return nil, unreadable(status, fmt.Sprintf("the answer is %q, not %s", media, request.Header.Get("Accept")))
 	}
-	return response, octets, err
-}
-
-// decode reads an answer as what the operation answers. Members that the document did not have when this was generated are skipped.
-func decode[T any](octets []byte, answer *T) error {
-	switch answer := any(answer).(type) {
-	case *[]byte:
-		*answer = octets
-		return nil
-	case *string:
-		if !utf8.Valid(octets) {
-			return unreadable(http.StatusOK, "the answer is not UTF-8")
-		}
-		*answer = string(octets)
-		return nil
-	}
-	if _, err := parseJSON(octets); err != nil {
-		return unreadable(http.StatusOK, "the answer is no JSON: "+err.Error())
-	}
-	decoder := json.NewDecoder(bytes.NewReader(octets))
-	decoder.UseNumber()
-	if err := decoder.Decode(answer); err != nil {
-		return unreadable(http.StatusOK, "the answer is of another shape: "+err.Error())
-	}
-	return nil
-}
-
-// plain is a parameter as it stands in a path, a query or a header.
-func plain(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	return string(value)
+	return octets, nil
 }
 
 // pause is how long to wait before the next attempt, where one is to be made.
@@ -421,11 +312,8 @@ func pause(err error, repeatable bool, attempt int) (time.Duration, bool) {
 		return *refused.RetryAfter, true
 	}
 	first := 250 * time.Millisecond << attempt
-	jitter, err := rand.Int(rand.Reader, big.NewInt(int64(first)))
-	if err != nil {
-		return first, true
-	}
-	return first + time.Duration(jitter.Int64()), true
+	// The clocks of two clients do not agree in nanoseconds.
+	return first + time.Duration(time.Now().Nanosecond())%first, true
 }
 
 func unreadable(status int, message string) *ServiceError {
@@ -434,27 +322,19 @@ func unreadable(status int, message string) *ServiceError {
 
 func refusal(response *http.Response, octets []byte) error {
 	var said struct {
-		Error *struct {
+		Error struct {
 			Code, Message string
 			Details       map[string]any
 		}
 	}
 	refused := unreadable(response.StatusCode, string(octets[:min(len(octets), 200)]))
 	// A proxy before the service has other words, for example, and they are all that there is.
-	if json.Unmarshal(octets, &said) == nil && said.Error != nil && said.Error.Code != "" {
-		refused = &ServiceError{response.StatusCode, said.Error.Code, said.Error.Message, said.Error.Details, nil, nil}
+	if json.Unmarshal(octets, &said) == nil && said.Error.Code != "" {
+		refused.Code, refused.Message, refused.Details = said.Error.Code, said.Error.Message, said.Error.Details
 	}
 	if wait := response.Header.Get("Retry-After"); seconds.MatchString(wait) {
 		count, _ := strconv.Atoi(wait)
-		after := time.Duration(count) * time.Second
-		refused.RetryAfter = &after
+		refused.RetryAfter = Ptr(time.Duration(count) * time.Second)
 	}
 	return refused
-}
-
-func min(one, other int) int {
-	if one < other {
-		return one
-	}
-	return other
 }

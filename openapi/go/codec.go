@@ -2,7 +2,6 @@ package identity
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -28,6 +27,9 @@ const (
 
 // encoding/json writes this escape for octets that are not UTF-8, and the character itself where a text has it.
 var notText = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\ufffd`)
+
+// escapes are those of a JSON text, of which the group has halves of pairs.
+var escapes = regexp.MustCompile(`\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)`)
 
 // Canonicalize writes a JSON value in the form of RFC 8785: what signatures and hashes are over. Structs are written as encoding/json
 // has them. An error is returned for what has no such form: texts that are not UTF-8, integers beyond 2^53-1, numbers that are not finite.
@@ -67,26 +69,12 @@ func parseJSON(octets []byte) (any, error) {
 
 // hasHalfPair says whether an escape is half of a surrogate pair, for which encoding/json reads another character.
 func hasHalfPair(octets []byte) bool {
-	var first rune
-	for rest := octets; len(rest) > 0; {
-		found, length := rune(0), 1
-		if rest[0] == '\\' && len(rest) > 5 && rest[1] == 'u' {
-			unit, _ := strconv.ParseUint(string(rest[2:6]), 16, 16)
-			found, length = rune(unit), 6
-		} else if rest[0] == '\\' {
-			length = min(2, len(rest))
-		}
-		isSecond := found >= 0xdc00 && found < 0xe000
-		if (first != 0) != isSecond {
+	for _, found := range escapes.FindAllSubmatchIndex(octets, -1) {
+		if found[2] != -1 {
 			return true
 		}
-		first = 0
-		if utf16.IsSurrogate(found) && !isSecond {
-			first = found
-		}
-		rest = rest[length:]
 	}
-	return first != 0
+	return false
 }
 
 func writeCanonical(to *bytes.Buffer, value any) error {
@@ -124,15 +112,7 @@ func writeObject(to *bytes.Buffer, value map[string]any) error {
 	for name := range value {
 		names = append(names, name)
 	}
-	sort.Slice(names, func(one, other int) bool {
-		first, second := utf16.Encode([]rune(names[one])), utf16.Encode([]rune(names[other]))
-		for place := 0; place < len(first) && place < len(second); place++ {
-			if first[place] != second[place] {
-				return first[place] < second[place]
-			}
-		}
-		return len(first) < len(second)
-	})
+	sort.Slice(names, func(one, other int) bool { return utf16Of(names[one]) < utf16Of(names[other]) })
 	to.WriteByte('{')
 	for place, name := range names {
 		if place > 0 {
@@ -146,6 +126,15 @@ func writeObject(to *bytes.Buffer, value map[string]any) error {
 	}
 	to.WriteByte('}')
 	return nil
+}
+
+// utf16Of has the units of a text as octets, the higher first.
+func utf16Of(text string) string {
+	var octets []byte
+	for _, unit := range utf16.Encode([]rune(text)) {
+		octets = append(octets, byte(unit>>8), byte(unit))
+	}
+	return string(octets)
 }
 
 // encoding/json writes more escapes than RFC 8785 §3.2.2.2 has.
@@ -186,16 +175,6 @@ func writeNumber(to *bytes.Buffer, number json.Number) error {
 	return err
 }
 
-// integer reads one between two others, both of which it may be.
-func integer(value any, least, most int64) (int64, bool) {
-	number, is := value.(json.Number)
-	if !is {
-		return 0, false
-	}
-	found, err := strconv.ParseInt(number.String(), 10, 64)
-	return found, err == nil && least <= found && found <= most
-}
-
 func base58(octets []byte) string {
 	number, rest, base := new(big.Int).SetBytes(octets), new(big.Int), big.NewInt(58)
 	var reversed []byte
@@ -233,51 +212,6 @@ func base64url(octets []byte) string { return base64.RawURLEncoding.EncodeToStri
 func sha256Of(octets []byte) []byte {
 	digest := sha256.Sum256(octets)
 	return digest[:]
-}
-
-// multihash is how did:webvh writes a SHA-256.
-func multihash(octets []byte) string { return base58(append([]byte{0x12, 0x20}, sha256Of(octets)...)) }
-
-// verifies says whether signature is one of message by a public multikey (z6Mk…). It fails for what is no such key, and for one of small
-// order.
-func verifies(publicMultikey string, message, signature []byte) (bool, error) {
-	key, err := multikey(publicMultikey, publicPrefix, ed25519.PublicKeySize)
-	if err != nil {
-		return false, err
-	}
-	if isWeak(key) {
-		return false, errors.New("an Ed25519 key of small order, under which anybody signs")
-	}
-	return ed25519.Verify(key, message, signature), nil
-}
-
-var (
-	prime     = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
-	eighth, _ = new(big.Int).SetString("05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826", 16)
-	// The points of the orders 1, 2, 4 and 8 by their y; crypto/ed25519 takes them.
-	weak = []*big.Int{new(big.Int), big.NewInt(1), new(big.Int).Sub(prime, big.NewInt(1)), eighth, new(big.Int).Sub(prime, eighth)}
-)
-
-func isWeak(key []byte) bool {
-	octets := make([]byte, len(key))
-	for place, octet := range key {
-		octets[len(key)-1-place] = octet
-	}
-	octets[0] &= 0x7f
-	y := new(big.Int).SetBytes(octets)
-	y.Mod(y, prime)
-	for _, one := range weak {
-		if y.Cmp(one) == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// isPublicKey says whether a text is a public multikey of Ed25519, and its key not of small order.
-func isPublicKey(publicMultikey string) bool {
-	key, err := multikey(publicMultikey, publicPrefix, ed25519.PublicKeySize)
-	return err == nil && !isWeak(key)
 }
 
 // multikey gives the octets of a raw key, size of them, whose multicodec is prefix (CID 1.0 §2.2.2).

@@ -7,7 +7,7 @@ import copy
 import functools
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from identity_core.codec import jcs, multibase
@@ -120,17 +120,36 @@ def mutated_first(life: RandomLife, dice: random.Random) -> list[bytes]:
 
 def mutated_later(life: RandomLife, place: int, dice: random.Random) -> list[bytes]:
     """The log up to an entry that was changed."""
+
+    def change(body: Json, proof: Json) -> None:
+        said = body["parameters"]["change"]
+        mutate(
+            dice.choice(
+                [said, said, body["parameters"], body, proof, said.get("authorization", {}).get("body") or said]
+            ),
+            dice,
+        )
+
+    return resealed(life, place, change)
+
+
+def resealed(life: RandomLife, place: int, change: Callable[[Json, Json], object]) -> list[bytes]:
+    """The log up to the entry at ``place``, which was changed."""
     line = life.entries[place]
     body = json.loads(line)
-    proof, change = body.pop("proof")[0], body["parameters"]["change"]
-    evidence = change.get("authorization", {})
-    mutate(dice.choice([change, change, body["parameters"], body, proof, evidence.get("body") or change]), dice)
+    proof, evidence = body.pop("proof")[0], body["parameters"]["change"].get("authorization", {})
+    change(body, proof)
     if "body" in evidence:
         asked_again(body, life)
     number, before = body["versionId"].split("-")[0], json.loads(life.entries[place - 1])["versionId"]
     body["versionId"] = f"{number}-{entry.multihash(jcs.canonicalize(body | {'versionId': before}))}"
     signer = NEXT if f"did:key:{NEXT.multikey}".encode() in line else SIGNER
     return [*life.entries[:place], sealed(body, proof, signer)]
+
+
+def with_a_note(count: int) -> Callable[[Json, Json], object]:
+    """A signed body that has a text of so many characters, each three octets of UTF-8."""
+    return lambda body, proof: body["parameters"]["change"]["authorization"]["body"]["service"].update(note="☂" * count)
 
 
 @functools.cache
@@ -141,6 +160,8 @@ def mutated_logs() -> Mapping[str, tuple[str, bool]]:
     found: dict[str, tuple[str, bool]] = {}
     for seed, life in enumerate(lives):
         found[f"life {seed}"] = (log_of(life.entries), True)
+    for count, is_short in ((4_200, True), (5_000, False)):
+        found[f"an entry with {count} umbrellas"] = (log_of(resealed(lives[1], 1, with_a_note(count))), is_short)
     for number in range(COUNT):
         seed = dice.randrange(LIVES)
         place = dice.randrange(len(lives[seed].entries))

@@ -216,6 +216,7 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
     )
     yield "no next log keys", lambda body: body["parameters"].pop("nextKeyHashes", None)
     yield "no further log keys", lambda body: body["parameters"].update(nextKeyHashes=[])
+    yield "null for next log keys", lambda body: body["parameters"].update(nextKeyHashes=None)
     yield "no end", lambda body: body["parameters"].update(deactivated=False)
     yield "an end", lambda body: body["parameters"].update(deactivated=True)
     yield "evidence in another form", lambda body: respell(said(body).get("authorization", {}), "signature")
@@ -257,7 +258,8 @@ def own_logs() -> Mapping[str, str]:
             if len(life.entries) < CHANGES and not life.state.deactivated:
                 life.grow()
         logs[f"life {seed}"] = "".join(f"{line.decode()}\n" for line in life.entries)
-        for place in (1 + seed % (len(life.entries) - 1),):
+        last = len(life.entries) - 1
+        for place in sorted({1 + seed % last, last} if life.state.deactivated else {1 + seed % last}):
             signer = NEXT if f"did:key:{NEXT.multikey}" in life.entries[place].decode() else SIGNER
             for name, change in attacks(life, place):
                 line = rewritten(life.entries[place], life.entries[place - 1], change, signer)

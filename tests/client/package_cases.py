@@ -146,6 +146,8 @@ def offline_jobs() -> dict[str, Json]:
 
 def job(case: Case, url: str) -> Json:
     options = {"url": url, "apiKey": "secret", "maxAnswerOctets": MOST_OCTETS, "maxPages": MOST_PAGES}
+    # What a program leaves unset is the default.
+    options |= {"retries": None, "timeoutMs": None}
     asked = {"operation": case.operation, "given": case.given, "options": options}
     return {"kind": "each" if case.paged else "call", **asked} | ({"issued": ISSUED} if case.signed else {})
 

@@ -1,88 +1,9 @@
 // Every operation of the document as a method: typed, signed where a signer is named, tried again where that changes nothing.
 
 import { canonicalize, hashBody } from "./codec.js";
-import type { operations } from "./document.js";
 import { OPERATIONS, type Operation } from "./operations.js";
 import { signChallenge, type Signer } from "./signing.js";
-
-export type OperationId = keyof typeof OPERATIONS & keyof operations;
-
-type OrNone<T> = [T] extends [never] ? unknown : T;
-type Given<N extends OperationId, K extends "path" | "query" | "header"> = OrNone<NonNullable<operations[N]["parameters"][K]>>;
-type Body<N extends OperationId> = operations[N] extends { requestBody: { content: { "application/json": infer B } } }
-  ? { body: B }
-  : NonNullable<operations[N]["requestBody"]> extends never
-    ? unknown
-    : NonNullable<operations[N]["requestBody"]> extends { content: { "application/json": infer B } }
-      ? { body?: B }
-      : unknown;
-type Content<R> = R extends { content: { "application/json": infer J } }
-  ? J
-  : R extends { content: { "application/octet-stream": unknown } }
-    ? Uint8Array<ArrayBuffer>
-    : R extends { content: { "text/plain": unknown } | { "text/jsonl": unknown } }
-      ? string
-      : void;
-
-/** The parameters of an operation, those of path, query and header beside each other, and its `body`. */
-export type Arguments<N extends OperationId> = Given<N, "path"> & Given<N, "query"> & Omit<Given<N, "header">, "If-None-Match"> & Body<N>;
-/** What an operation answers when it does what was asked. */
-export type Answer<N extends OperationId> = Content<
-  operations[N]["responses"][keyof operations[N]["responses"] & (200 | 201 | 202 | 204)]
->;
-/** The operations that answer page by page. */
-export type Paged = { [N in OperationId]: Answer<N> extends { items: unknown[]; nextCursor: string | null } ? N : never }[OperationId];
-type Item<N extends OperationId> = Answer<N> extends { items: (infer I)[] } ? I : never;
-
-export interface CallOptions {
-  signal?: AbortSignal;
-}
-
-type Method<N extends OperationId> = (
-  ...given: {} extends Arguments<N> ? [given?: Arguments<N> & CallOptions] : [given: Arguments<N> & CallOptions]
-) => Promise<Answer<N>>;
-
-export type Identity = { readonly [N in OperationId]: Method<N> } & {
-  /** The same service, with the operations that a DID may ask for signed by `signer`. */
-  as(signer: Signer): Identity;
-  /** The items of all pages. Ends with an error after `maxPages` of them. */
-  each<N extends Paged>(name: N, given: Arguments<N> & CallOptions): AsyncGenerator<Item<N>, void>;
-};
-
-export interface IdentityOptions {
-  /** The service, without the prefix of its operations. */
-  url: string;
-  apiKey?: string;
-  /** Gives an access token for each request, where there is no `apiKey`. */
-  token?: () => Promise<string>;
-  /** The `public_url` of the service where it is another than `url`: challenges of any other are not signed. */
-  origin?: string;
-  /** For one attempt (default 30 s). */
-  timeoutMs?: number;
-  /** How often more than once (default 2). */
-  retries?: number;
-  /** The longest wait before an attempt (default 60 s): who is told to wait longer is told so by an error. */
-  maxWaitMs?: number;
-  maxAnswerOctets?: number;
-  maxPages?: number;
-  /** Sees each attempt before it is sent, that for a challenge too, and may add headers. It holds the Authorization. */
-  onRequest?: (request: SentRequest) => void | Promise<void>;
-  /** Sees what came back, before its body is read. What either throws ends the call. */
-  onResponse?: (response: ReceivedResponse) => void | Promise<void>;
-  fetch?: typeof fetch;
-}
-
-export interface SentRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Headers;
-}
-
-export interface ReceivedResponse {
-  readonly request: SentRequest;
-  readonly status: number;
-  readonly headers: Headers;
-}
+import type { Identity, IdentityOptions, OperationId } from "./types.js";
 
 /** The service refused (`code` is one of the document's), or gave no answer (`UNREACHABLE`), or none that can be read (`UNREADABLE`). */
 export class IdentityError extends Error {
@@ -102,6 +23,7 @@ export class IdentityError extends Error {
   }
 }
 
+type Options = Omit<IdentityOptions, keyof typeof DEFAULTS> & typeof DEFAULTS;
 type Values = { readonly [name: string]: unknown };
 
 const PREFIX = "/api/v1";
@@ -111,12 +33,14 @@ const PASSING = new Set([429, 502, 503, 504]);
 
 /** A client of the service at `options.url`. */
 export function createIdentity(options: IdentityOptions): Identity {
-  return new Service({ ...DEFAULTS, ...options, url: options.url.replace(/\/+$/, "") }).identity();
+  // What is undefined is not said.
+  const said = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  return new Service({ ...DEFAULTS, ...said, url: options.url.replace(/\/+$/, "") }).identity();
 }
 
 class Service {
   constructor(
-    private readonly options: IdentityOptions & typeof DEFAULTS,
+    private readonly options: Options,
     private readonly signer?: Signer,
   ) {}
 
@@ -225,7 +149,7 @@ function passes(error: IdentityError, repeatable: boolean): boolean {
 }
 
 async function read(response: Response, most: number): Promise<Uint8Array<ArrayBuffer>> {
-  const parts: Uint8Array[] = [];
+  const parts: BlobPart[] = [];
   let length = 0;
   const reader = response.body?.getReader();
   for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
@@ -236,13 +160,7 @@ async function read(response: Response, most: number): Promise<Uint8Array<ArrayB
     }
     parts.push(part.value);
   }
-  const whole = new Uint8Array(length);
-  let place = 0;
-  for (const part of parts) {
-    whole.set(part, place);
-    place += part.length;
-  }
-  return whole;
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
 function meaning(operation: Operation, response: Response, octets: Uint8Array<ArrayBuffer>): unknown {
@@ -281,17 +199,16 @@ function reason(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
+/** Waits, and ends with the reason of `signal` where that is aborted. */
 function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const ended = () => {
       clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
       signal?.removeEventListener("abort", ended);
-      resolve();
-    }, milliseconds);
-    if (signal?.aborted) ended();
-    else signal?.addEventListener("abort", ended, { once: true });
+      if (signal?.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(ended, signal?.aborted ? 0 : milliseconds);
+    signal?.addEventListener("abort", ended);
   });
 }

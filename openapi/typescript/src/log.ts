@@ -1,6 +1,6 @@
 // The log of a DID, checked without the service.
 
-import { canonicalize, isPublicKey } from "./codec.js";
+import { canonicalize, isPublicKey, utf8 } from "./codec.js";
 import { changed, type Control } from "./changes.js";
 import type { components } from "./document.js";
 import { checkFirstHash, checkNextHash, checkProof, demand, HASH, meeting, multihash, readEntry, record, text, texts, Unmet } from "./entry.js";
@@ -38,6 +38,18 @@ export interface CheckedEntry {
   isAsked: boolean;
 }
 
+/** What a log is held to. What is not said is not asked. */
+export interface LogCheck {
+  /** Whose log it must be. */
+  did?: string | undefined;
+  /** Refuses entries that are later. */
+  now?: Date | undefined;
+  /** The text of the did-witness.json of a log of did:webvh. */
+  witnesses?: string | undefined;
+  /** Is told of each entry that holds, before witnesses are asked for. */
+  onEntry?: ((entry: CheckedEntry) => void) | undefined;
+}
+
 interface State extends Entry {
   control: Control;
   did: string;
@@ -48,22 +60,21 @@ interface State extends Entry {
 
 type LogKeys = Pick<State, "updateKeys" | "nextKeyHashes">;
 
-const MOST_CHARACTERS = 16 * 1024;
+const MOST_OCTETS = 16 * 1024;
 const MOST_KEYS = 10;
 const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$/;
 const PROOF_MEMBERS = "created,cryptosuite,proofPurpose,proofValue,type,verificationMethod";
 
 /**
  * Checks the text of `getDidLog`: identity, order, integrity, who asked for each change, and that it makes this document of the one before;
- * or a log of did:webvh 1.0, whose `witnesses` are the text of its did-witness.json. It is the log of `did` where one is given; with `now`
- * entries of the future are refused. `onEntry` is told of each entry that holds, before witnesses are asked for. Throws `LogInvalid`.
+ * or a log of did:webvh 1.0. Throws `LogInvalid`.
  *
  * What `identity did log verify` checks beyond it: that keys of other types than Ed25519 are points of their curves, and the signatures of
  * proofs of possession of BBS keys.
  */
 export async function verifyLog(
   log: string,
-  expected: { did?: string; now?: Date; witnesses?: string; onEntry?: (entry: CheckedEntry) => void } = {},
+  expected: LogCheck = {},
 ): Promise<VerifiedLog> {
   const lines = log.replace(/\n$/, "").split("\n");
   const isWebvh = methodOf(lines[0] ?? "").startsWith("did:webvh:");
@@ -104,7 +115,7 @@ function methodOf(line: string): string {
 }
 
 /** A DID of did:webvh may move, so whose log it is its last entry says. */
-async function checkWebvh(states: WebvhState[], expected: { did?: string; witnesses?: string }): Promise<void> {
+async function checkWebvh(states: WebvhState[], expected: LogCheck): Promise<void> {
   const [last, did] = [states.length - 1, states.at(-1)?.did];
   try {
     await meeting("identifier", () => demand(expected.did === undefined || did === expected.did, `the log is one of ${did}`));
@@ -151,7 +162,7 @@ async function next(before: State | undefined, line: string): Promise<State> {
 }
 
 function readOurs(line: string): Entry {
-  demand(line.length <= MOST_CHARACTERS, "the entry is too large");
+  demand(utf8(line).length <= MOST_OCTETS, "the entry is too large");
   const value: unknown = JSON.parse(line);
   // Whatever could be read in two ways, two members of one name or a number that does not fit, is written differently.
   demand(canonicalize(value) === line, "the entry is not in canonical form");
@@ -209,7 +220,7 @@ async function keysOf(before: State | undefined, parameters: Json): Promise<LogK
     return { updateKeys: before.updateKeys, nextKeyHashes: before.nextKeyHashes };
   }
   demand("updateKeys" in parameters && (!rotates || "nextKeyHashes" in parameters), "the entry does not say updateKeys and nextKeyHashes");
-  const [updateKeys, nextKeyHashes] = [texts(parameters.updateKeys, MOST_KEYS), texts(parameters.nextKeyHashes ?? [], MOST_KEYS)];
+  const [updateKeys, nextKeyHashes] = [texts(parameters.updateKeys, MOST_KEYS), "nextKeyHashes" in parameters ? texts(parameters.nextKeyHashes, MOST_KEYS) : []];
   demand(updateKeys.length > 0 && updateKeys.every(isPublicKey), "the entry names no key, or what is none of Ed25519");
   demand(nextKeyHashes.every((hash) => new RegExp(`^${HASH}$`).test(hash)), "nextKeyHashes has what is no hash");
   // Whoever holds the key of today alone must not be able to hand the log on.

@@ -1,6 +1,6 @@
 // Logs of did:webvh 1.0 (https://identity.foundation/didwebvh/v1.0/), read as a resolver reads them; what fetches them is not here.
 
-import { isPublicKey } from "./codec.js";
+import { isPublicKey, utf8 } from "./codec.js";
 import { checkFirstHash, checkNextHash, checkProof, demand, HASH, meeting, multihash, parseStrict, readEntry, record, text, texts, Unmet } from "./entry.js";
 import type { Entry, Json } from "./entry.js";
 
@@ -21,7 +21,7 @@ interface Witnesses {
 }
 
 const VERSION = "did:webvh:1.0";
-/** Characters of an entry. */
+/** Octets of an entry. */
 export const MOST_OF_WEBVH = 256 * 1024;
 const DEFAULTS = { updateKeys: [], nextKeyHashes: [], witness: {}, watchers: [], portable: false, deactivated: false, ttl: 3600 };
 const DID = new RegExp(`^did:webvh:(${HASH}):([^:]+)((?::(?:[A-Za-z0-9._-]|%[0-9A-Fa-f]{2})+)*)$`);
@@ -33,7 +33,7 @@ const NUMBER = /^(?:0[xX][0-9A-Fa-f]*|[0-9]+)$/;
 /** The state after the entry that a line says. */
 export async function nextWebvh(before: WebvhState | undefined, line: string): Promise<WebvhState> {
   const [entry, parameters] = await meeting("form", () => {
-    demand(line.length <= MOST_OF_WEBVH, "the entry is too large");
+    demand(utf8(line).length <= MOST_OF_WEBVH, "the entry is too large");
     const read = readEntry(parseStrict(line));
     return [read, parametersOf(before, read.parameters)] as const;
   });

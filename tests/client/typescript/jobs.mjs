@@ -5,6 +5,9 @@ import { flow } from "./flow.mjs";
 
 const { createIdentity, createSigner, signChallenge, signIbct, verifyLog } = client;
 
+// What is null in JSON is a member that is there and undefined.
+const optionsOf = (said) => Object.fromEntries(Object.entries(said).map(([name, value]) => [name, value ?? undefined]));
+
 const KINDS = {
   canonicalize: ({ value }) => client.canonicalize(value),
   action: ({ attribute, type, value }) => client.actionOf(attribute, type, value),
@@ -22,18 +25,18 @@ const KINDS = {
   sign: async ({ issued, challenge, wanted }) => signChallenge(await createSigner(issued), challenge, wanted),
   flow: ({ url, apiKey }) => flow(client, url, apiKey),
   call: async ({ operation, given, issued, options }) => {
-    const id = createIdentity(options);
+    const id = createIdentity(optionsOf(options));
     return (issued === undefined ? id : id.as(await createSigner(issued)))[operation](given);
   },
   each: async ({ operation, given, options }) => {
     const items = [];
-    for await (const item of createIdentity(options).each(operation, given)) items.push(item);
+    for await (const item of createIdentity(optionsOf(options)).each(operation, given)) items.push(item);
     return items;
   },
   aborted: async ({ operation, given, options }) => {
     const aborting = new AbortController();
     setTimeout(() => aborting.abort(), 20);
-    return createIdentity(options)[operation]({ ...given, signal: aborting.signal });
+    return createIdentity(optionsOf(options))[operation]({ ...given, signal: aborting.signal });
   },
 };
 

@@ -1,5 +1,5 @@
 // The log of a DID, checked without the service.
-import { canonicalize, isPublicKey } from "./codec.js";
+import { canonicalize, isPublicKey, utf8 } from "./codec.js";
 import { changed } from "./changes.js";
 import { checkFirstHash, checkNextHash, checkProof, demand, HASH, meeting, multihash, readEntry, record, text, texts, Unmet } from "./entry.js";
 import { MOST_OF_WEBVH, nextWebvh, unapproved } from "./webvh.js";
@@ -14,14 +14,13 @@ export class LogInvalid extends Error {
         this.name = "LogInvalid";
     }
 }
-const MOST_CHARACTERS = 16 * 1024;
+const MOST_OCTETS = 16 * 1024;
 const MOST_KEYS = 10;
 const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$/;
 const PROOF_MEMBERS = "created,cryptosuite,proofPurpose,proofValue,type,verificationMethod";
 /**
  * Checks the text of `getDidLog`: identity, order, integrity, who asked for each change, and that it makes this document of the one before;
- * or a log of did:webvh 1.0, whose `witnesses` are the text of its did-witness.json. It is the log of `did` where one is given; with `now`
- * entries of the future are refused. `onEntry` is told of each entry that holds, before witnesses are asked for. Throws `LogInvalid`.
+ * or a log of did:webvh 1.0. Throws `LogInvalid`.
  *
  * What `identity did log verify` checks beyond it: that keys of other types than Ed25519 are points of their curves, and the signatures of
  * proofs of possession of BBS keys.
@@ -112,7 +111,7 @@ async function next(before, line) {
     return { ...entry, did, ...keys, deactivated: parameters.deactivated === true, control: { ...control, retired: new Set([...control.retired, ...gone]) } };
 }
 function readOurs(line) {
-    demand(line.length <= MOST_CHARACTERS, "the entry is too large");
+    demand(utf8(line).length <= MOST_OCTETS, "the entry is too large");
     const value = JSON.parse(line);
     // Whatever could be read in two ways, two members of one name or a number that does not fit, is written differently.
     demand(canonicalize(value) === line, "the entry is not in canonical form");
@@ -170,7 +169,7 @@ async function keysOf(before, parameters) {
         return { updateKeys: before.updateKeys, nextKeyHashes: before.nextKeyHashes };
     }
     demand("updateKeys" in parameters && (!rotates || "nextKeyHashes" in parameters), "the entry does not say updateKeys and nextKeyHashes");
-    const [updateKeys, nextKeyHashes] = [texts(parameters.updateKeys, MOST_KEYS), texts(parameters.nextKeyHashes ?? [], MOST_KEYS)];
+    const [updateKeys, nextKeyHashes] = [texts(parameters.updateKeys, MOST_KEYS), "nextKeyHashes" in parameters ? texts(parameters.nextKeyHashes, MOST_KEYS) : []];
     demand(updateKeys.length > 0 && updateKeys.every(isPublicKey), "the entry names no key, or what is none of Ed25519");
     demand(nextKeyHashes.every((hash) => new RegExp(`^${HASH}$`).test(hash)), "nextKeyHashes has what is no hash");
     // Whoever holds the key of today alone must not be able to hand the log on.
