@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (515, 8),
-    "api": (4_640, 54),
+    "api": (4_670, 54),
     "backup": (265, 4),
     "bootstrap": (2_415, 27),
-    "cli": (8_700, 95),
+    "cli": (8_735, 95),
     "client": (635, 11),
     "codec": (410, 7),
     "conformance": (2_530, 26),
-    "crypto": (1_875, 33),
-    "database": (1_120, 11),
-    "domain": (8_380, 86),
-    "plugin": (2_100, 22),
-    "ports": (965, 25),
+    "crypto": (1_905, 33),
+    "database": (1_140, 11),
+    "domain": (8_390, 86),
+    "plugin": (2_110, 22),
+    "ports": (970, 25),
     "settings": (910, 8),
-    "store": (3_280, 36),
+    "store": (3_305, 36),
     "throttle": (635, 8),
     "ui": (1_100, 16),
     "use_cases": (7_115, 85),
 }
-ALL = (47_555, 562)
+ALL = (47_725, 562)
 
 
 def test_no_room_outgrows_its_limit() -> None:
