@@ -41,9 +41,11 @@ _LOOK_AGAIN_SECONDS = 0.2
 
 # On a server each commit begins with it, and no one else can append before that is through.
 _LOCK = "SELECT id FROM ledger_head WHERE id = 1 FOR UPDATE"
-_TIP = "SELECT sequence, block_number, recorded_at, link FROM ledger_entries ORDER BY sequence DESC LIMIT 1"
-_BLOCK = """
-SELECT coalesce((SELECT block_number FROM ledger_anchors ORDER BY position DESC LIMIT 1), 0)
+# One statement sees one moment: no block is newer than the entries tell. On a server it is one journey, too.
+_TIP = """
+SELECT anchored, sequence, block_number, recorded_at, link
+FROM (SELECT coalesce((SELECT block_number FROM ledger_anchors ORDER BY position DESC LIMIT 1), 0) AS anchored) AS anchors
+LEFT JOIN ledger_entries ON sequence = (SELECT max(sequence) FROM ledger_entries)
 """
 _TOUCH = "UPDATE ledger_head SET id = 1 WHERE id = 1"
 _VERSION = "SELECT max(version) FROM ledger_entries WHERE did = :did"
@@ -262,9 +264,8 @@ class SqlLedger:
 
 def _tip(transaction: Transaction) -> tuple[LedgerHead, int, bytes]:
     """The head, and the time and link of the newest entry. Blocks are counted over entries and anchors."""
-    # In this order, because a commit may come in between: the block is never newer than the entries tell.
-    anchored = transaction.execute(_BLOCK).fetchone()[0]
-    sequence, block, recorded_at, link = transaction.execute(_TIP).fetchone() or (0, 0, 0, chain.GENESIS)
+    anchored, *newest = transaction.execute(_TIP).fetchone()
+    sequence, block, recorded_at, link = (0, 0, 0, chain.GENESIS) if newest[0] is None else newest
     return LedgerHead(sequence, max(block, anchored)), recorded_at, bytes(link)
 
 
