@@ -36,20 +36,26 @@ BATCHES = "tests.fault.vicious_batches"
 class Sizes:
     """How many calls went to a worker together, each time that several did."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, encodes: str) -> None:
         self.seen: list[int] = []
-        honest = pool_module.encode_together
+        honest = getattr(pool_module, encodes)
 
         def counted(calls: Sequence[bytes]) -> bytes:
             self.seen.append(len(calls))
-            return honest(calls)
+            encoded: bytes = honest(calls)
+            return encoded
 
-        monkeypatch.setattr(pool_module, "encode_together", counted)
+        monkeypatch.setattr(pool_module, encodes, counted)
 
 
 @pytest.fixture
 def sizes(monkeypatch: pytest.MonkeyPatch) -> Sizes:
-    return Sizes(monkeypatch)
+    return Sizes(monkeypatch, "encode_together")
+
+
+@pytest.fixture
+def sizes_of_reads(monkeypatch: pytest.MonkeyPatch) -> Sizes:
+    return Sizes(monkeypatch, "encode_reads")
 
 
 @pytest.fixture(scope="module")
@@ -204,3 +210,44 @@ def test_workers_share_what_waits_and_a_share_has_a_limit(sizes: Sizes) -> None:
     assert sizes.seen[0] == 16
     assert max(sizes.seen) == 16
     assert len(sizes.seen) > 2
+
+
+def reads(text: str, *, suite: int = 1) -> Ask:
+    async def ask(workers: ProofWorkers) -> None:
+        await (workers.read(text) if suite == 1 else workers.read_presentation(text))
+
+    return ask
+
+
+def test_proofs_to_read_go_together_and_each_has_its_own_answer(run: Any, sizes_of_reads: Sizes) -> None:
+    issuer, prover, presented = first.BbsIssuer("ivo"), BbsProver(select(), os.urandom), scene(status=True)
+    asked = first.statement(issuer.key, ("country", "eq", "JP"))
+    made = prover.prove(asked, issuer.credential(first.SCHEMA, first.HANA), context=first.context())
+    every = [
+        reads(made.proof),
+        reads("no proof"),
+        reads(presented.prove(), suite=2),
+        reads(made.proof[:-4] + "AAAA"),
+    ] * 4
+    changed = [reads("no proof"), *every[1:]]
+
+    async def story(workers: ProofWorkers) -> None:
+        for texts in (every, changed):
+            alone = [await verdict(one(workers)) for one in texts]
+            assert [one and one[0] for one in alone[1:4]] == [ProofInvalid, None, ProofInvalid]
+            assert await together(workers, texts) == alone
+        again = await asyncio.gather(*(workers.read(made.proof) for _ in range(5)))
+        assert [one.context for one in again] == [first.context()] * 5
+
+    run(story)
+    assert sizes_of_reads.seen == [16, 16, 4]
+
+
+def test_a_proof_that_kills_its_reader_costs_no_other_its_answer(sizes_of_reads: Sizes) -> None:
+    async def story() -> None:
+        async with crew(reference=BATCHES) as at:
+            found = await together(at.port, [reads(one) for one in ("good", "bad", "deadly", "good")])
+            assert [one and one[0] for one in found] == [None, ProofInvalid, PluginUnavailable, None]
+
+    asyncio.run(story())
+    assert sizes_of_reads.seen == [4]

@@ -5,16 +5,28 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from identity_core.domain.proofs.proof import Context, ZkProof
+from identity_core.domain.credentials.attributes import Attribute, AttributeType
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.proof import Context, PresentedProof, ZkProof
 from identity_core.errors import ProofInvalid
 from identity_core.plugin import BuildContext, Provider, hookimpl
 from tests.fault.vicious_prover import ViciousProver, ViciousSettings
 
+SCHEMA = Schema("urn:crew", (Attribute("age", AttributeType.INTEGER),))
+CONTEXT = Context("x", b"n" * 16, datetime(2026, 1, 2, tzinfo=UTC), datetime(2027, 1, 2, tzinfo=UTC), "p1", None, None)
+
 
 class BatchingProver(ViciousProver):
+    def read(self, proof: str) -> Any:
+        if proof == "deadly":
+            os._exit(3)
+        if proof == "bad":
+            raise ProofInvalid(details={"reason": "it is bad"})
+        return PresentedProof("did:example:ivo#bbs", SCHEMA, (), CONTEXT)
+
     def verify(self, statement: Any, proof: ZkProof, *, context: Context, now: datetime) -> Any:
         if proof.proof == "deadly":
             os._exit(3)

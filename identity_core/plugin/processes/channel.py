@@ -109,8 +109,14 @@ class VerifyTogether(Struct, tag=True):
         return [found[number] for number in range(len(self.calls))]
 
 
+class ReadTogether(Struct, tag=True):
+    """Proofs to read that wait at one time: one of them costs less than a journey."""
+
+    calls: list[Read | ReadPresentation]
+
+
 Single = Prove | Read | Verify | Present | ReadPresentation | VerifyPresentation
-Call = Single | VerifyTogether
+Call = Single | VerifyTogether | ReadTogether
 
 
 class _Upward(Struct, tag=True, forbid_unknown_fields=True):
@@ -165,7 +171,7 @@ class Failed(_Words):
 
 
 class Ended(_Upward):
-    """How each of the calls of a ``VerifyTogether`` ended."""
+    """How each of several calls ended."""
 
     outcomes: list[Returned | Raised | Failed]
 
@@ -250,6 +256,11 @@ def encode_call(call: Single) -> bytes:
 def encode_together(calls: Sequence[bytes]) -> bytes:
     """The JSON of a ``VerifyTogether`` of those that ``encode_call`` made."""
     return b'{"type":"VerifyTogether","calls":[' + b",".join(calls) + b"]}"
+
+
+def encode_reads(calls: Sequence[bytes]) -> bytes:
+    """The same for a ``ReadTogether``."""
+    return b'{"type":"ReadTogether","calls":[' + b",".join(calls) + b"]}"
 
 
 def decode_call(body: bytes) -> Call:

@@ -31,6 +31,7 @@ from identity_core.plugin.processes.channel import (
     Line,
     Message,
     Raised,
+    ReadTogether,
     Ready,
     Returned,
     Single,
@@ -154,7 +155,13 @@ def _answer(built: Built, body: bytes) -> Message:
         call = messages.decode_call(body)
     except Exception as error:  # noqa: BLE001  (the plugin border)
         return _failed(error)
-    return Ended(_together(built, call)) if isinstance(call, VerifyTogether) else _alone(built, call)
+    match call:
+        case VerifyTogether():
+            return Ended(_together(built, call))
+        case ReadTogether(calls):
+            return Ended([_alone(built, one) for one in calls])
+        case _:
+            return _alone(built, call)
 
 
 def _together(built: Built, call: VerifyTogether) -> list[Returned | Raised | Failed]:

@@ -3,8 +3,8 @@
 A call ends with the worker's answer, with ``Fault`` when the worker was lost, or with ``DeadlineExceeded``. How many calls may
 wait is the bulkhead's to bound; a caller who goes away takes its waiting call along.
 
-Proofs to verify that wait at one time go to a worker together, as far as it is a ``BatchVerifier``: the free workers share them. Where
-a worker is lost over several, each is asked anew by itself, so that one bad proof costs no other its answer.
+Proofs to read that wait at one time go to a worker together, and so do those to verify, as far as it is a ``BatchVerifier``: the free
+workers share them. Where a worker is lost over several, each is asked anew by itself, so that one bad proof costs no other its answer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,16 +25,18 @@ from identity_core.plugin.processes.channel import (
     Failed,
     Line,
     Raised,
+    Read,
     Ready,
     Returned,
     Single,
     Unfit,
     Verify,
     encode_call,
+    encode_reads,
     encode_together,
     frame,
 )
-from identity_core.plugin.processes.presenting import VerifyPresentation
+from identity_core.plugin.processes.presenting import ReadPresentation, VerifyPresentation
 from identity_core.plugin.processes.worker import Order, WorkerProcess
 from identity_core.values import value_class
 
@@ -47,7 +49,7 @@ LONGEST_PAUSE_SECONDS: Final = 10.0
 
 
 MOST_TOGETHER: Final = 16
-"""Proofs that a worker verifies together. More save little, and the first waits for the last."""
+"""Proofs that a worker reads or verifies together. More save little, and the first waits for the last."""
 
 
 Outcome = Returned | Raised | Failed
@@ -55,11 +57,11 @@ Outcome = Returned | Raised | Failed
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Job:
-    """A call that waits for a worker, or the worker for it; ``together`` where it may go with others. It is printed without the call, in
-    which a witness may lie open."""
+    """A call that waits for a worker, or the worker for it; ``together`` encodes several that may go at one time, None where it goes alone.
+    It is printed without the call, in which a witness may lie open."""
 
     call: bytes
-    together: bool
+    together: Callable[[Sequence[bytes]], bytes] | None
     answer: asyncio.Future[Outcome]
 
     def end(self, outcome: Outcome | Exception) -> None:
@@ -137,9 +139,7 @@ class Pool:
         if self._trouble:
             raise Fault(f"has no worker process: {self._trouble}")
         self.begin()
-        batches = self.ready is not None and self.ready.batches
-        together = batches and isinstance(call, Verify | VerifyPresentation)
-        job = _Job(encode_call(call), together, self._loop.create_future())
+        job = _Job(encode_call(call), self._together(call), self._loop.create_future())
         self._waiting.append(job)
         self._hand_out()
         try:
@@ -148,6 +148,12 @@ class Pool:
             if job in self._waiting:
                 self._waiting.remove(job)
             raise
+
+    def _together(self, call: Single) -> Callable[[Sequence[bytes]], bytes] | None:
+        if isinstance(call, Read | ReadPresentation):
+            return encode_reads
+        batches = self.ready is not None and self.ready.batches
+        return encode_together if batches and isinstance(call, Verify | VerifyPresentation) else None
 
     async def close(self) -> None:
         """Ends all workers and waits until they are gone. May be called twice."""
@@ -229,7 +235,7 @@ class Pool:
             if len(jobs) == 1 or self._closing.is_set():
                 job.end(error)
             elif not job.answer.done():
-                job.together = False
+                job.together = None
                 self._waiting.appendleft(job)
         self._hand_out()
 
@@ -255,17 +261,18 @@ class Pool:
                 jobs = self._next()
                 seconds = self._deadline_seconds * len(jobs)
                 self._up[worker] = _Turn(jobs, self._loop.call_later(seconds, self._late, worker, jobs))
-                if len(jobs) > 1:
-                    worker.send(frame(encode_together([job.call for job in jobs])))
+                together = jobs[0].together
+                if len(jobs) > 1 and together is not None:
+                    worker.send(frame(together([job.call for job in jobs])))
                 else:
                     worker.send(frame(jobs[0].call))
                     # The witness is in it, and its way is done.
                     jobs[0].call = b""
 
     def _next(self) -> list[_Job]:
-        """The call that waits for longest, and what goes with it: this worker's share of the proofs to verify that wait."""
+        """The call that waits for longest, and what goes with it: this worker's share of the proofs to read, or to verify, that wait."""
         first = self._waiting.popleft()
-        others = [job for job in self._waiting if job.together] if first.together else []
+        others = [job for job in self._waiting if job.together is first.together] if first.together else []
         share = min(MOST_TOGETHER, -(-(1 + len(others)) // len(self._up)))
         jobs = [first, *others[: share - 1]]
         if len(jobs) > 1:
