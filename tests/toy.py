@@ -198,6 +198,9 @@ class ToyGate:
             raise AuthFailed
         return Caller(), request.answer_headers
 
+    def pays_at_once(self, operation: Operation, request: Request) -> bool:
+        return False
+
     async def charge(self, request: Request, tokens: int = 1) -> None:
         request.paid = True
         request.answer_headers = (*request.answer_headers, ("RateLimit", '"address";r=1;t=1'))

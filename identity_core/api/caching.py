@@ -69,6 +69,10 @@ class CachedAnswer:
     stale_at: datetime | None
     awaits: int | None = None
 
+    def answer_to(self, request: Request) -> Answer:
+        """The whole answer, or that the client has it."""
+        return self.not_modified if etag_matches(request.header("if-none-match"), self.etag) else self.answer
+
 
 @dataclass(slots=True)
 class AnswerCache:
@@ -83,8 +87,14 @@ class AnswerCache:
     _answers: BoundedCache[tuple[str, str], CachedAnswer] = field(default_factory=lambda: BoundedCache(CACHED_ANSWERS))
 
     def find(self, did: str, media: str) -> CachedAnswer | None:
-        """The answer that still holds, or None."""
+        """The answer that still holds, or None; counted."""
         self.asked += 1
+        cached = self.held(did, media)
+        self.hits += cached is not None
+        return cached
+
+    def held(self, did: str, media: str) -> CachedAnswer | None:
+        """The same, not counted."""
         cached = self._answers.get((did, media))
         if cached is None or self.index.generation(did) != cached.version_id:
             return None
@@ -92,8 +102,16 @@ class AnswerCache:
             return None
         if cached.awaits is not None and self.cosigned_size() >= cached.awaits:
             return None
-        self.hits += 1
         return cached
+
+    def resolve_did_at_once(self, request: Request, pays: Callable[[], bool]) -> Answer | None:
+        """The answer of resolveDid where it is held, and paid; counted then."""
+        cached = self.held(request.path["did"], resolution_media(request.header("accept")))
+        if cached is None or not pays():
+            return None
+        self.asked += 1
+        self.hits += 1
+        return cached.answer_to(request)
 
     def keep(self, did: str, media: str, cached: CachedAnswer) -> None:
         """Remembers ``cached``."""

@@ -9,7 +9,7 @@ from typing import Final
 from identity_core import wire
 from identity_core.api import caching
 from identity_core.api.approvals import approvals_shown
-from identity_core.api.caching import AnswerCache, etag_matches, if_match
+from identity_core.api.caching import AnswerCache, if_match
 from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import NO_STORE, Answer, Parts, Request, cursor, page_of, position
 from identity_core.codec.structs import UNSET, raw
@@ -81,9 +81,7 @@ class DidHandlers:
             cached = caching.resolution(resolution, media, duration, query, self.reader.clock.now())
             if not selected:
                 self.cache.keep(text, media, cached)
-        if etag_matches(request.header("if-none-match"), cached.etag):
-            return cached.not_modified
-        return cached.answer
+        return cached.answer_to(request)
 
     async def update_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from identity_core.api import contract
@@ -18,7 +19,7 @@ from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_b
 from identity_core.api.page_requests import form_run, page_run
 from identity_core.api.placement import APART_PAGES, PAGES_WITH_BOTH, ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
-from identity_core.api.request import Admission, Answer, Around, Handler, Operation, PageForm, Request
+from identity_core.api.request import Admission, Answer, Around, AtOnce, Handler, Operation, PageForm, Request
 from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope, Send, deliver
@@ -54,7 +55,8 @@ class Wiring:
     ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
     public. ``apart``, if not None, is the port of a listener of its own for the operations that are apart: they are routed there and
     nowhere else. ``resource_metadata`` is the URL of that of the interface, for challenges; empty for none. ``operations`` is filled
-    with the passes of all operations, for one that asks another. ``verify`` checks every answer against the document: for tests.
+    with the passes of all operations, for one that asks another. ``at_once``: operationId of a public GET → what answers it without
+    waiting, where it can. ``verify`` checks every answer against the document: for tests.
     """
 
     gate: Admission
@@ -72,6 +74,7 @@ class Wiring:
     apart: int | None = None
     resource_metadata: str = ""
     operations: dict[str, Run] = field(default_factory=dict)
+    at_once: Mapping[str, AtOnce] = field(default_factory=dict)
     verify: bool = False
 
 
@@ -85,6 +88,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         self._apart: Routes[Run] = Routes()
         # What is read without a credential, also by pages of other origins.
         self._shared: set[Run] = set()
+        self._at_once: dict[Run, tuple[Operation, AtOnce]] = {}
         for path, page in wiring.pages.items():
             run = page_run(page, wiring.gate)
             self._shared.add(run)
@@ -112,6 +116,10 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 run = verified(run, Promises(raw, facts(raw, path, method, declared, self._wiring), declared, schemas))
             if method == "get" and not declared.get("security", raw.get("security", [])):
                 self._shared.add(run)
+                at_once = self._wiring.at_once.get(declared["operationId"])
+                # Where answers are checked, or two listeners answer different paths, every request takes the one pass.
+                if at_once is not None and not self._wiring.verify and self._wiring.apart is None:
+                    self._at_once[run] = facts(raw, path, method, declared, self._wiring), at_once
             for routes in self._routes_of(declared["operationId"], declared.get("tags", ())):
                 routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
             compiled[declared["operationId"]] = method.upper(), run, declared.get("tags", ())
@@ -133,6 +141,21 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         if self._wiring.apart is None or path.startswith(PAGES_WITH_BOTH):
             return [self._routes, self._apart]
         return [self._apart if path.startswith(APART_PAGES) else self._routes]
+
+    def find(self, request: Request) -> Answer | None:
+        """The answer to a GET without query, credential and body that can be given without waiting, and is paid; else None. Raises
+        refusals of the path and of ``Accept``."""
+        targets, request.path = self._routes.find(request.raw_path)
+        run = targets.get("GET")
+        known = None if run is None else self._at_once.get(run)
+        if known is None:
+            return None
+        request.operation, at_once = known
+        request.operation_id = request.operation.operation_id
+        answer = at_once(request, partial(self._wiring.gate.pays_at_once, request.operation, request))
+        if answer is not None:
+            request.cross_origin = self._wiring.origins.headers(request)
+        return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; raises every refusal for the guard to answer."""

@@ -14,16 +14,19 @@ import re
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Request
-from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver
+from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver, whole
 from identity_core.errors import IdentityError, InternalError, Overloaded
 
 # Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:%-]{24,}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+# Who brings a credential is asked for, and a body is refused: not at once.
+NOT_AT_ONCE: Final = frozenset({"authorization", "x-api-key", "content-length", "transfer-encoding"})
 
 log = logging.getLogger("identity.api")
 
@@ -50,6 +53,7 @@ class ClientConnection(Protocol):
 class Guard:
     """An ASGI application around ``app``.
 
+    ``find`` gives the answer to a request that needs neither credential nor body and can be answered without waiting, or None.
     ``limit`` bounds the requests that are worked on, ``exempt`` are the raw paths that the bound does not count: health and
     readiness must answer when all else is busy. ``identify`` gives the id of a request that brings none. ``charge`` takes a
     token of the address's bucket, or raises what is answered then.
@@ -65,8 +69,10 @@ class Guard:
         limit: int,
         exempt: frozenset[bytes],
         monotonic: Callable[[], float],
+        find: Callable[[Request], Answer | None] = lambda request: None,
     ) -> None:
         self.app = app
+        self._find = find
         self._observe = observe
         self._identify = identify
         self._charge = charge
@@ -74,6 +80,25 @@ class Guard:
         self._exempt = exempt
         self._monotonic = monotonic
         self._in_progress = 0
+
+    def at_once(self, scope: Scope) -> tuple[int, bytes, int, bytes] | None:
+        """The answer to a request that needs none of the rest: the status, the lines of the header, how many there are, the body. None for
+        every other request, which goes through ``__call__`` as if it had not been here: what is refused is refused there."""
+        if scope["method"] != "GET" or scope["query_string"] or self._in_progress >= self._limit:
+            return None
+        request = Request(raw_path=scope["raw_path"], arrived=self._monotonic())
+        client = scope["client"]
+        request.client_address = client[0] if client else ""
+        try:
+            admit_headers(request, scope, self._identify)
+            answer = None if request.headers.keys() & NOT_AT_ONCE else self._find(request)
+            if answer is None:
+                return None
+            made = whole(answer, request)
+        except Exception:  # noqa: BLE001 - the pass of all others meets it again, and tells of it
+            return None
+        self._observe(request, self._monotonic() - request.arrived)
+        return made
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request, whatever happens."""

@@ -18,7 +18,6 @@ from identity_core.api.caching import (
     AnswerCache,
     CachedAnswer,
     Shape,
-    etag_matches,
 )
 from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Request
@@ -95,9 +94,7 @@ class IdentifierHandlers:
             cached = self._encoded(found, form, (time.perf_counter_ns() - started) // 1_000_000)
             if is_plain and str(found.url.did) == text:
                 self.cache.keep(text, key, cached)
-        if etag_matches(request.header("if-none-match"), cached.etag):
-            return cached.not_modified
-        return cached.answer
+        return cached.answer_to(request)
 
     async def resolve_identifier_with_options(self, request: Request) -> Answer:
         options: DidResolutionOptions = request.body

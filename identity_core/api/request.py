@@ -70,6 +70,7 @@ class Answer:
     media_type: str = "application/json"
     headers: Headers = ()
     _encoded: list[tuple[bytes, bytes]] | None = field(default=None, init=False, repr=False)
+    _lines: tuple[bytes, int] | None = field(default=None, init=False, repr=False)
 
     def encoded_headers(self) -> list[tuple[bytes, bytes]]:
         """The headers as ASGI wants them: lower-case names, latin-1."""
@@ -79,6 +80,15 @@ class Answer:
                 encoded.insert(0, (b"content-type", self.media_type.encode("latin-1")))
             self._encoded = encoded
         return self._encoded
+
+    def lines(self) -> tuple[bytes, int]:
+        """The header fields of an answer whose body is octets, as they go out, its length among them; and how many there are."""
+        if self._lines is None:
+            fields = [*self.encoded_headers()]
+            if self.status not in (204, 304):
+                fields.append((b"content-length", b"%d" % len(self.body)))
+            self._lines = b"".join(b"%b: %b\r\n" % each for each in fields), len(fields)
+        return self._lines
 
 
 class Request:
@@ -199,6 +209,9 @@ class Request:
 
 
 Handler = Callable[[Request], Awaitable[Answer]]
+AtOnce = Callable[[Request, Callable[[], bool]], Answer | None]
+"""Answers a GET without a query, from what is remembered and without waiting, or None: then its handler is asked. The function says
+whether the request could be paid; it is called when there is an answer."""
 
 
 @value_class
@@ -253,6 +266,11 @@ class Admission(Protocol):
         Raises the refusals of 401, 403 and 429. ``request.path`` and ``request.body_octets`` are there,
         ``request.query`` and ``request.body`` not yet.
         """
+        ...
+
+    def pays_at_once(self, operation: Operation, request: Request) -> bool:
+        """Whether a stranger's request for a public operation could be paid without waiting; adds to ``request.answer_headers``. Where it
+        could not, nothing is spent."""
         ...
 
     async def charge(self, request: Request, tokens: int = 1) -> None:

@@ -163,6 +163,14 @@ class Gate:
             return None
         return await self._caller(operation, request, credential, key)
 
+    def pays_at_once(self, operation: Operation, request: Request) -> bool:
+        """Whether the address has paid for a request without a credential, as ``admit`` has it pay."""
+        headers = self.policy.spend_address_at_once(self._address(request), _cost(operation, request))
+        if headers is None:
+            return False
+        request.paid, request.answer_headers = True, headers
+        return True
+
     async def charge(self, request: Request, tokens: int = 1) -> None:
         """Tokens of the stranger's address, whatever credential the request carries. Raises ``RateLimited``."""
         request.paid = True

@@ -206,6 +206,18 @@ async def deliver(answer: Answer, request: Request, send: Send) -> None:
         raise ClientGone from error
 
 
+def whole(answer: Answer, request: Request) -> tuple[int, bytes, int, bytes]:
+    """What ``deliver`` sends of an answer to a GET whose body is octets: the status, the lines of the header, how many there are, the
+    body."""
+    octets, count = answer.lines()
+    more = [f"{name.lower()}: {value}\r\n" for name, value in (*request.answer_headers, *request.cross_origin)]
+    lines = octets + f"x-request-id: {request.request_id}\r\n{''.join(more)}".encode("latin-1")
+    body = b"" if answer.status in (204, 304) else answer.body
+    request.status = answer.status
+    request.sent_octets = len(body)
+    return answer.status, lines, count + 1 + len(more), body
+
+
 async def _deliver_parts(answer: Answer, body: Parts, request: Request, send: Send) -> None:
     """The next part is made when the client has read most of those before it. Raises ``ClientGone``, and what making a part
     raises: the head has gone out by then, and the connection breaks."""

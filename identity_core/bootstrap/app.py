@@ -227,10 +227,9 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     wallets, presentations = wallet_endpoints(opened, sealed_credentials), presentation_endpoints(opened)
     measured = open_metrics(opened, tags.dids.cache, stack)
     operator = _operator_handlers(opened, tags, measured)
-    consents, render = await open_consents(opened), lambda: measured.render({})
+    consents, refusals = await open_consents(opened), AuditRefusals(Record(store.activity), clock, quotas_of(opened))
+    token, render = token_endpoint(opened, token_keys, refusals), lambda: measured.render({})
     pages, forms = await pages_for_people(opened, tags, operator, challenges, consents, render, stack)
-    refusals = AuditRefusals(Record(store.activity), clock, quotas_of(opened))
-    token = token_endpoint(opened, token_keys, refusals)
     decisions, decided = authorization_pages(opened, challenges, token)
     gate, operations = gate_of(opened, token_keys, challenges), dict[str, Run]()
     wiring = Wiring(
@@ -248,6 +247,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         apart=settings.server.admin_port,
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
+        at_once={"resolveDid": tags.dids.cache.resolve_did_at_once},
     )
     try:
         return build_app(

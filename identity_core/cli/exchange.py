@@ -164,13 +164,27 @@ class HttpExchange:
         if octets:
             carrier.transport.write(octets)
             self._head = b""
-        if more:
-            return
+        if not more:
+            self._complete()
+
+    def _complete(self) -> None:
         self.response_complete = True
         self.notify()
         if not self.keep_alive:
-            carrier.transport.close()
-        carrier.answered()
+            self._carrier.transport.close()
+        self._carrier.answered()
+
+    def answer(self, status: int, lines: bytes, count: int, body: bytes) -> None:
+        """A whole answer at once, while nothing waits to be sent: ``count`` fields of the header as ``lines``, which say how long ``body``
+        is. Raises ``RuntimeError``."""
+        carrier = self._carrier
+        if len(lines) - len(lines.translate(None, CONTROLS)) != 2 * count:
+            raise RuntimeError("a header field holds a control character")
+        default = b"".join([b"%b: %b\r\n" % each for each in carrier.default_headers()])
+        closes = b"" if self.keep_alive else b"connection: close\r\n"
+        carrier.transport.write(b"".join((STATUS_LINE[status], default, lines, closes, b"\r\n", body)))
+        self._head = b""
+        self._complete()
 
     def _begun(self, message: Message) -> bytes:
         """The head of the answer. Raises ``RuntimeError``."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import uvicorn
@@ -16,12 +16,20 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr
 from uvicorn.server import ServerState
 
+from identity_core.api.transport import Scope
 from identity_core.cli.connections import Connections
 from identity_core.cli.exchange import HttpExchange
 from identity_core.errors import IdentityError
 
 # What a connection holds before the one who answers has to wait; one part more is made by then.
 UNSENT_OCTETS: Final = 32 * 1024
+
+
+AtOnce = Callable[[Scope], tuple[int, bytes, int, bytes] | None]
+
+
+def _never(scope: Scope) -> None:
+    """Of an application that answers no request without waiting."""
 
 
 class HttpConnection(asyncio.Protocol, ABC):
@@ -39,6 +47,8 @@ class HttpConnection(asyncio.Protocol, ABC):
         connections: Connections,
     ) -> None:
         self.app = config.loaded_app
+        # What the application answers without waiting, where it can.
+        self._at_once: AtOnce = getattr(self.app, "at_once", _never)
         self.server_state = server_state
         self.loop = loop or asyncio.get_running_loop()
         self.server: tuple[str, int | None] | None = None
@@ -94,6 +104,14 @@ class HttpConnection(asyncio.Protocol, ABC):
             self._newest.keep_alive = False
 
     def _start(self, exchange: HttpExchange) -> None:
+        if self.transport.is_closing():
+            # It came behind a request that ends the connection: nobody is there to be answered, and nothing of it is done.
+            return
+        if not self._refused and not self.flow.write_paused:
+            made = self._at_once(exchange.scope)
+            if made is not None:
+                exchange.answer(*made)
+                return
         task = self.loop.create_task(exchange.run(self.app))
         self.server_state.tasks.add(task)
         task.add_done_callback(self.server_state.tasks.discard)

@@ -44,6 +44,9 @@ class TokenBucketMemoryStorage(TokenBucketStorage):
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         """See ``TokenBucketSupport``. Never suspends."""
+        return self.spend_at_once(key, rate, burst, cost)
+
+    def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         if not (rate > 0 and 0 <= cost <= burst and burst >= 1):
             raise ValueError(f"a bucket of rate {rate} and burst {burst} cannot spend {cost}")
         interval = 1.0 / rate

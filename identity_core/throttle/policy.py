@@ -88,6 +88,13 @@ class Policy:
         """Tokens of the bucket of a stranger's address, at most a full one. Raises ``RateLimited``."""
         return await self._spend(f"address:{bucket_address(address)}", self.address, tokens)
 
+    def spend_address_at_once(self, address: str | None, tokens: int = 1) -> Headers | None:
+        """The same without waiting; None where that cannot be, or the bucket is empty, and nothing is spent then."""
+        limit = self.address
+        name, cost = f"address:{bucket_address(address)}", min(tokens, limit.burst)
+        decision = self.buckets.spend_at_once(name, limit.rate, limit.burst, cost)
+        return limit_fields(limit, decision) if decision is not None and decision.allowed else None
+
     async def spend_did(self, account: str, tokens: int = 1) -> Headers:
         """Tokens of the bucket of a DID that has signed in (``Caller.account``), from whatever address. Raises ``RateLimited``."""
         return await self._spend(account, self.did, tokens)
@@ -98,7 +105,9 @@ class Policy:
 
     async def _spend(self, name: str, limit: Limit, tokens: int = 1) -> Headers:
         cost = min(tokens, limit.burst)
-        decision = await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst, cost)
+        decision = self.buckets.spend_at_once(name, limit.rate, limit.burst, cost)
+        if decision is None:
+            decision = await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst, cost)
         if not decision.allowed:
             raise BucketEmpty(limit, decision)
         return limit_fields(limit, decision)

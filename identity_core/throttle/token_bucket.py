@@ -79,6 +79,10 @@ class TokenBucketSupport(ABC):
         Cost 0 only looks. Raises ``ValueError`` for a cost above the burst, which could never pass."""
         raise NotImplementedError
 
+    def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision | None:
+        """The same without waiting, where the buckets are in this process; None elsewhere, and nothing is spent."""
+        return None
+
 
 class TokenBucketStorage(Storage, TokenBucketSupport):
     """A ``limits`` storage that keeps token buckets and nothing else: it refuses to count windows. ``wrap_exceptions`` of the library

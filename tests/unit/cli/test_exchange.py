@@ -399,3 +399,84 @@ def test_the_protocol_is_what_uvicorn_makes() -> None:
     config.load()
     assert config.http_protocol_class is HttpProtocol  # type: ignore[comparison-overlap]
     assert {"connections", "tasks", "total_requests", "default_headers"} <= set(vars(ServerState()))
+
+
+class AtOnce:
+    """Answers a GET of /now at once, and everything else later."""
+
+    def __init__(self, lines: bytes = b"content-length: 5\r\n") -> None:
+        self.lines = lines
+        self.later: list[bytes] = []
+
+    def at_once(self, scope: Scope) -> tuple[int, bytes, int, bytes] | None:
+        return (200, self.lines, 1, b"hello") if scope["raw_path"] == b"/now" else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.later.append(scope["raw_path"])
+        await answering(start(200, LENGTH), part(b"later"))(scope, receive, send)
+
+
+def asked_at_once(application: AtOnce, octets: bytes, *, unread: bool = False) -> tuple[Transport, int]:
+    """The transport after ``octets``, and how many were answered without a task."""
+
+    async def run() -> tuple[Transport, int]:
+        config: Any = SimpleNamespace(loaded_app=application)
+        state, transport = ServerState(), Transport()
+        made = HttpProtocol(config, state, {}, connections=Connections(Server()))
+        made.connection_made(transport)  # type: ignore[arg-type]
+        if unread:
+            made.flow.pause_writing()
+        made.data_received(octets)
+        at_once = len(transport.writes)
+        made.flow.resume_writing()
+        while state.tasks:
+            await asyncio.gather(*state.tasks)
+        assert state.total_requests == len(transport.writes)
+        return transport, at_once
+
+    return asyncio.run(run())
+
+
+def get(path: bytes, *fields: bytes) -> bytes:
+    return b"\r\n".join([b"GET %b HTTP/1.1" % path, b"Host: h", *fields, b"", b""])
+
+
+def test_what_is_known_is_answered_without_a_task() -> None:
+    transport, at_once = asked_at_once(AtOnce(), get(b"/now") + get(b"/now"))
+    assert transport.writes == [b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"] * 2
+    assert (at_once, transport.is_closed) == (2, False)
+
+
+def test_what_is_known_waits_for_the_requests_before_it() -> None:
+    application = AtOnce()
+    transport, at_once = asked_at_once(application, get(b"/now") + get(b"/later") + get(b"/now"))
+    assert [each[-5:] for each in transport.writes] == [b"hello", b"later", b"hello"]
+    assert (at_once, application.later) == (1, [b"/later"])
+
+
+def test_behind_a_request_that_ends_the_connection_nothing_is_done() -> None:
+    application = AtOnce()
+    transport, _ = asked_at_once(application, get(b"/now", b"Connection: close") + get(b"/later") + get(b"/now"))
+    assert transport.writes == [b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello"]
+    assert (transport.is_closed, application.later) == (True, [])
+
+
+def test_to_a_client_that_does_not_read_nothing_is_written_at_once() -> None:
+    application = AtOnce()
+    transport, at_once = asked_at_once(application, get(b"/now"), unread=True)
+    assert (at_once, application.later) == (0, [b"/now"])
+    assert transport.writes[0].endswith(b"later")
+
+
+def test_a_refused_request_is_never_answered_at_once() -> None:
+    application = AtOnce()
+    _, at_once = asked_at_once(application, b"GET /now HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n")
+    assert (at_once, application.later) == (0, [b"/"])
+
+
+def test_no_answer_at_once_holds_a_control_character() -> None:
+    connection = Connection()
+    exchange = exchange_over(connection)
+    with pytest.raises(RuntimeError):
+        exchange.answer(200, b"etag: a\r\nset-cookie: b\r\n", 1, b"")
+    assert connection.transport.writes == []

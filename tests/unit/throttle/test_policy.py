@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import re
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
+from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.policy import (
     BucketEmpty,
@@ -253,3 +255,32 @@ def test_addresses_and_own_limits_are_worked_out_once():
 @pytest.mark.parametrize(("rate", "window"), [(100.0, 1), (50.0, 1), (49.0, 2), (1.0, 50), (float("inf"), 1)])
 def test_the_window_is_the_time_that_fills_the_bucket_and_a_second_at_least(rate, window):
     assert Limit("key", rate, 50).field == f'"key";q=50;w={window}'
+
+
+def test_an_address_pays_the_same_at_once():
+    async def scenario():
+        waiting, at_once = policy(address=Limit("address", 1.0, 3)), policy(address=Limit("address", 1.0, 3))
+        for cost in (1, 2):
+            assert at_once.spend_address_at_once("192.0.2.1", cost) == await waiting.spend_address("192.0.2.1", cost)
+        assert at_once.spend_address_at_once("192.0.2.1") is None
+        with pytest.raises(BucketEmpty) as refused:
+            await at_once.spend_address("192.0.2.1")
+        with pytest.raises(BucketEmpty) as expected:
+            await waiting.spend_address("192.0.2.1")
+        assert refused.value.headers == expected.value.headers
+        assert at_once.spend_address_at_once("192.0.2.2") is not None
+
+    run(scenario())
+
+
+def test_buckets_that_must_be_waited_for_give_no_answer_at_once():
+    shared = Policy(
+        FallbackStorage(
+            TokenBucketMemoryStorage(),
+            processes=2,
+            monotonic=Ticking(),
+            logger=logging.getLogger(),
+            deadline_seconds=None,
+        )
+    )
+    assert shared.spend_address_at_once("192.0.2.1") is None

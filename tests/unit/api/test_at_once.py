@@ -1,0 +1,138 @@
+"""Answers that are given before a request goes through the layers: the same as theirs, and none where a layer has something to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from identity_core.api.guard import Guard
+from identity_core.api.request import Answer, Request
+from tests.toy import DID, KEY, ToyGate, ToyHandlers, ask, build_toy
+
+TARGET = f"/api/v1/dids/{DID}"
+HEADERS = [("ETag", '"1"'), ("Vary", "Accept")]
+ANSWERS = [Answer(200, b'{"a":1}', "application/did", HEADERS), Answer(304, b"", "application/did", HEADERS)]
+
+
+class Paying(ToyGate):
+    """Has every stranger pay, or none."""
+
+    def __init__(self, *, pays: bool = True) -> None:
+        super().__init__()
+        self.pays = pays
+        self.paid = 0
+
+    def pays_at_once(self, operation: Any, request: Request) -> bool:
+        self.paid += self.pays
+        request.answer_headers = [("RateLimit", '"key";r=1;t=1')]
+        return self.pays
+
+
+class Resolving(ToyHandlers):
+    """Resolves to ``answer``."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self.answer = answer
+
+    async def resolve_did(self, request: Request) -> Answer:
+        self.calls.append(request)
+        return self.answer
+
+    def at_once(self, request: Request, pays: Callable[[], bool]) -> Answer | None:
+        assert request.path == {"did": DID}
+        return self.answer if pays() else None
+
+
+def made(
+    answer: Answer = ANSWERS[0], gate: ToyGate | None = None, **options: Any
+) -> tuple[Guard, Resolving, list[tuple[str, int]]]:
+    handlers, seen = Resolving(answer), list[tuple[str, int]]()
+    at_once = {"resolveDid": handlers.at_once}
+    return build_toy(handlers, observed=seen, gate=gate or Paying(), at_once=at_once, **options), handlers, seen
+
+
+def scope(
+    target: str = TARGET, *fields: tuple[bytes, bytes], method: str = "GET", host: bytes = b"toy", query: bytes = b""
+) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "method": method,
+        "http_version": "1.1",
+        "raw_path": target.encode(),
+        "query_string": query,
+        "headers": [(b"host", host), *fields],
+        "client": ("192.0.2.7", 4711),
+    }
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=["200", "304"])
+@pytest.mark.parametrize("origins", [(), ("*",), ("https://a.example",)], ids=["none", "all", "one"])
+@pytest.mark.parametrize("fields", [[], [("x-request-id", "mine")], [("origin", "https://a.example")]])
+def test_it_is_the_answer_of_all_the_layers(
+    answer: Answer, origins: tuple[str, ...], fields: list[tuple[str, str]]
+) -> None:
+    from identity_core.api.cross_origin import Origins
+
+    app, handlers, seen = made(answer, origins=Origins(origins))
+    at_once = app.at_once(scope(TARGET, *((name.encode(), value.encode()) for name, value in fields)))
+    assert at_once is not None
+    assert handlers.calls == []
+    fresh, _, slowly_seen = made(answer, origins=Origins(origins))
+    slowly = ask(fresh, "GET", TARGET, headers=fields)
+    status, lines, count, body = at_once
+    assert (status, body) == (slowly.status, slowly.body)
+    assert sorted(lines.splitlines()) == sorted(b"%b: %b" % each for each in slowly.raw_headers)
+    assert count == len(slowly.raw_headers)
+    assert seen == slowly_seen == [("resolveDid", answer.status)]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        scope(method="HEAD"),
+        scope(method="DELETE"),
+        scope(method="OPTIONS"),
+        scope(query=b"versionId=1"),
+        scope("/api/v1/dids"),
+        scope("/api/v1/health"),
+        scope("/nowhere"),
+        scope("/api/v1/dids/%ff"),
+        scope(host=b""),
+        scope(TARGET, (b"host", b"another")),
+        scope(TARGET, (b"accept", b"\xff")),
+        scope(TARGET, (b"x-api-key", KEY.encode())),
+        scope(TARGET, (b"authorization", b"")),
+        scope(TARGET, (b"content-length", b"0")),
+        scope(TARGET, (b"transfer-encoding", b"chunked")),
+        scope(TARGET, (b"x-big", b"x" * 40_000)),
+    ],
+    ids=str,
+)
+def test_what_a_layer_may_refuse_goes_through_all(asked: dict[str, Any]) -> None:
+    gate = Paying()
+    app, _, seen = made(gate=gate)
+    assert app.at_once(asked) is None
+    assert (seen, gate.paid) == ([], 0)
+
+
+def test_what_nobody_has_paid_for_goes_through_all() -> None:
+    app, _, seen = made(gate=Paying(pays=False))
+    assert app.at_once(scope()) is None
+    assert seen == []
+
+
+@pytest.mark.parametrize("options", [{"limit": 0}, {"verify": True}, {"apart": 8081}], ids=str)
+def test_where_more_is_to_be_done_nothing_is_answered_at_once(options: dict[str, Any]) -> None:
+    app, _, seen = made(**options)
+    assert app.at_once(scope()) is None
+    assert seen == []
+
+
+def test_what_goes_wrong_is_left_to_the_pass_that_tells_of_it() -> None:
+    handlers = Resolving(Answer(200, b"{}", headers=[("ETag", "\N{SNOWMAN}")]))
+    app = build_toy(handlers, gate=Paying(), at_once={"resolveDid": handlers.at_once})
+    assert app.at_once(scope()) is None
+    assert ask(app, "GET", TARGET).status == 500
