@@ -46,6 +46,8 @@ LEFT_OUT: Final = (
 CERTIFICATES: Final = "usr/share/ca-certificates/mozilla/"
 USER: Final = 65532
 DATA: Final = "var/lib/identity"
+# Apart from the data: it tells when these were put back.
+CHECKPOINT: Final = "var/lib/identity-checkpoint"
 MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 CONFIG: Final[dict[str, Any]] = {
     "User": f"{USER}:{USER}",
@@ -55,6 +57,7 @@ CONFIG: Final[dict[str, Any]] = {
         "PYTHONDONTWRITEBYTECODE=1",
         "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt",
         f"IDENTITY_DATA_DIR=/{DATA}",
+        f"IDENTITY_LEDGER_CHECKPOINT_PATH=/{CHECKPOINT}/data.checkpoint",
         "IDENTITY_SERVER_HOST=0.0.0.0",
         "IDENTITY_LOG_FORMAT=json",
     ],
@@ -62,7 +65,7 @@ CONFIG: Final[dict[str, Any]] = {
     "Cmd": ["serve"],
     "WorkingDir": f"/{DATA}",
     "ExposedPorts": {"8080/tcp": {}},
-    "Volumes": {f"/{DATA}": {}},
+    "Volumes": {f"/{DATA}": {}, f"/{CHECKPOINT}": {}},
     "StopSignal": "SIGTERM",
     "Labels": {
         "org.opencontainers.image.title": "identity-service",
@@ -113,9 +116,10 @@ def _is_of_the_builder(inside: str) -> bool:
 
 
 def of_service() -> Iterator[Entry]:
-    """The command, and the folder for which it alone has the right to write."""
+    """The command, and the folders for which it alone has the right to write."""
     yield Entry("usr/local/bin/identity", 0o755, COMMAND)
-    yield Entry(DATA, 0o700, owner=USER)
+    for folder in (DATA, CHECKPOINT):
+        yield Entry(folder, 0o700, owner=USER)
 
 
 def compiled(folder: Path) -> None:

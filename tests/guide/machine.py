@@ -4,7 +4,8 @@
 
 /etc, /opt, /root, /run, /srv, /usr/local and /var are overlays that end with it, its loopback is its own, and so ports and paths of
 the guide are meant literally. What it lacks of a machine is systemd (``systemctl.py`` starts units instead) and a network: packages of
-Debian are only looked up, and without ``--install`` the environment of the tests stands in for the one that ``pip install`` would fill.
+Debian are only looked up, what fetches packages is run outside of its network, and without ``--install`` the environment of the tests
+stands in for the one that ``pip install`` would fill.
 """
 
 from __future__ import annotations
@@ -50,6 +51,27 @@ last=$(ls "$newer" | sed -n 's/^0*\\([0-9]*\\)_.*\\.sql$/\\1/p' | sort -n | tail
 echo 'DROP INDEX IF EXISTS ix_of_a_version_before;' > "$newer/$(printf %04d $((last + 1)))_of_the_next_version.sql"
 mount --bind "$newer" "$(steps_of {prefix})"
 """
+# The next image has it, too: each container from then on.
+NEWER_IMAGE = """
+inside=$(podman exec identity /usr/bin/python3.11 -Ic 'import identity_core.store.migrations as steps; print(steps.__path__[0])')
+sed -i "s#podman run#podman run --volume $newer:$inside:ro#" /usr/local/sbin/identity-container
+"""
+# The program of the tests that holds manifests to the schemas of Kubernetes.
+VALIDATED = """
+{python} -c 'import sys, yaml, kubernetes_validate
+for file in sys.argv[1:]:
+    for document in yaml.safe_load_all(open(file)):
+        kubernetes_validate.validate(document, "1.30", strict=True)
+        print("valid:", file, document["kind"])' {files}
+"""
+# For the guide; mmdebstrap asks for the real one.
+APT_GET = """#!/bin/sh -eu
+[ "$1" = install ] || exec /usr/bin/apt-get "$@"
+shift 2
+for each; do dpkg-query -W "$each" >/dev/null 2>&1 || apt-cache show "$each" >/dev/null; done
+"""
+# Debian's runc is what a kernel without control groups of version 2 has; containers lie on a file system that may be overlaid once more.
+CONTAINERS = '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\n'
 
 
 @dataclass(frozen=True)
@@ -65,8 +87,22 @@ class Block:
         return "pip install" in self.text
 
     @property
+    def fetches(self) -> bool:
+        """Whether it needs the world."""
+        return self.is_installation or "deploy.image.build" in self.text
+
+    @property
     def is_upgrade(self) -> bool:
         return "upgrade check" in self.text
+
+    @property
+    def is_of_container(self) -> bool:
+        return "identity-container" in self.text
+
+    @property
+    def manifests(self) -> list[str]:
+        """What kubectl writes."""
+        return re.findall(r"kubectl [^>]*> ([^\s)]+)", self.text)
 
     @property
     def upgraded(self) -> str:
@@ -102,17 +138,18 @@ def script(found: list[Block], *, installs: bool) -> str:
         if block.is_installation and not installs:
             continue
         parts.append(f'echo "{MARK}{block.line} after $SECONDS s" >&2')
-        if block.is_installation:
-            # The one thing that needs the world.
+        if block.fetches:
             reached = " ".join(
                 f"{name}={shlex.quote(value)}" for name, value in os.environ.items() if CERTIFICATES.match(name)
             )
-            outside = f"nsenter --net=/proc/{os.getpid()}/ns/net env {reached} bash -eu"
-            parts.append(f"{outside} <<'INSTALLATION'\n{block.text}INSTALLATION")
+            outside = f"nsenter --net=/proc/{os.getpid()}/ns/net env {reached} bash -eu /dev/fd/3"
+            parts.append(f"{outside} 3<<'OUTSIDE'\n{block.text}OUTSIDE")
             continue
         text = block.text
         if block.is_upgrade:
-            text = NEWER.format(prefix=block.upgraded) + text
+            text = NEWER.format(prefix=block.upgraded) + (NEWER_IMAGE if block.is_of_container else "") + text
+        if block.manifests:
+            text += VALIDATED.format(python=sys.executable, files=" ".join(block.manifests))
         if block.is_under_load:
             begin = LOAD_BEGIN.format(
                 python=sys.executable, checkout=CHECKOUT, options="--failover" if "patroni@" in text else ""
@@ -155,7 +192,7 @@ def be_empty(installed: Iterable[str], *, installs: bool) -> None:
 
 
 def stand_in() -> None:
-    """systemd, and an apt-get that looks whether there is such a package."""
+    """systemd, an apt-get that looks whether there is such a package, kubectl, and containers where there is no systemd."""
     programs = Path("/usr/local/sbin")
     programs.mkdir(exist_ok=True)
     for name in ("systemctl", "journalctl"):
@@ -163,10 +200,13 @@ def stand_in() -> None:
             f"#!{sys.executable} -IS\n" + (Path(__file__).with_name("systemctl.py")).read_text()
         )
         (programs / name).chmod(0o755)
-    (programs / "apt-get").write_text(
-        '#!/bin/sh -eu\nshift 2\nfor each; do dpkg-query -W "$each" >/dev/null 2>&1 || apt-cache show "$each" >/dev/null; done\n'
-    )
+    (programs / "apt-get").write_text(APT_GET)
     (programs / "apt-get").chmod(0o755)
+    (programs / "kubectl").symlink_to(Path(sys.prefix) / "bin/kubectl")
+    Path("/etc/containers").mkdir(exist_ok=True)
+    Path("/etc/containers/containers.conf").write_text(CONTAINERS)
+    Path("/var/lib/containers").mkdir(exist_ok=True)
+    mount("-t", "tmpfs", "none", "/var/lib/containers")
 
 
 def give_server(folder: str, user: str) -> None:

@@ -1,7 +1,7 @@
 """The operator's guide, followed: each command of ``deploy/GUIDE.md`` in its order, as it stands there, on a machine of its own.
 
 It needs root (or sudo without a password), a kernel that gives namespaces and overlays, and what the guide installs: nginx, Prometheus,
-PostgreSQL. With ``IDENTITY_GUIDE_INSTALL=no`` the environment of the tests stands in for what ``pip install`` makes.
+PostgreSQL, podman. With ``IDENTITY_GUIDE_INSTALL=no`` the environment of the tests stands in for what ``pip install`` makes.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ def as_root() -> list[str]:
     tried = subprocess.run([*words, *OWN, "true"], capture_output=True, text=True, check=False)
     if tried.returncode != 0:
         give_up(f"no namespaces: {tried.stderr.strip()}")
-    for program in ("nginx", "prometheus", "promtool", "psql"):
+    for program in ("nginx", "prometheus", "promtool", "psql", "mmdebstrap", "podman", "runc", "skopeo"):
         if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None:
-            give_up(f"{program} is not installed (Debian: nginx-light, prometheus, postgresql)")
+            give_up(
+                f"{program} is not installed (Debian: nginx-light, prometheus, postgresql, mmdebstrap, podman, runc, skopeo)"
+            )
     return [*words, *OWN]
 
 
@@ -57,11 +59,16 @@ def test_every_command_is_true(as_root: list[str]) -> None:
     expected = [block.line for block in blocks(GUIDE.read_text()) if installs or not block.is_installation]
     assert begun == expected
     # What the reader is told at the places that matter.
-    assert "of_the_next_version.sql" in done.stdout, "a step is missing, and the check names it"
-    assert re.search(r"brought to version [\d.]+; restart the service", done.stdout)
+    assert done.stdout.count("of_the_next_version.sql has yet to run") == 3, "a step is missing, and the check names it"
+    assert len(re.findall(r"brought to version [\d.]+; restart the service", done.stdout)) == 3
     assert 'alertname="IdentityDown", alertstate="firing"' in done.stdout
     assert "lost, as far as anything tells: 0 ledger entries" in done.stdout
-    assert done.stdout.count(" steps in ") == 9, "each probe has told"
+    assert done.stdout.count(" steps in ") == 11, "each probe has told"
     assert len(re.findall(r"load: [1-9]\d* acknowledged, all at 2 replicas", done.stdout)) == 3, (
         "restart, loss, upgrade"
     )
+    print(*re.findall(r"^load: .*", done.stdout, re.MULTILINE), sep="\n")
+    assert re.search(r"^identity +none$", done.stdout, re.MULTILINE), "the container's user, and none of root's rights"
+    assert "read-only: true" in done.stdout
+    for name in ("sqlite", "postgresql"):
+        assert f"valid: /etc/identity/kubernetes/{name}.yaml StatefulSet" in done.stdout

@@ -35,6 +35,7 @@ touch "$root/dev/null" "$root/dev/urandom"
 mount --bind /dev/null "$root/dev/null"
 mount --bind /dev/urandom "$root/dev/urandom"
 mount --bind "$data" "$root/var/lib/identity"
+mount --bind "$data.remembered" "$root/var/lib/identity-checkpoint"
 mount -o remount,ro,bind "$root"
 ip link set lo up
 contained="chroot --userspec=$IMAGE_USER --groups= $root /usr/bin/python3.11 -Ic"
@@ -112,9 +113,10 @@ def unpacked(image: Path) -> tuple[Path, dict[str, Any]]:
 def test_it_serves_from_a_read_only_root_as_nobody(unpacked: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     root, config = unpacked
     data = tmp_path / "data"
-    data.mkdir(mode=0o700)
     user, group = map(int, config["User"].split(":"))
-    os.chown(data, user, group)
+    for volume in (data, tmp_path / "data.remembered"):
+        volume.mkdir(mode=0o700)
+        os.chown(volume, user, group)
     variables = {
         "IMAGE_USER": config["User"],
         "CONTAINED": CONTAINED.format(config=config),
@@ -128,6 +130,7 @@ def test_it_serves_from_a_read_only_root_as_nobody(unpacked: tuple[Path, dict[st
     assert uid.split()[1:] == [str(user)] * 4
     assert int(capabilities.split()[1], 16) == 0
     assert json.loads("\n".join(told))["healthy"] is True
+    assert (tmp_path / "data.remembered/data.checkpoint").stat().st_uid == user
 
 
 def test_nothing_in_it_gives_rights_or_is_a_shell(unpacked: tuple[Path, dict[str, Any]]) -> None:
@@ -137,7 +140,7 @@ def test_nothing_in_it_gives_rights_or_is_a_shell(unpacked: tuple[Path, dict[str
         about = path.lstat()
         assert about.st_mode & 0o6000 == 0, path
         inside = path.relative_to(root).as_posix()
-        assert about.st_uid == (user if inside == "var/lib/identity" else 0), path
+        assert about.st_uid == (user if f"/{inside}" in config["Volumes"] else 0), path
         assert path.is_symlink() or not about.st_mode & 0o002 or inside == "tmp", path
     assert not [
         name

@@ -9,24 +9,25 @@ from pathlib import Path
 
 import click
 
+from identity_core import __version__
 from identity_core.cli import main
 from tests.guide.machine import blocks, script
 
 ROOT = Path(__file__).parents[3]
 GUIDE = ROOT / "deploy/GUIDE.md"
 BLOCKS = list(blocks(GUIDE.read_text()))
-COMMAND = re.compile(r"(?:^|[;&(] ?|\s)identity(?:-as-service)? ((?:[a-z][a-z-]*(?: |$))+)(.*)$")
+COMMAND = re.compile(r"(?:^|[;&(] ?|\s)identity(?:-as-service|-container .*:[\d.]+)? ((?:[a-z][a-z-]*(?: |$))+)(.*)$")
 
 
 def commands() -> list[tuple[int, list[str], str]]:
     found = []
     for block in BLOCKS:
         for offset, line in enumerate(block.text.replace("\\\n", " ").splitlines()):
-            match = COMMAND.search(line)
+            match = COMMAND.search(line.replace("podman exec identity ", ""))
             if (
                 match
                 and "identity.toml <<" not in line
-                and not line.startswith(("useradd", "runuser", "install", "chown"))
+                and not line.startswith(("useradd", "runuser", "install", "chown", "podman top"))
             ):
                 found.append((block.line + offset, match[1].split(), match[2].split(" | ")[0]))
     return found
@@ -62,3 +63,13 @@ def test_each_file_that_it_names_is_there() -> None:
     named = set(re.findall(r"\b(?:deploy|plugins|tests)/[\w./-]+\w", GUIDE.read_text()))
     assert {name for name in named if not (ROOT / name).exists()} == set()
     assert "deploy/nginx/identity.conf" in named
+
+
+def test_the_image_is_of_this_version() -> None:
+    named = [
+        version
+        for path in (GUIDE, ROOT / "deploy/README.md", *ROOT.glob("deploy/kubernetes/overlays/*/kustomization.yaml"))
+        for version in re.findall(r"(?:identity-service:|image:|newTag: )([\d.]+\d)", path.read_text())
+    ]
+    assert len(named) > 5
+    assert set(named) == {__version__}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from deploy.image.build import CONFIG, DATA, LIBRARIES, USER, compiled, of_packages, of_service, of_system
+from deploy.image.build import CHECKPOINT, CONFIG, DATA, LIBRARIES, USER, compiled, of_packages, of_service, of_system
 from deploy.image.oci import Entry, layer, of_folder, of_tar, write
 from identity_core.settings import load
 
@@ -125,19 +125,20 @@ def test_the_system_has_the_authorities_in_one_file(tmp_path: Path) -> None:
 
 
 def test_the_configuration_is_one_that_the_service_takes() -> None:
-    """Not root, the data in the volume, and each variable the name of a setting."""
+    """Not root, what it writes in volumes, and each variable the name of a setting."""
     assert CONFIG["User"] == f"{USER}:{USER}"
     assert USER > 0
     variables = dict(each.split("=", 1) for each in CONFIG["Env"])
     settings = load(environment=variables)
     assert settings.data_dir == Path("/", DATA)
-    assert list(CONFIG["Volumes"]) == [str(settings.data_dir)]
+    assert settings.ledger.checkpoint_path is not None
+    assert list(CONFIG["Volumes"]) == [str(settings.data_dir), str(settings.ledger.checkpoint_path.parent)]
     assert list(CONFIG["ExposedPorts"]) == [f"{settings.server.port}/tcp"]
     assert settings.server.host == "0.0.0.0"
     (entry,) = [one for one in of_service() if f"/{one.path}" == CONFIG["Entrypoint"][0]]
     assert entry.mode & 0o111
-    (data,) = [one for one in of_service() if one.path == DATA]
-    assert (data.owner, data.mode) == (USER, 0o700)
+    written = [one for one in of_service() if one.path in (DATA, CHECKPOINT)]
+    assert [(one.owner, one.mode) for one in written] == [(USER, 0o700)] * 2
 
 
 def test_a_link_of_a_folder_stays_a_link(tmp_path: Path) -> None:
