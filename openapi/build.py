@@ -36,6 +36,7 @@ STUB: Final = HERE.parent / "identity_core" / "wire.pyi"
 ERRORS: Final = HERE.parent / "identity_core" / "errors.py"
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 CATALOGUE: Final = "x-error-catalogue"
+MAX_INTEGER: Final = 2**53 - 1
 EXAMPLE_REQUEST_ID: Final = "0190b6e1f3a7"
 
 # Headers that are part of what a status or a code means, whatever the operation.
@@ -88,6 +89,7 @@ def bundle() -> Json:
         for kind, members in part.get("components", {}).items():
             _join(document["components"].setdefault(kind, {}), members, name)
     _name_members(document["components"]["schemas"])
+    _bound_integers(document)
     errors = read("errors.yaml")
     used = set(errors["anywhere"])
     responses: Json = {}
@@ -125,6 +127,16 @@ def _join(whole: Json, part: Mapping[str, Any], name: str) -> None:
     if both:
         raise SourceError(f"{name}: {sorted(both)} is there already")
     whole.update(part)
+
+
+def _bound_integers(part: Any) -> None:
+    """No 64-bit integer is larger than what every reader of JSON holds exactly (RFC 8259 §6)."""
+    if isinstance(part, dict):
+        if part.get("format") == "int64":
+            part.setdefault("maximum", MAX_INTEGER)
+        part = list(part.values())
+    for inner in part if isinstance(part, list) else ():
+        _bound_integers(inner)
 
 
 def _name_members(schemas: Json) -> None:

@@ -8,6 +8,13 @@ Feature: Get an entry of the ledger by its transaction hash
     And it is the first entry of the log of Hana
 
   @getLedgerTransaction
+  Scenario: A transaction hash as tools of EVM chains write it
+    Given Hana has a DID
+    When Vera looks up the transaction of the DID of Hana with 0x before it
+    Then the answer is 200
+    And it is the first entry of the log of Hana
+
+  @getLedgerTransaction
   @404:TRANSACTION_NOT_FOUND
   Scenario: A transaction that no one made
     When getLedgerTransaction is asked for what the ledger does not have

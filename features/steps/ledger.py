@@ -87,9 +87,10 @@ def kept(world: World) -> None:
 # When
 
 
-@when(parsers.parse("Vera looks up the transaction of the DID of {name}"))
-def looks_up(world: World, name: str) -> None:
-    world.call("getLedgerTransaction", transaction_hash=receipt_of(world, name)["transactionHash"])
+@when(parsers.re(r"Vera looks up the transaction of the DID of (?P<name>\w+)(?P<prefix> with 0x before it)?"))
+def looks_up(world: World, name: str, prefix: str | None) -> None:
+    found = receipt_of(world, name)["transactionHash"]
+    world.call("getLedgerTransaction", transaction_hash=f"0x{found}" if prefix else found)
 
 
 @when(parsers.parse("Vera lists the block of the DID of {name}"))

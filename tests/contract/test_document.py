@@ -288,6 +288,22 @@ def test_only_what_generators_understand(document: Json) -> None:
     assert list(strange(document["components"]["schemas"], "")) == []
 
 
+def test_no_integer_is_larger_than_every_reader_holds(document: Json) -> None:
+    """2^53 - 1: beyond it readers that keep numbers as IEEE 754 doubles round (RFC 8259 §6)."""
+
+    def bounds(part: Any) -> Iterator[Any]:
+        if isinstance(part, dict):
+            if part.get("format") == "int64":
+                yield part.get("maximum")
+            part = [*part.values()]
+        for inner in part if isinstance(part, list) else ():
+            yield from bounds(inner)
+
+    found = list(bounds(document))
+    assert len(found) > 50
+    assert all(bound is not None and bound <= 9_007_199_254_740_991 for bound in found), found
+
+
 def test_names_are_told_apart_in_every_language(document: Json) -> None:
     """Constants and constructors share one scope in Go (``NewThing`` makes a ``Thing``), and Python's generated readers have a typed
     variable for each member that is an object beside one for the whole."""

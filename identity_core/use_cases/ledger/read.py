@@ -34,13 +34,15 @@ from identity_core.wire import (
 
 @value_class
 class GetLedgerTransaction:
-    """The entry with this transaction hash (64 hex digits). Raises ``TransactionNotFound``."""
+    """The entry with this transaction hash (64 hex digits, with ``0x`` before them where tools of EVM chains wrote it). Raises
+    ``TransactionNotFound``."""
 
     ledger: LedgerBackend
     tree: StoredTree
     follower: LedgerFollower
 
-    async def __call__(self, transaction_hash: str) -> LogLeaf:
+    async def __call__(self, name: str) -> LogLeaf:
+        transaction_hash = name.removeprefix("0x")
         found = await self._find(transaction_hash)
         if found is None:
             await self.follower.now()
