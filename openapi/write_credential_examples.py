@@ -152,7 +152,10 @@ class CredentialTelling:
                 },
             },
             "verifyCredential": {"request": {"shown": {"credential": whole["credential"]}}, "200": _verdicts()},
-            "getStatusList": {"200": {"revocation": self.status_list(issued.credential)}},
+            "getStatusList": {
+                f"200 {media}": {"revocation": self.status_list(issued.credential)}
+                for media in ("application/json", "application/vc")
+            },
             **gap_examples(self.story.did, self.key, self.method),
         }
 

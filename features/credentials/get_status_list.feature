@@ -17,6 +17,21 @@ Feature: Get a status list
     And the list is signed by the key that DID logs name
 
   @getStatusList
+  Scenario Outline: A list is a credential for whoever asks for one
+    Given Ivo has issued a credential to Hana
+    When Vera reads the status list and accepts <accepted>
+    Then the answer is 200
+    And the list is <media> with a tag of its own
+    And 0 bits of the list are set, that of the credential among them
+
+    Examples:
+      | accepted                            | media            |
+      | application/vc                      | application/vc   |
+      | application/vc, application/json    | application/json |
+      | application/vc, */*;q=0.1           | application/vc   |
+      | image/png                           | application/json |
+
+  @getStatusList
   Scenario: A list that has not changed
     Given Ivo has issued a credential to Hana
     When Vera reads the status list again with the tag that she got

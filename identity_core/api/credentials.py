@@ -9,6 +9,7 @@ from urllib.parse import quote
 from identity_core import wire
 from identity_core.api.authors import author
 from identity_core.api.caching import etag_matches
+from identity_core.api.errors import negotiate
 from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
 from identity_core.api.wallets import OFFER_SCHEME, offer_of
 from identity_core.codec import times
@@ -28,7 +29,7 @@ from identity_core.domain.credentials.verifiable_credential import (
     status_entries,
 )
 from identity_core.domain.proofs.proof import Witness
-from identity_core.errors import InvalidRequest
+from identity_core.errors import InvalidRequest, NotAcceptable
 from identity_core.ports.credentials import CredentialPosition, RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
@@ -47,6 +48,8 @@ from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.values import value_class
 
 _PREFIX: Final = "/api/v1"
+_JSON: Final = "application/json"
+_VC: Final = "application/vc"
 LIST_SECONDS: Final = 60
 """How long a cache may show a status list: what is revoked is seen everywhere a minute later."""
 
@@ -118,11 +121,12 @@ class CredentialHandlers:
 
     async def get_status_list(self, request: Request) -> Answer:
         made = await self.status_list(request.path["statusListId"])
-        etag = f'"{made.version}"'
-        headers = [("ETag", etag), ("Cache-Control", f"public, max-age={LIST_SECONDS}")]
+        media = _list_media(request.header("accept"))
+        etag = f'"{made.version}{".vc" if media == _VC else ""}"'
+        headers = [("ETag", etag), ("Vary", "Accept"), ("Cache-Control", f"public, max-age={LIST_SECONDS}")]
         if etag_matches(request.header("if-none-match"), etag):
             return Answer(304, headers=headers)
-        return Answer(200, made.octets, headers=headers)
+        return Answer(200, made.octets, media_type=media, headers=headers)
 
     async def get_status_gaps(self, request: Request) -> Answer:
         manifest = await self.gaps(request.path["gapListId"], request.path["epoch"])
@@ -141,6 +145,15 @@ class CredentialHandlers:
         location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"
         body = shown(found, self.base_url, request.authenticated)
         return Answer(201, body, headers=[NO_STORE, ("Location", location)])
+
+
+def _list_media(accept: str | None) -> str:
+    """That of a credential (VC Data Model 2.0, appendix C.1) where it is asked for."""
+    try:
+        return negotiate(accept, (_JSON, _VC))
+    except NotAcceptable:
+        # Readers of lists who accept something else have always had JSON.
+        return _JSON
 
 
 def credential_offer(made: WalletOffer, origin: str) -> wire.CredentialOffer:

@@ -11,11 +11,12 @@ from typing import Any
 from pytest_bdd import given, parsers, then, when
 
 from features.credentialing import NOBODY, gap_list, list_name
+from features.document import operation
 from features.formats import base64url, check_data_integrity, from_base64url
 from features.merkle import KeptProof, leaf_hash, open_checkpoint, verify_inclusion
 from features.signing import call
 from features.steps.answers import body_of
-from features.world import World
+from features.world import Draft, World
 from tests import servers
 
 STATUS = {"revokes": ("revocation", True), "suspends": ("suspension", True), "resumes": ("suspension", False)}
@@ -61,6 +62,12 @@ def strange_purpose(world: World, purpose: str) -> None:
 @when("Vera reads the status list")
 def reads_list(world: World) -> None:
     world.call("getStatusList", status_list_id=list_name(world.notes["credential"]))
+
+
+@when(parsers.parse("Vera reads the status list and accepts {accepted}"))
+def reads_list_as(world: World, accepted: str) -> None:
+    name = list_name(world.notes["credential"])
+    world.send(Draft(operation("getStatusList"), f"/status-lists/{name}", headers={"Accept": accepted}))
 
 
 @when("Vera reads the status list again with the tag that she got")
@@ -183,6 +190,16 @@ def bits(world: World, count: int) -> None:
     place = int(world.notes["credential"]["credential"]["credentialStatus"][0]["statusListIndex"])
     assert len(places) == count
     assert count == 0 or place in places
+
+
+@then(parsers.parse("the list is {media} with a tag of its own"))
+def list_media(world: World, media: str) -> None:
+    headers = world.answer.headers
+    assert (headers["content-type"], headers["vary"]) == (media, "Accept")
+    tag = headers["etag"]
+    assert tag.endswith('.vc"') == (media == "application/vc")
+    again = world.http().get(str(world.answer.url.path), headers={"Accept": media, "If-None-Match": tag})
+    assert (again.status_code, again.headers["etag"]) == (304, tag)
 
 
 @then("the list is signed by the key that DID logs name")
