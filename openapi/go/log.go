@@ -14,7 +14,9 @@ type VerifiedLog struct {
 	VersionID   string
 	Updated     time.Time
 	Deactivated bool
-	Document    map[string]any
+	// UpdateKeys may sign the next entry; in a log of the service, the status lists of its credentials too.
+	UpdateKeys []string
+	Document   map[string]any
 }
 
 // CheckedEntry is an entry that was checked.
@@ -109,7 +111,7 @@ func VerifyLog(log string, check LogCheck) (*VerifiedLog, error) {
 		return nil, &LogInvalid{place + 1, reason, "witnesses"}
 	}
 	return &VerifiedLog{
-		current.did, current.number, current.versionID, current.time, current.deactivated, current.document,
+		current.did, current.number, current.versionID, current.time, current.deactivated, current.updateKeys, current.document,
 	}, nil
 }
 

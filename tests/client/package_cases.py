@@ -25,6 +25,7 @@ from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
 from tests.client.mutated_logs import mutated_logs
 from tests.client.own_logs import is_good, own_logs
+from tests.client.status_cases import status_cases
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
 
 Json = dict[str, Any]
@@ -140,6 +141,8 @@ def offline_jobs() -> dict[str, Json]:
         jobs[f"own {name}"] = {"kind": "log", "log": log}
     for name, (log, _) in mutated_logs().items():
         jobs[f"mutated {name}"] = {"kind": "log", "log": log}
+    for name, (list_, entry, signers, _) in status_cases().items():
+        jobs[f"status {name}"] = {"kind": "status", "list": list_, "entry": entry, "signers": signers}
     jobs["another's log"] = {"kind": "log", "log": LOG, "did": DID[:-1] + "Q"}
     return jobs
 
@@ -254,6 +257,18 @@ class PackageCases:
     def test_both_are_judged(self) -> None:
         good = [name for name in WEBVH if judged(*WEBVH[name]) is not None]
         assert 20 < len(good) < len(WEBVH) - 60
+
+    @pytest.mark.parametrize("name", status_cases())
+    def test_a_status_is_read_from_the_right_list_alone(self, signed: dict[str, Json], name: str) -> None:
+        told, expected = signed[f"status {name}"], status_cases()[name][3]
+        if expected is None:
+            assert told["error"]["name"] == "TypeError", told
+        else:
+            assert told == {"value": expected}
+
+    def test_a_log_tells_who_may_go_on_with_it(self, signed: dict[str, Json]) -> None:
+        said = [keys for line in LOG.splitlines() if (keys := json.loads(line)["parameters"].get("updateKeys"))]
+        assert signed["log good"]["value"]["updateKeys"] == said[-1]
 
     def test_the_log_of_another_is_refused(self, signed: dict[str, Json]) -> None:
         assert "the log is one of" in signed["another's log"]["error"]["message"]

@@ -26,6 +26,8 @@ export interface VerifiedLog {
   versionId: string;
   updated: string;
   deactivated: boolean;
+  /** Who may sign the next entry; in a log of the service, the status lists of its credentials too. */
+  updateKeys: readonly string[];
   didDocument: components["schemas"]["DidDocument"];
 }
 
@@ -93,10 +95,10 @@ export async function verifyLog(
     }
   }
   const state = states.at(-1) as State;
-  const { did, number: versions, versionId, body, deactivated, document } = state;
+  const { did, number: versions, versionId, body, deactivated, updateKeys, document } = state;
   if (isWebvh) await checkWebvh(states as WebvhState[], expected);
   const updated = String(body.versionTime);
-  return { did, versions, versionId, updated, deactivated, didDocument: document as VerifiedLog["didDocument"] };
+  return { did, versions, versionId, updated, deactivated, updateKeys, didDocument: document as VerifiedLog["didDocument"] };
 }
 
 function told({ versionId, body, parameters }: Entry, line: number): CheckedEntry {

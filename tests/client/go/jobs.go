@@ -17,6 +17,9 @@ import (
 type job struct {
 	Kind, Log, Witnesses, DID, Operation, Attribute, Type, Challenge, URL, APIKey string
 	Value                                                                         json.RawMessage
+	List                                                                          json.RawMessage
+	Entry                                                                         identity.CredentialStatusEntry
+	Signers                                                                       []string
 	Given                                                                         struct {
 		DID  string
 		Body json.RawMessage
@@ -70,8 +73,10 @@ func (j job) do() (any, error) {
 		}
 		return map[string]any{
 			"did": found.DID, "versions": found.Versions, "versionId": found.VersionID, "deactivated": found.Deactivated,
-			"didDocument": found.Document, "entries": told,
+			"didDocument": found.Document, "entries": told, "updateKeys": found.UpdateKeys,
 		}, nil
+	case "status":
+		return identity.ReadStatus(j.List, j.Entry, j.Signers)
 	case "ibct":
 		signer, err := identity.SignerOf(*j.Issued)
 		if err != nil {

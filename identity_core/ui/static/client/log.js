@@ -44,11 +44,11 @@ export async function verifyLog(log, expected = {}) {
         }
     }
     const state = states.at(-1);
-    const { did, number: versions, versionId, body, deactivated, document } = state;
+    const { did, number: versions, versionId, body, deactivated, updateKeys, document } = state;
     if (isWebvh)
         await checkWebvh(states, expected);
     const updated = String(body.versionTime);
-    return { did, versions, versionId, updated, deactivated, didDocument: document };
+    return { did, versions, versionId, updated, deactivated, updateKeys, didDocument: document };
 }
 function told({ versionId, body, parameters }, line) {
     const { operation, authorization } = (parameters.change ?? {});

@@ -1,0 +1,26 @@
+"""A status is read from the list that its entry names, by a key that may sign it."""
+
+from __future__ import annotations
+
+import pytest
+
+from identity_core.client.status_list import read_status
+from identity_core.domain.credentials.status_gaps import StatusListRefused
+from tests.client.status_cases import made, place, status_cases
+
+
+@pytest.mark.parametrize("name", status_cases())
+def test_a_status_is_read_from_the_right_list_alone(name: str) -> None:
+    list_, entry, signers, expected = status_cases()[name]
+    if expected is None:
+        with pytest.raises(StatusListRefused):
+            read_status(list_, entry, signers)
+    else:
+        assert read_status(list_, entry, signers) is expected
+
+
+@pytest.mark.parametrize("spoilt", [{}, {"proof": None}, {"proof": []}, {"credentialSubject": []}, {"type": None}])
+def test_what_is_no_list_is_refused(spoilt: dict[str, object]) -> None:
+    list_ = {} if spoilt == {} else made() | spoilt
+    with pytest.raises(StatusListRefused):
+        read_status(list_, place(0), [list_.get("issuer", "did:key:z")[8:]])
