@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -14,6 +17,7 @@ import pytest
 import identity_core.client
 from identity_core.cli.local_server import LocalServer
 from identity_core.client import CallLimits, Identity, ServiceError, ServiceUnreachable, Signer
+from identity_core.client.status_list import read_status
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.log import verify
 from tests.client import hostile_service
@@ -36,13 +40,43 @@ def hostile() -> Iterator[Hostile]:
         yield server
 
 
-def test_the_readme_proves_something(served: LocalServer, capsys: pytest.CaptureFixture[str]) -> None:
-    """As it stands there, but for the address and the key."""
+@pytest.fixture(scope="module")
+def first_screen(served: LocalServer) -> dict[str, Any]:
+    """What the program of the README has made and ``printed``: as it stands there, but for the address and the key."""
     text = (Path(identity_core.client.__file__).parent / "README.md").read_text("utf-8")
     program = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
     assert program.count("http://127.0.0.1:8080") == program.count("idk_…") == 1
-    exec(program.replace("http://127.0.0.1:8080", served.url).replace("idk_…", served.api_key), {})
-    assert capsys.readouterr().out == "True\n"
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(program.replace("http://127.0.0.1:8080", served.url).replace("idk_…", served.api_key), names)
+    return names | {"printed": printed.getvalue()}
+
+
+def test_the_readme_proves_something(first_screen: dict[str, Any]) -> None:
+    assert first_screen["printed"] == "True\n"
+
+
+def test_a_served_list_tells_whether_a_credential_is_revoked(first_screen: dict[str, Any]) -> None:
+    """By the key that may go on with the issuer's log."""
+    identity, credential = first_screen["identity"], first_screen["credential"]
+    hers = identity.as_(first_screen["hana"])
+    log = identity.call("getDidLog", did=first_screen["ivo"]["did"])
+    verify(log.encode())
+    keys = json.loads(log.splitlines()[-1])["parameters"]["updateKeys"]
+
+    shown = hers.call("getCredential", credential_id=credential["id"])["credential"]["credentialStatus"]
+    entries = {one["statusPurpose"]: one for one in shown if one["type"] == "BitstringStatusListEntry"}
+
+    def told() -> dict[str, bool]:
+        names = {purpose: one["statusListCredential"].rpartition("/")[2] for purpose, one in entries.items()}
+        lists = {purpose: identity.call("getStatusList", status_list_id=name) for purpose, name in names.items()}
+        return {purpose: read_status(lists[purpose], one, keys) for purpose, one in entries.items()}
+
+    assert told() == {"revocation": False, "suspension": False}
+    identity.call("setCredentialStatus", {"purpose": "suspension", "value": True}, credential_id=credential["id"])
+    assert told() == {"revocation": False, "suspension": True}
+    identity.call("setCredentialStatus", {"purpose": "revocation", "value": True}, credential_id=credential["id"])
+    assert told()["revocation"] is True
 
 
 def service(name: str) -> dict[str, Any]:

@@ -52,7 +52,8 @@ CHANGES: dict[str, Json] = {
 }  # fmt: skip
 PLACES = (
     "127.0.0.1", "localhost", "example.com%3A8443", "example.com:..", "example.com:%2e%2e", "example.com:x%20y", "a.0x10", "a..b",
-    "example.com:a%2Fb", "example.com:%C3%A9", "example.com:a%00",
+    "example.com:a%2Fb", "example.com:%C3%A9", "example.com:a%00", "example.com:a%FF",
+    "example.com:a%FF%2F", "example.com:%EF%BB%BF", "example.com:%ED%A0%80",
 )  # fmt: skip
 ONE = [{"id": f"did:key:{WITNESS.multikey}"}]
 WITNESSES: dict[str, Any] = {

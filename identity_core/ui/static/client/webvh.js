@@ -76,7 +76,7 @@ function didOf(before, document, scid, portable) {
     demand(named === scid, "the document is one of another DID");
     const [, top] = HOST.exec(host) ?? [];
     demand(top !== undefined && !NUMBER.test(top), "the host is no domain name");
-    for (const segment of path.split(":").slice(1).map(decodeURIComponent))
+    for (const segment of path.split(":").slice(1).map(unescaped))
         demand(segment !== "." && segment !== ".." && !/[\p{C}\p{Z}/\\?#%]/u.test(segment.replaceAll(" ", "")), "the path leaves its place");
     if (before === undefined || did === before.did)
         return did;
@@ -84,6 +84,11 @@ function didOf(before, document, scid, portable) {
     const toldFrom = portable && Array.isArray(aliases) && aliases.includes(before.did);
     demand(toldFrom, "the DID was moved without being portable, or without naming where it came from");
     return did;
+}
+/** The text of a segment of a path. Octets that are no text are read as a character of their own, as the service does. */
+function unescaped(segment) {
+    const octets = Array.from(segment.match(/%..|./g) ?? [], (one) => (one.length === 3 ? parseInt(one.slice(1), 16) : one.charCodeAt(0)));
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(octets));
 }
 function witnessesOf(value) {
     const said = record(value);
