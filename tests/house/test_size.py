@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (515, 8),
-    "api": (4_670, 54),
+    "api": (4_750, 54),
     "backup": (265, 4),
     "bootstrap": (2_415, 27),
-    "cli": (8_735, 95),
-    "client": (635, 11),
+    "cli": (8_755, 95),
+    "client": (665, 12),
     "codec": (410, 7),
     "conformance": (2_530, 26),
     "crypto": (1_905, 33),
     "database": (1_140, 11),
     "domain": (8_390, 86),
-    "plugin": (2_110, 22),
+    "plugin": (2_125, 22),
     "ports": (970, 25),
     "settings": (910, 8),
     "store": (3_305, 36),
-    "throttle": (635, 8),
+    "throttle": (645, 8),
     "ui": (1_100, 16),
     "use_cases": (7_115, 85),
 }
-ALL = (47_725, 562)
+ALL = (47_875, 563)
 
 
 def test_no_room_outgrows_its_limit() -> None:
