@@ -133,6 +133,14 @@ def test_all_names_every_plugin_that_needs_no_device() -> None:
     assert wanted == plugins() - left_out | {project(ROOT)["name"]}
 
 
+def test_the_readme_names_each_extra_and_no_other() -> None:
+    table = (ROOT / "README.md").read_text().split("| extra |")[1].split("\n\n")[0]
+    named = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    # What only somebody who works on this repository installs.
+    own = {"test", "house", "site"}
+    assert sorted(named) == sorted(project(ROOT)["optional-dependencies"].keys() - own)
+
+
 def test_one_name_installs_a_service_that_proves(wheels: Path, empty: Empty) -> None:
     """What a user does after `pip install 'identity-service[all]'`; then the plugins that it leaves out, one from its sdist: the
     wheels are made of sdists too."""
