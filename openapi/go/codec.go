@@ -38,7 +38,7 @@ func Canonicalize(value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if notText.Match(octets) {
+	if bytes.Contains(octets, []byte(`\ufffd`)) && notText.Match(octets) {
 		return nil, errors.New("a text is not UTF-8")
 	}
 	read, err := parseJSON(octets)
@@ -52,7 +52,7 @@ func Canonicalize(value any) ([]byte, error) {
 
 // parseJSON keeps numbers as they are written. It takes one value and nothing behind it.
 func parseJSON(octets []byte) (any, error) {
-	if !utf8.Valid(octets) || hasHalfPair(octets) {
+	if !utf8.Valid(octets) || (bytes.Contains(octets, []byte(`\u`)) && hasHalfPair(octets)) {
 		return nil, errors.New("the text is not UTF-8")
 	}
 	var value any

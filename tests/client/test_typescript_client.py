@@ -24,7 +24,7 @@ from tests.servers import local_server
 HERE = Path(__file__).parent / "typescript"
 
 
-WRONG_TYPES = """import { createIdentity } from "identity-service-client";
+WRONG_TYPES = """import { createIdentity, verifyLog } from "identity-service-client";
 const id = createIdentity({ url: "http://127.0.0.1" });
 // @ts-expect-error - a method is needed
 id.createDid({ body: {} });
@@ -36,6 +36,8 @@ id.listDidHistory();
 id.each("getHealth", {});
 export const log: Promise<string> = id.getDidLog({ did: "did:ids:x" });
 export const tile: Promise<Uint8Array> = id.getLedgerTile({ level: "0", tile: "000" });
+export const unset = createIdentity({ url: "http://127.0.0.1", apiKey: undefined as string | undefined, retries: undefined });
+void verifyLog("", { did: undefined as string | undefined, now: undefined });
 export const status: Promise<"ok"> = id.getHealth().then((health) => health.status);
 """
 
@@ -55,8 +57,9 @@ def application(node_tools: Path, tmp_path_factory: pytest.TempPathFactory) -> P
         (app / "first.ts").write_text(first_screen(package), encoding="utf-8")
         (app / "wrong.ts").write_text(WRONG_TYPES, encoding="utf-8")
         options = ("--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "--typeRoots", app / "none")
+        strict = ("--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--verbatimModuleSyntax")
         try:
-            clients.run_node_tool(node_tools, "tsc", "--strict", *options, app / "first.ts", app / "wrong.ts")
+            clients.run_node_tool(node_tools, "tsc", *strict, *options, app / "first.ts", app / "wrong.ts")
         except subprocess.CalledProcessError as error:
             # What it wrote in spite of it runs; the test of types tells.
             (app / "refused").write_text(error.stdout, encoding="utf-8")
