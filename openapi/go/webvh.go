@@ -40,64 +40,61 @@ var (
 // nextWebvh is the state after an entry of a log of did:webvh.
 func nextWebvh(before *state, line string) *state {
 	after := &state{webvh: &webvhState{}}
+	var inForce object
 	meeting("form", func() {
 		demand(len(line) <= mostLineOctets, "the entry is too large")
 		after.entry = readEntry(parseUnique([]byte(line)))
-		after.readParameters(before)
+		inForce = after.readParameters(before)
 	})
 	meeting("order", func() { checkOrder(before, after.entry) })
-	meeting("hash", func() {
-		if before == nil {
-			after.checkFirstHash(after.webvh.scid)
-		} else {
-			after.checkNextHash(before.versionID)
-		}
-	})
+	if before == nil {
+		meeting("identifier", func() { after.webvh.scid = text(inForce["scid"]) })
+		meeting("hash", func() { after.checkFirstHash(after.webvh.scid) })
+	} else {
+		meeting("hash", func() { after.checkNextHash(before.versionID) })
+	}
 	meeting("identifier", func() { after.readDID(before) })
 	var signers []string
-	meeting("keys", func() { signers = after.signers(before) })
+	meeting("keys", func() {
+		after.updateKeys, after.nextKeyHashes = texts(inForce["updateKeys"]), texts(inForce["nextKeyHashes"])
+		signers = after.signers(before)
+	})
 	meeting("signature", func() {
 		for _, proof := range after.proofs {
 			checkProof(proof, after.body, signers)
 		}
 	})
+	if has(after.parameters, "witness") {
+		meeting("form", func() { after.webvh.witnesses = readWitnesses(record(inForce["witness"])) })
+	}
 	return after
 }
 
 // readParameters: those of the entry over those before over the defaults ("DID Method Parameters").
-func (s *state) readParameters(before *state) {
+func (s *state) readParameters(before *state) object {
 	said, inForce := s.parameters, object{}
 	for name, value := range webvhDefaults {
 		inForce[name] = value
 	}
 	if before != nil {
-		s.updateKeys, s.nextKeyHashes, *s.webvh = before.updateKeys, before.nextKeyHashes, *before.webvh
+		*s.webvh = *before.webvh
+		inForce["updateKeys"], inForce["nextKeyHashes"] = anyOf(before.updateKeys), anyOf(before.nextKeyHashes)
 		inForce["portable"] = before.webvh.portable
 	}
 	for name, value := range said {
-		standing, isKnown := webvhDefaults[name]
-		demand(isKnown || name == "method" || name == "scid", "a parameter is unknown")
 		if value == nil {
-			value = standing
+			value = webvhDefaults[name]
 		}
 		inForce[name] = value
 	}
 	if method, says := inForce["method"]; (says || before == nil) && method != webvhVersion {
 		panic(unmet{"method", "the log is of another version of did:webvh"})
 	}
+	for name := range said {
+		demand(has(webvhDefaults, name) || name == "method" || name == "scid", "a parameter is unknown")
+	}
 	demand(has(said, "scid") == (before == nil), "the first entry has an scid, and no other has")
 	demand(before != nil || has(said, "updateKeys"), "the first entry names no updateKeys")
-	if before == nil {
-		s.webvh.scid = text(said["scid"])
-	}
-	meeting("keys", func() {
-		if has(said, "updateKeys") {
-			s.updateKeys = texts(inForce["updateKeys"])
-		}
-		if has(said, "nextKeyHashes") {
-			s.nextKeyHashes = texts(inForce["nextKeyHashes"])
-		}
-	})
 	texts(inForce["watchers"])
 	var isPortable, isEnd bool
 	s.webvh.portable, isPortable = inForce["portable"].(bool)
@@ -106,9 +103,7 @@ func (s *state) readParameters(before *state) {
 	_, isSeconds := integer(inForce["ttl"], 0, 1<<31)
 	demand(isSeconds || inForce["ttl"] == nil, "ttl is not a number of seconds")
 	demand(before == nil || said["portable"] != true || before.webvh.portable, "a DID is portable from the start or never")
-	if has(said, "witness") {
-		s.webvh.witnesses = readWitnesses(record(inForce["witness"]))
-	}
+	return inForce
 }
 
 // signers are the keys before the entry; with pre-rotation its own, to which the entry before has committed.
@@ -223,6 +218,14 @@ func readApprovals(witnessFile string) map[string][]any {
 		said := record(one)
 		versionID := text(said["versionId"])
 		found[versionID] = append(found[versionID], list(said["proof"])...)
+	}
+	return found
+}
+
+func anyOf(texts []string) []any {
+	found := []any{}
+	for _, text := range texts {
+		found = append(found, text)
 	}
 	return found
 }

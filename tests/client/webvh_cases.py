@@ -46,7 +46,8 @@ def webvh_cases() -> Iterator[tuple[str, list[Json], Any]]:
 CHANGES: dict[str, Json] = {
     "updated": {}, "rotated": {"updateKeys": [NEXT.multikey]}, "ended": {"deactivated": True}, "portable later": {"portable": True},
     "null": {"ttl": None, "watchers": None}, "an scid again": {"scid": "x"}, "unknown": {"unknown": 1}, "no list": {"watchers": [1]},
-    "another method": {"method": "did:webvh:2.0"}, "keys twice": {"updateKeys": [KEY.multikey] * 2}, "ttl": {"ttl": 2**31 + 1},
+    "another method": {"method": "did:webvh:2.0"}, "no method": {"method": None},
+    "keys twice": {"updateKeys": [KEY.multikey] * 2}, "ttl": {"ttl": 2**31 + 1},
     "a member of every object": {"constructor": 1}, "its prototype": {"__proto__": {}},
     "no boolean": {"deactivated": "x"}, "no key": {"updateKeys": ["z6Mk"]},
 }  # fmt: skip

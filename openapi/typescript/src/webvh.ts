@@ -61,7 +61,7 @@ export async function nextWebvh(before: WebvhState | undefined, line: string): P
 function parametersOf(before: WebvhState | undefined, said: Json): Json {
   const defaults: Json = DEFAULTS;
   const given: Json = Object.fromEntries(Object.entries(said).map(([name, value]) => [name, value === null ? defaults[name] : value]));
-  const isKnown = (given.method ?? (before === undefined ? undefined : VERSION)) === VERSION;
+  const isKnown = ("method" in given || before === undefined ? given.method : VERSION) === VERSION;
   if (!isKnown) throw new Unmet("method", "the log is of another version of did:webvh");
   for (const name of Object.keys(given)) demand(Object.hasOwn(DEFAULTS, name) || name === "method" || name === "scid", "a parameter is unknown");
   demand(("scid" in given) === (before === undefined), "the first entry has an scid, and no other has");

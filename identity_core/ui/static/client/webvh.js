@@ -41,7 +41,7 @@ export async function nextWebvh(before, line) {
 function parametersOf(before, said) {
     const defaults = DEFAULTS;
     const given = Object.fromEntries(Object.entries(said).map(([name, value]) => [name, value === null ? defaults[name] : value]));
-    const isKnown = (given.method ?? (before === undefined ? undefined : VERSION)) === VERSION;
+    const isKnown = ("method" in given || before === undefined ? given.method : VERSION) === VERSION;
     if (!isKnown)
         throw new Unmet("method", "the log is of another version of did:webvh");
     for (const name of Object.keys(given))
