@@ -22,14 +22,21 @@ def bbs() -> Bbs2023:
     return Bbs2023()
 
 
-def disclosed(
-    claims: Mapping[str, Any], key: Mapping[str, str], *, mandatory: Sequence[str], pointers: Sequence[str]
-) -> dict[str, Any]:
-    """What a holder shows of a credential that the key of ``createDid``'s answer has signed."""
+def issued(claims: Mapping[str, Any], key: Mapping[str, str], *, mandatory: Sequence[str]) -> dict[str, Any]:
+    """A credential that the key of ``createDid``'s answer has signed, as its holder gets it."""
     unsecured = UnsecuredCredential(claims, key["keyId"], key["publicKey"], datetime.now(UTC), mandatory)
     draft = bbs().draft(unsecured)
     (_, secret), (_, public) = multikey.decode_secret(key["privateKey"]), multikey.decode_public(key["publicKey"])
     signature = interface.sign(ciphersuite(select()), secret, public, draft.header, draft.messages)
-    shown = bbs().derive(bbs().secure(draft, signature), key["publicKey"], pointers=pointers)
+    secured = bbs().secure(draft, signature)
+    assert isinstance(secured, dict)
+    return secured
+
+
+def disclosed(
+    claims: Mapping[str, Any], key: Mapping[str, str], *, mandatory: Sequence[str], pointers: Sequence[str]
+) -> dict[str, Any]:
+    """What the holder shows of one."""
+    shown = bbs().derive(issued(claims, key, mandatory=mandatory), key["publicKey"], pointers=pointers)
     assert isinstance(shown, dict)
     return shown

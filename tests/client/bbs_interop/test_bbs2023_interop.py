@@ -1,4 +1,6 @@
-"""Digital Bazaar's bbs-2023 takes ours, and ours takes theirs: base proofs that they derive from, and derived proofs both ways."""
+"""Digital Bazaar's bbs-2023 takes ours, and ours takes theirs: base proofs that they derive from, and derived proofs both ways. What they
+derive, a served instance verifies by VCALM.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,9 @@ from identity_core.conformance.loops import run
 from identity_core.conformance.securing_keys import KitIssuer
 from identity_core.errors import ProofInvalid
 from identity_core.ports.securing import UnsecuredCredential
+from tests import securing
+from tests.attack.stranger import GENEROUS, Stranger, Wire
+from tests.servers import local_server
 
 ISSUER = "did:web:issuer.example"
 CLAIMS = {
@@ -65,3 +70,32 @@ def test_each_takes_what_the_other_made(independent: Callable[[str, Any], Any]) 
     assert disclosed.claims["credentialSubject"] == ours.verify(shown, key.public_key).claims["credentialSubject"]
     with pytest.raises(ProofInvalid):
         ours.verify(theirs, other.public_key)
+
+
+def test_what_they_derive_is_verified_by_vcalm(independent: Callable[[str, Any], Any]) -> None:
+    """The issuer's key comes from its DID document."""
+    with local_server(environment=GENEROUS) as server:
+        wire = Wire(server.url)
+        bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+        issuer = Stranger(wire, server.api_key).holder(additionalKeys=[bls])
+        key = issuer.created["keys"]["assertionMethod"]
+        issued = securing.issued(CLAIMS | {"issuer": issuer.did}, key, mandatory=["/issuer"])
+        case = {"credential": issued, "publicKey": key["publicKey"], "pointers": POINTERS}
+        (theirs,) = independent("bbs2023.mjs", {"contexts": documents(), "cases": [case]})
+
+        def verdict(credential: Any) -> tuple[bool, list[str], Any]:
+            body = {"verifiableCredential": credential, "options": {"returnCredential": True, "checks": ["proof"]}}
+            answer = wire.call("POST", "/vcalm/credentials/verify", body)
+            assert answer.status == 200, answer.body
+            said = answer.json
+            return said["verified"], [one["title"] for one in said["problemDetails"]], said.get("credential")
+
+        verified, problems, shown = verdict(theirs)
+        assert (verified, problems) == (True, [])
+        assert shown["credentialSubject"]["age"] == 41
+        assert "member" not in shown["credentialSubject"]
+        changed = json.loads(json.dumps(theirs).replace('"age": 41', '"age": 42'))
+        assert verdict(changed)[:2] == (False, ["PROOF_VERIFICATION_ERROR"])
+        # What the issuer signed is no presentation.
+        assert verdict(issued)[0] is False
+        wire.close()
