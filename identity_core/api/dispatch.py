@@ -240,7 +240,7 @@ def compile_operation(
         if body is None:
             refuse_body(request)
         else:
-            request.body_octets = await body.read(request, receive, seconds)
+            request.body_octets = await body.read(request, receive, seconds, scope.get("identity.body"))
         if request.caller is None:
             # Who is there already was admitted by an endpoint of ours, which asks in process; no request from outside has one.
             request.caller, request.answer_headers = await admit(operation, request)

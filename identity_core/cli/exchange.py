@@ -107,6 +107,12 @@ class HttpExchange:
             self._carrier.flow.pause_reading()
         self.notify()
 
+    def complete(self) -> None:
+        """The last octet has come. A body of one part, as nearly all are, stands in the scope for who has not begun to receive it."""
+        if len(self._parts) == 1:
+            self.scope["identity.body"] = self._parts[0]
+        self.end()
+
     def end(self) -> None:
         """The request is complete, or no more of it is taken."""
         self.more_body = False

@@ -194,7 +194,7 @@ class HttpProtocol(HttpConnection):
         if newest is None or newest.response_complete:
             self._deadline = self._now + self._limits.keep_alive_timeout_seconds
             return
-        newest.end()
+        newest.complete()
 
     def answered(self) -> None:
         """An answer is in the transport's buffer, or sent: the next request of the connection, or the wait for one."""

@@ -441,6 +441,37 @@ def get(path: bytes, *fields: bytes) -> bytes:
     return b"\r\n".join([b"GET %b HTTP/1.1" % path, b"Host: h", *fields, b"", b""])
 
 
+@pytest.mark.parametrize(
+    ("octets", "arrived"),
+    [
+        ([b"Content-Length: 4\r\n\r\nbody"], b"body"),
+        ([b"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"], b"body"),
+        ([b"Content-Length: 4\r\n\r\nbo", b"dy"], None),
+        ([b"Transfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n"], None),
+        ([b"Content-Length: 5\r\n\r\nbody"], None),
+        ([b"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\nx"], None),
+        ([b"\r\n"], None),
+    ],
+)
+def test_a_body_that_is_here_in_one_part_stands_in_the_scope(octets: list[bytes], arrived: bytes | None) -> None:
+    async def run() -> object:
+        found: list[Scope] = []
+
+        async def application(scope: Scope, receive: Receive, send: Send) -> None:
+            found.append(scope)
+
+        config: Any = SimpleNamespace(loaded_app=application)
+        state = ServerState()
+        made = HttpProtocol(config, state, {}, connections=Connections(Server()))
+        made.connection_made(Transport())  # type: ignore[arg-type]
+        for part_of_it in [b"POST / HTTP/1.1\r\nHost: h\r\n" + octets[0], *octets[1:]]:
+            made.data_received(part_of_it)
+        await asyncio.gather(*state.tasks)
+        return found[0].get("identity.body")
+
+    assert asyncio.run(run()) == arrived
+
+
 def test_what_is_known_is_answered_without_a_task() -> None:
     transport, at_once = asked_at_once(AtOnce(), get(b"/now") + get(b"/now"))
     assert transport.writes == [b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"] * 2
