@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 Dialect = Literal["sqlite", "postgresql"]
 
-MAPPED_MEBIBYTES = 2_047
+MAPPED_MEBIBYTES = 0
 """How much of an SQLite file a connection maps into memory unless somebody says less; more SQLite does not."""
 
 NOTHING: Mapping[str, object] = MappingProxyType({})

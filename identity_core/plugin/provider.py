@@ -54,7 +54,7 @@ class BuildContext:
     workers: int = 1
     read_only: bool = False
     public_url: str | None = None
-    mapped_mebibytes: int = 2_047
+    mapped_mebibytes: int = 0
 
 
 @value_class

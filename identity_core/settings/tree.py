@@ -258,7 +258,7 @@ class Settings:
         example='"postgresql://identity@localhost/identity"',
     )
     mapped_mebibytes: int = setting(
-        2_047, "How much of an SQLite file a connection may map into memory, in MiB; 0: nothing.", least=0, most=2_047
+        0, "How much of an SQLite file a connection may map into memory, in MiB; 0: nothing.", least=0, most=2_047
     )
     key_stores: tuple[str, ...] = setting(
         ("sql", "file", "env"), "The stores of API keys, in the order in which they are asked.", pattern=PLUGIN_NAME

@@ -124,7 +124,7 @@ def once_each(place: Path, dids: Sequence[str], options: argparse.Namespace) -> 
     """A round in which every DID is resolved once by a server that never saw it."""
     some = random.sample(dids, min(ONCE + WARMED, len(dids)))
     warm, cold = some[: len(some) // 6], some[len(some) // 6 :]
-    with serve(place, workers=1, limits=UNLIMITED, key=KEY) as server, on_client_core(pin=True):
+    with serve(place, workers=1, limits=options.limits, key=KEY) as server, on_client_core(pin=True):
         exchange(server, [octets("GET", did_path(did)) for did in warm], options.connections)
         before = cpu_seconds(server)
         done = exchange(server, [octets("GET", did_path(did)) for did in cold], options.connections)
@@ -190,17 +190,17 @@ def main() -> None:
     options_of.add_argument(
         "--keep", type=Path, help="the large data directory: used if it is there, else made and kept"
     )
-    options_of.add_argument("--mapped", type=int, default=2047, help="mapped_mebibytes of both servers [2047]")
+    options_of.add_argument("--mapped", type=int, default=0, help="mapped_mebibytes of both servers [0]")
     options = options_of.parse_args()
     need_wrk()
-    limits = UNLIMITED | {"IDENTITY_MAPPED_MEBIBYTES": str(options.mapped)}
+    limits = options.limits = UNLIMITED | {"IDENTITY_MAPPED_MEBIBYTES": str(options.mapped)}
     with (
         large_directory(options) as (place, dids),
         tempfile.TemporaryDirectory(prefix="bench-few-", dir=options.folder.resolve()) as few,
     ):
         options.size, options.few_size = (f"{count} x {options.versions}" for count in (len(dids), options.few))
         few_dids = fill(Path(few), options.few, options.versions)
-        with serve(place, workers=1, limits=UNLIMITED, key=KEY) as first:
+        with serve(place, workers=1, limits=limits, key=KEY) as first:
             print(f"first start, which puts all entries into the transparency log: {first.seconds:.1f} s", flush=True)
             note(f"first start, {options.size}", seconds=first.seconds)
         read_files(place)
