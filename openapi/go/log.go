@@ -16,7 +16,8 @@ type VerifiedLog struct {
 	Deactivated bool
 	// UpdateKeys may sign the next entry; in a log of the service, the status lists of its credentials too.
 	UpdateKeys []string
-	Document   map[string]any
+	// Document has its numbers as json.Number.
+	Document map[string]any
 }
 
 // CheckedEntry is an entry that was checked.

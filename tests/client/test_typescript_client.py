@@ -118,6 +118,14 @@ def test_a_did_lives_in_node(do: Run, served: LocalServer) -> None:
     check_flow(do({"it": {"kind": "flow", "url": served.url, "apiKey": served.api_key}})["it"]["value"])
 
 
+@pytest.mark.parametrize("given", [{}, {"did": ""}])
+def test_what_has_no_name_is_not_asked_for(do: Run, given: dict[str, Any]) -> None:
+    """Of programs without types, too."""
+    wish = {"kind": "call", "operation": "getDidLog", "given": given, "options": {"url": "http://127.0.0.1:1"}}
+    told = do({"it": wish})["it"]["error"]
+    assert (told["name"], told["message"]) == ("TypeError", "/dids/{did}/log needs did")
+
+
 def test_a_did_lives_in_chromium(application: Path, served: LocalServer) -> None:
     """The same octets of the package, on a page of the service's origin."""
     program = shutil.which("chromium")

@@ -105,7 +105,10 @@ class Service {
   }
 
   private async attempt(operation: Operation, given: Values, headers: Headers, body?: string): Promise<unknown> {
-    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(given[name])));
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      if (given[name] === undefined || given[name] === "") throw new TypeError(`${operation.path} needs ${name}`);
+      return encodeURIComponent(String(given[name]));
+    });
     const query = new URLSearchParams();
     for (const name of operation.query) if (given[name] !== undefined) query.set(name, String(given[name]));
     const { onRequest, onResponse } = this.options;
