@@ -144,7 +144,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
 
     def find(self, request: Request) -> Answer | None:
         """The answer to a GET without query, credential and body that can be given without waiting, and is paid; else None. Raises
-        refusals of the path and of ``Accept``."""
+        refusals of the path and of ``Accept``, and ``RateLimited``."""
         targets, request.path = self._routes.find(request.raw_path)
         run = targets.get("GET")
         known = None if run is None else self._at_once.get(run)
@@ -152,9 +152,11 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             return None
         request.operation, at_once = known
         request.operation_id = request.operation.operation_id
-        answer = at_once(request, partial(self._wiring.gate.pays_at_once, request.operation, request))
-        if answer is not None:
-            request.cross_origin = self._wiring.origins.headers(request)
+        request.cross_origin = self._wiring.origins.headers(request)
+        gate = self._wiring.gate
+        answer = at_once(request, partial(gate.pays_at_once, request.operation, request))
+        if answer is None:
+            gate.look_at_once(request.operation, request)
         return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

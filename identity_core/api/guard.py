@@ -19,7 +19,8 @@ from typing import Any, Final, Protocol
 from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Request
 from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver, whole
-from identity_core.errors import IdentityError, InternalError, Overloaded
+from identity_core.codec.structs import encode
+from identity_core.errors import IdentityError, InternalError, Overloaded, RateLimited
 
 # Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:%-]{24,}")
@@ -83,7 +84,8 @@ class Guard:
 
     def at_once(self, scope: Scope) -> tuple[int, bytes, int, bytes] | None:
         """The answer to a request that needs none of the rest: the status, the lines of the header, how many there are, the body. None for
-        every other request, which goes through ``__call__`` as if it had not been here: what is refused is refused there."""
+        every other request, which goes through ``__call__`` as if it had not been here. What is refused is refused there, but for who asks
+        too often."""
         if scope["method"] != "GET" or scope["query_string"] or self._in_progress >= self._limit:
             return None
         request = Request(raw_path=scope["raw_path"], arrived=self._monotonic())
@@ -91,11 +93,21 @@ class Guard:
         request.client_address = client[0] if client else ""
         try:
             admit_headers(request, scope, self._identify)
-            answer = None if request.headers.keys() & NOT_AT_ONCE else self._find(request)
+            scope["identity.request"] = request
+            if request.headers.keys() & NOT_AT_ONCE:
+                return None
+            try:
+                answer = self._find(request)
+            except RateLimited as error:
+                request.refusal = error.code
+                answer = error_answer(error, request.request_id, request.operation)
+                answer.body = encode(answer.body)
             if answer is None:
                 return None
             made = whole(answer, request)
         except Exception:  # noqa: BLE001 - the pass of all others meets it again, and tells of it
+            # It begins with a request of its own.
+            scope.pop("identity.request", None)
             return None
         self._observe(request, self._monotonic() - request.arrived)
         return made
@@ -105,7 +117,8 @@ class Guard:
         if scope["type"] != "http":
             await self._other(scope, receive, send)
             return
-        request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
+        admitted = scope.get("identity.request")
+        request = admitted or Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
         client = scope.get("client")
         request.client_address = client[0] if client else ""
         if "identity.connection" in scope:
@@ -115,7 +128,8 @@ class Guard:
             if "identity.refusal" in scope:
                 request.request_id = self._identify()
                 raise scope["identity.refusal"]
-            admit_headers(request, scope, self._identify)
+            if admitted is None:
+                admit_headers(request, scope, self._identify)
             if self._in_progress > self._limit and request.raw_path not in self._exempt:
                 raise Overloaded(details={"retryAfter": 1})
             scope["identity.request"] = request

@@ -211,7 +211,7 @@ class Request:
 Handler = Callable[[Request], Awaitable[Answer]]
 AtOnce = Callable[[Request, Callable[[], bool]], Answer | None]
 """Answers a GET without a query, from what is remembered and without waiting, or None: then its handler is asked. The function says
-whether the request could be paid; it is called when there is an answer."""
+whether the request could be paid, or raises ``RateLimited``; it is called when there is an answer."""
 
 
 @value_class
@@ -269,8 +269,12 @@ class Admission(Protocol):
         ...
 
     def pays_at_once(self, operation: Operation, request: Request) -> bool:
-        """Whether a stranger's request for a public operation could be paid without waiting; adds to ``request.answer_headers``. Where it
-        could not, nothing is spent."""
+        """Whether a stranger's request for a public operation could be paid without waiting; sets ``request.answer_headers``. Where it
+        could not, nothing is spent. Raises ``RateLimited``."""
+        ...
+
+    def look_at_once(self, operation: Operation, request: Request) -> None:
+        """Raises ``RateLimited`` where a stranger's request for a public operation is certainly not going to be paid."""
         ...
 
     async def charge(self, request: Request, tokens: int = 1) -> None:

@@ -164,12 +164,24 @@ class Gate:
         return await self._caller(operation, request, credential, key)
 
     def pays_at_once(self, operation: Operation, request: Request) -> bool:
-        """Whether the address has paid for a request without a credential, as ``admit`` has it pay."""
-        headers = self.policy.spend_address_at_once(self._address(request), _cost(operation, request))
+        """Whether the address has paid for a request without a credential, as ``admit`` has it pay. Raises ``RateLimited``."""
+        try:
+            headers = self.policy.spend_address_at_once(self._address(request), _cost(operation, request))
+        except BucketEmpty as error:
+            request.paid, request.answer_headers = True, error.headers
+            raise
         if headers is None:
             return False
         request.paid, request.answer_headers = True, headers
         return True
+
+    def look_at_once(self, operation: Operation, request: Request) -> None:
+        """Raises ``RateLimited`` where the address is not going to pay for a request without a credential."""
+        try:
+            self.policy.look_at_address(self._address(request), _cost(operation, request))
+        except BucketEmpty as error:
+            request.paid, request.answer_headers = True, error.headers
+            raise
 
     async def charge(self, request: Request, tokens: int = 1) -> None:
         """Tokens of the stranger's address, whatever credential the request carries. Raises ``RateLimited``."""

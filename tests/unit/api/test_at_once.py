@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from identity_core.api.cross_origin import Origins
 from identity_core.api.guard import Guard
-from identity_core.api.request import Answer, Request
+from identity_core.api.request import Answer, Headers, Operation, Request
+from identity_core.domain.callers import Caller
+from identity_core.errors import RateLimited
 from tests.toy import DID, KEY, ToyGate, ToyHandlers, ask, build_toy
 
 TARGET = f"/api/v1/dids/{DID}"
@@ -17,16 +21,27 @@ ANSWERS = [Answer(200, b'{"a":1}', "application/did", HEADERS), Answer(304, b"",
 
 
 class Paying(ToyGate):
-    """Has every stranger pay, or none."""
+    """Has every stranger pay, or none, or refuses all."""
 
-    def __init__(self, *, pays: bool = True) -> None:
+    def __init__(self, *, pays: bool = True, is_empty: bool = False) -> None:
         super().__init__()
         self.pays = pays
+        self.is_empty = is_empty
         self.paid = 0
+
+    async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
+        admitted = await super().admit(operation, request)
+        if self.is_empty:
+            request.paid = True
+            raise RateLimited(details={"retryAfter": 2})
+        return admitted
 
     def pays_at_once(self, operation: Any, request: Request) -> bool:
         self.paid += self.pays
         request.answer_headers = [("RateLimit", '"key";r=1;t=1')]
+        if self.is_empty:
+            request.paid = True
+            raise RateLimited(details={"retryAfter": 2})
         return self.pays
 
 
@@ -74,8 +89,6 @@ def scope(
 def test_it_is_the_answer_of_all_the_layers(
     answer: Answer, origins: tuple[str, ...], fields: list[tuple[str, str]]
 ) -> None:
-    from identity_core.api.cross_origin import Origins
-
     app, handlers, seen = made(answer, origins=Origins(origins))
     at_once = app.at_once(scope(TARGET, *((name.encode(), value.encode()) for name, value in fields)))
     assert at_once is not None
@@ -122,6 +135,46 @@ def test_what_nobody_has_paid_for_goes_through_all() -> None:
     app, _, seen = made(gate=Paying(pays=False))
     assert app.at_once(scope()) is None
     assert seen == []
+
+
+def test_who_asks_too_often_is_refused_as_by_all_the_layers() -> None:
+    fields = [("x-request-id", "mine"), ("origin", "https://a.example")]
+    app, handlers, seen = made(gate=Paying(is_empty=True), origins=Origins(("*",)))
+    at_once = app.at_once(scope(TARGET, *((name.encode(), value.encode()) for name, value in fields)))
+    assert at_once is not None
+    slowly = ask(app, "GET", TARGET, headers=fields)
+    status, lines, count, body = at_once
+    assert (status, body) == (slowly.status, slowly.body)
+    assert slowly.error["code"] == "RATE_LIMITED"
+    assert sorted(lines.splitlines()) == sorted(b"%b: %b" % each for each in slowly.raw_headers)
+    assert count == len(slowly.raw_headers)
+    assert seen == [("resolveDid", 429)] * 2
+    assert handlers.calls == []
+
+
+def test_what_is_not_remembered_is_asked_of_the_layers_as_one_request() -> None:
+    class Empty(Paying):
+        def look_at_once(self, operation: Operation, request: Request) -> None:
+            if self.is_empty:
+                raise RateLimited(details={"retryAfter": 2})
+
+    gate = Empty()
+    handlers = Resolving(ANSWERS[0])
+    app = build_toy(handlers, gate=gate, at_once={"resolveDid": lambda request, pays: None})
+    asked, sent = scope(TARGET, (b"accept", b"application/did")), []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    assert app.at_once(asked) is None
+    asyncio.run(app(asked, None, send))  # type: ignore[arg-type]
+    assert (sent[0]["status"], gate.paid) == (200, 0)
+    (request,) = handlers.calls
+    assert request.headers == {"host": "toy", "accept": "application/did"}
+    gate.is_empty = True
+    refused = app.at_once(scope())
+    assert refused is not None
+    assert refused[0] == 429
 
 
 @pytest.mark.parametrize("options", [{"limit": 0}, {"verify": True}, {"apart": 8081}], ids=str)

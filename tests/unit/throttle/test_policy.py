@@ -262,9 +262,13 @@ def test_an_address_pays_the_same_at_once():
         waiting, at_once = policy(address=Limit("address", 1.0, 3)), policy(address=Limit("address", 1.0, 3))
         for cost in (1, 2):
             assert at_once.spend_address_at_once("192.0.2.1", cost) == await waiting.spend_address("192.0.2.1", cost)
-        assert at_once.spend_address_at_once("192.0.2.1") is None
+        at_once.look_at_address("192.0.2.2")
+        with pytest.raises(BucketEmpty) as seen:
+            at_once.look_at_address("192.0.2.1")
         with pytest.raises(BucketEmpty) as refused:
-            await at_once.spend_address("192.0.2.1")
+            at_once.spend_address_at_once("192.0.2.1")
+        assert seen.value.details == refused.value.details
+        assert seen.value.headers == refused.value.headers
         with pytest.raises(BucketEmpty) as expected:
             await waiting.spend_address("192.0.2.1")
         assert refused.value.headers == expected.value.headers
