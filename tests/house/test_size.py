@@ -11,10 +11,10 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (515, 8),
-    "api": (4_750, 54),
+    "api": (4_780, 54),
     "backup": (265, 4),
     "bootstrap": (2_415, 27),
-    "cli": (8_755, 95),
+    "cli": (8_760, 95),
     "client": (665, 12),
     "codec": (410, 7),
     "conformance": (2_530, 26),
@@ -25,11 +25,11 @@ LIMITS = {
     "ports": (970, 25),
     "settings": (910, 8),
     "store": (3_305, 36),
-    "throttle": (645, 8),
+    "throttle": (660, 8),
     "ui": (1_100, 16),
     "use_cases": (7_115, 85),
 }
-ALL = (47_875, 563)
+ALL = (47_920, 563)
 
 
 def test_no_room_outgrows_its_limit() -> None:
