@@ -47,7 +47,7 @@ def open_metrics(opened: Runtime, answers: AnswerCache, stack: AsyncExitStack) -
 def _readings(opened: Runtime, answers: AnswerCache) -> Iterable[Reading]:
     yield from of_process()
     yield from of_disk(opened.settings.data_dir)
-    load = opened.store.database.writer_load
+    load = opened.store.database.load
     waiting, limit = "Writes that wait for their commit.", "How many may wait in one process; more are 503."
     yield Reading("database_writes_waiting", "livemax", waiting, lambda: load().waiting)
     yield Reading("database_writes_waiting_limit", "livemin", limit, lambda: load().limit)
@@ -55,6 +55,10 @@ def _readings(opened: Runtime, answers: AnswerCache) -> Iterable[Reading]:
     yield Reading("database_commits", "counter", "Groups of writes that share a commit.", lambda: load().groups)
     repeated = "Groups that PostgreSQL undid for the sake of another process (40P01, 40001) and that ran again."
     yield Reading("database_groups_repeated", "counter", repeated, lambda: load().repeated)
+    reads = "Reads that PostgreSQL works on, or that wait for a connection."
+    yield Reading("database_reads", "livemax", reads, lambda: load().reads)
+    readers = "Connections that one process reads with; 0: reads wait for none."
+    yield Reading("database_readers", "livemin", readers, lambda: load().readers)
     yield Reading("ledger_size", "livemax", "Entries of the transparency log.", lambda: opened.jobs.watch.log_size)
     jobs, broken = opened.jobs, "1 when a line of the audit log does not follow from the one before it."
     yield Reading("audit_chain_broken", "livemax", broken, lambda: bool(jobs.chain.broken))

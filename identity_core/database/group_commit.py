@@ -19,11 +19,11 @@ from typing import Any
 from identity_core.database.interface import (
     DatabaseClosed,
     DatabaseError,
+    DatabaseLoad,
     DatabaseOverloaded,
     Job,
     T,
     Transaction,
-    WriterLoad,
 )
 
 QUEUE_LIMIT = 4096
@@ -182,9 +182,9 @@ class GroupCommit:
                 pending.future.set_result(pending.result)
 
     @property
-    def load(self) -> WriterLoad:
+    def load(self) -> DatabaseLoad:
         """How much waits, and how much went through."""
-        return WriterLoad(len(self._waiting), self.queue_limit, self.jobs, self.groups, self.repeated)
+        return DatabaseLoad(len(self._waiting), self.queue_limit, self.jobs, self.groups, self.repeated)
 
     def give_up(self, group: Sequence[Pending], error: DatabaseError) -> None:
         """Fails a group that cannot start, and everything behind it; the writer itself lives on."""

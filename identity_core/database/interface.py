@@ -124,8 +124,8 @@ class Database(Protocol):
         cheap to know (PostgreSQL)."""
         ...
 
-    def writer_load(self) -> WriterLoad:
-        """How much this object's writer has to do, and has done."""
+    def load(self) -> DatabaseLoad:
+        """How much this object has to do, and has done."""
         ...
 
     async def close(self) -> None:
@@ -134,15 +134,18 @@ class Database(Protocol):
 
 
 @value_class
-class WriterLoad:
+class DatabaseLoad:
     """``waiting`` jobs of at most ``limit``; ``jobs`` and ``groups`` since the start: their quotient is how many share a commit.
-    ``repeated`` groups were undone by the server for the sake of another process, and begun again."""
+    ``repeated`` groups were undone by the server for the sake of another process, and begun again. ``reads`` are under way
+    or wait for one of ``readers``, the threads for them in this process; 0 where reads wait for none."""
 
     waiting: int
     limit: int
     jobs: int
     groups: int
     repeated: int = 0
+    reads: int = 0
+    readers: int = 0
 
 
 class DatabaseError(Exception):

@@ -20,13 +20,13 @@ from identity_core.database.interface import (
     DatabaseAbsent,
     DatabaseDamaged,
     DatabaseError,
+    DatabaseLoad,
     DatabaseMismatch,
     DatabaseUnavailable,
     Dialect,
     Job,
     T,
     Transaction,
-    WriterLoad,
 )
 from identity_core.database.sqlite_connection import Connection, translated
 
@@ -84,9 +84,9 @@ class Look:
     def foreign_changes(self) -> None:
         """Not known."""
 
-    def writer_load(self) -> WriterLoad:
+    def load(self) -> DatabaseLoad:
         """Nothing is written."""
-        return WriterLoad(0, 0, 0, 0)
+        return DatabaseLoad(0, 0, 0, 0)
 
     async def close(self) -> None:
         self.end()

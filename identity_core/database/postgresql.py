@@ -14,18 +14,19 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
 from identity_core.database.interface import (
     DatabaseClosed,
     DatabaseError,
+    DatabaseLoad,
     DatabaseUnavailable,
     Dialect,
     Job,
     NotReplicated,
     T,
-    WriterLoad,
 )
 from identity_core.database.look import Look
 
@@ -71,6 +72,7 @@ class PostgresqlDatabase:
         self._writer = PostgresqlSession(lambda: self._connect(target_session_attrs="read-write"))
         self._local = threading.local()
         self._sessions: list[PostgresqlSession] = []
+        self._reads: set[Future[Any]] = set()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="database reader")
         self._queue = GroupCommit(self._perform, self._recover)
         self.write = self._queue.submit
@@ -98,9 +100,12 @@ class PostgresqlDatabase:
 
     def _submit_read(self, job: Job[T]) -> Future[T]:
         try:
-            return self._readers.submit(self._read_on_thread, job)
+            reading = self._readers.submit(self._read_on_thread, job)
         except RuntimeError as error:
             raise DatabaseClosed("the database is closed") from error
+        self._reads.add(reading)
+        reading.add_done_callback(self._reads.discard)
+        return reading
 
     def _read_on_thread(self, job: Job[T]) -> T:
         session: PostgresqlSession | None = getattr(self._local, "session", None)
@@ -118,8 +123,8 @@ class PostgresqlDatabase:
 
     # Writing
 
-    def writer_load(self) -> WriterLoad:
-        return self._queue.load
+    def load(self) -> DatabaseLoad:
+        return replace(self._queue.load, reads=len(self._reads), readers=READERS)
 
     def write_now(self, job: Job[T]) -> T:
         if self._queue.busy:

@@ -21,13 +21,13 @@ from identity_core.database.interface import (
     MAPPED_MEBIBYTES,
     DatabaseClosed,
     DatabaseError,
+    DatabaseLoad,
     DatabaseMismatch,
     DatabaseUnavailable,
     Dialect,
     Job,
     T,
     Transaction,
-    WriterLoad,
 )
 from identity_core.database.sqlite_connection import (
     BetweenGroups,
@@ -113,7 +113,7 @@ class SqliteDatabase:
 
     # Writing
 
-    def writer_load(self) -> WriterLoad:
+    def load(self) -> DatabaseLoad:
         return self._queue.load
 
     def write_now(self, job: Job[T]) -> T:

@@ -209,7 +209,7 @@ def test_a_group_that_the_server_has_undone_is_run_again(database: Database, cod
     groups = asyncio.run(scenario())
     assert len(set(groups)) == 1, "all of it is of one transaction"
     assert names(database) == ["a", "b"]
-    load = database.writer_load()
+    load = database.load()
     assert (undone.runs, load.groups, load.repeated) == (3, 1, 2)
 
 
@@ -231,7 +231,7 @@ def test_what_a_job_raised_before_its_group_was_undone_is_forgotten(database: Da
     undone = Undone(0)
 
     def taken_until_then(transaction: Transaction) -> None:
-        if database.writer_load().repeated == 0:
+        if database.load().repeated == 0:
             undone.left = 1
             raise KeyError("taken")
         put("a")(transaction)
@@ -279,7 +279,7 @@ def test_two_processes_that_wait_for_each_other_both_write_in_the_end(database: 
 
         await database.write(lambda tx: tx.execute("UPDATE things SET grp = 1").rowcount)
         await asyncio.gather(database.write(crossing("a", "b")), other.write(crossing("b", "a")))
-        assert database.writer_load().repeated + other.writer_load().repeated == 1
+        assert database.load().repeated + other.load().repeated == 1
 
     other = open_postgresql(f"{postgres_url}?options=-c%20deadlock_timeout%3D10ms")
     asyncio.run(scenario(other))
@@ -346,3 +346,21 @@ def test_a_url_that_cannot_be_read_is_not_shown(postgres_url: str) -> None:
     with pytest.raises(DatabaseUnavailable) as caught:
         open_postgresql("postgresql://user:secret@host:not-a-port-%zz/x?y")
     assert "secret" not in str(caught.value)
+
+
+def test_reads_that_wait_for_a_connection_are_counted(database: Database) -> None:
+    goes_on = threading.Event()
+
+    def waits(transaction: Transaction) -> bool:
+        return goes_on.wait(30)
+
+    async def scenario() -> None:
+        reading = [asyncio.ensure_future(database.read(waits)) for _ in range(6)]
+        await asyncio.sleep(0)
+        load = database.load()
+        assert (load.reads, load.readers) == (6, 4)
+        goes_on.set()
+        assert await asyncio.gather(*reading) == [True] * 6
+
+    asyncio.run(scenario())
+    assert database.load().reads == 0

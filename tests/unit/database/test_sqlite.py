@@ -91,7 +91,7 @@ def test_a_job_with_patience_waits_for_the_next_and_shares_its_commit(database: 
         for _ in range(50):
             await asyncio.sleep(0)
         assert not patient.done()
-        assert database.writer_load().waiting == 1
+        assert database.load().waiting == 1
         return await database.write(put("soon")), await patient
 
     soon, patient = asyncio.run(scenario())

@@ -108,6 +108,7 @@ def test_what_an_alert_needs_is_measured(scraped: str) -> None:
     assert values["identity_database_writes_total"] >= values["identity_database_commits_total"] >= 1
     assert values["identity_database_groups_repeated_total"] == 0
     assert values["identity_database_writes_waiting_limit"] > values["identity_database_writes_waiting"]
+    assert values["identity_database_reads"] == values["identity_database_readers"] == 0
     assert 0 < values["identity_data_free_bytes"] < values["identity_data_size_bytes"]
     assert values["identity_process_max_fds"] > values["identity_process_open_fds"] > 0
     assert values["identity_process_resident_memory_bytes"] > 10_000_000

@@ -233,9 +233,9 @@ def test_a_caller_that_is_cancelled_takes_no_row_with_it(store: Store) -> None:
 
 def test_a_version_and_its_line_of_the_audit_log_are_one_job_and_one_transaction(store: Store) -> None:
     async def scenario() -> None:
-        before = store.database.writer_load().jobs
+        before = store.database.load().jobs
         await store.documents.record([version("a", 1, 1)], line=LINE)
-        assert store.database.writer_load().jobs == before + 1
+        assert store.database.load().jobs == before + 1
         assert await store.audit.read(after=0, limit=9) == [(1, LINE)]
         await store.database.write(lambda writing: writing.execute("ALTER TABLE audit_lines RENAME TO gone"))
         with pytest.raises(DatabaseError):

@@ -100,7 +100,7 @@ def test_groups_that_write_the_same_rows_in_different_orders(
         await asyncio.gather(group(0, one, other), group(1, other, one))
 
     asyncio.run(scenario())
-    assert [store.database.writer_load().repeated for store in stores] == [0, 0], "one was undone, and run again"
+    assert [store.database.load().repeated for store in stores] == [0, 0], "one was undone, and run again"
     assert links_hold(stores[0])
     if one is tree:
         assert asyncio.run(stores[1].transparency.frontier()) == Frontier().appended([LEAF])
