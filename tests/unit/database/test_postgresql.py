@@ -268,12 +268,13 @@ def test_two_processes_that_wait_for_each_other_both_write_in_the_end(database: 
         def crossing(first: str, last: str) -> Callable[[Transaction], None]:
             def job(transaction: Transaction) -> None:
                 add = "UPDATE things SET grp = grp * 2 WHERE name = :name"
-                transaction.execute(add, {"name": first})
-                # Who comes again finds the barrier passed.
+                # Who comes again finds the barrier passed, and waits for the other before it has anything that the other wants.
+                one, two = (last, first) if met.broken else (first, last)
+                transaction.execute(add, {"name": one})
                 with contextlib.suppress(threading.BrokenBarrierError):
                     met.wait(30)
                     met.abort()
-                transaction.execute(add, {"name": last})
+                transaction.execute(add, {"name": two})
 
             return job
 
