@@ -28,6 +28,7 @@ OVERLAID = ("etc", "opt", "root", "srv", "usr/local", "var", "run")
 CHECKOUT = Path("/opt/identity-service")
 PREFIX = Path("/opt/identity")
 MARK = "@@ line "
+POSTGRESQL_PID = "/run/postgresql/machine.pid"
 # Clients of the replicas for as long as something is done to them: nothing that they were told is lost, and nothing is done twice.
 LOAD_BEGIN = """
 IDENTITY_CONFIG=/etc/identity/replicas.toml identity-as-service keys create --name load --scopes dids:create,dids:list --any-target \\
@@ -224,10 +225,15 @@ def debian_servers() -> str:
     programs = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
     as_postgres = "cd / && runuser -u postgres --"
     data = "/var/lib/postgresql/machine/data"
+    options = f"-k /run/postgresql -c fsync=off -c external_pid_file={POSTGRESQL_PID}"
+    # Debian's unit is one for all servers, and this is the only one: whoever stops it stops this.
+    unit = Path("/etc/systemd/system/postgresql.service.d/machine.conf")
+    unit.parent.mkdir(parents=True)
+    unit.write_text(f"[Service]\nPIDFile={POSTGRESQL_PID}\n")
     return "\n".join(
         [
             f"({as_postgres} {programs}/initdb -D {data} -A peer --auth-host scram-sha-256 -E UTF8 --no-sync --locale=C) >/dev/null",
-            f"({as_postgres} {programs}/pg_ctl -D {data} -w -l {data}/log start -o '-k /run/postgresql -c fsync=off') >/dev/null",
+            f"({as_postgres} {programs}/pg_ctl -D {data} -w -l {data}/log start -o '{options}') >/dev/null",
             "systemctl start nginx",
         ]
     )
@@ -245,7 +251,12 @@ def main(guide: Path, chapters: Container[int], *, installs: bool) -> int:
     environment |= CHEAP_PASSPHRASE
     whole = "\n".join(["ip link set lo up", debian_servers(), script(found, installs=installs)])
     command = ["unshare", "--net", "bash", "-c", whole]
-    return subprocess.run(command, env=environment, cwd=CHECKOUT, check=False).returncode
+    process = subprocess.Popen(command, env=environment, cwd=CHECKOUT)
+    # As the first process of its own machine this is the parent of all that have lost theirs: who has ended is gone.
+    while True:
+        pid, status = os.wait()
+        if pid == process.pid:
+            return os.waitstatus_to_exitcode(status)
 
 
 if __name__ == "__main__":

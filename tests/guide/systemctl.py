@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import re
 import shlex
 import shutil
 import signal
@@ -23,6 +24,7 @@ from pathlib import Path
 FOLDERS = (Path("/etc/systemd/system"), Path("/lib/systemd/system"))
 RUNNING = Path("/run/units")
 STATE = Path("/var/lib")
+BRACED = re.compile(r"\$\{(\w+)\}")
 
 
 class Unit:
@@ -69,7 +71,7 @@ class Unit:
             pid = int(self._pid_file.read_text())
             # A process that has ended and that nobody has waited for is none.
             return None if Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].startswith("Z") else pid
-        except (FileNotFoundError, ValueError):
+        except (FileNotFoundError, ProcessLookupError, ValueError):
             return None
 
     def _environment(self) -> dict[str, str]:
@@ -103,6 +105,7 @@ class Unit:
             held.chmod(0o400)
 
     def _command(self, line: str, variables: Mapping[str, str]) -> list[str]:
+        line = BRACED.sub(lambda match: variables.get(match[1], ""), line)
         return [
             part
             for word in shlex.split(line.removeprefix("-"))
@@ -200,9 +203,10 @@ def main(program: str, words: list[str]) -> None:
         return
     if words[0] == "daemon-reload":
         return
-    if words[0] == "enable" and "--now" not in words:
-        sys.exit("this stand-in has no boot: enable --now")
-    verbs = {"enable": Unit.start, "start": Unit.start, "stop": Unit.stop, "restart": Unit.restart}
+    if words[0] in ("enable", "disable") and "--now" not in words:
+        sys.exit(f"this stand-in has no boot: {words[0]} --now")
+    verbs = {"enable": Unit.start, "disable": Unit.stop, "start": Unit.start, "stop": Unit.stop}
+    verbs |= {"restart": Unit.restart}
     verbs |= {"reload": Unit.reload, "is-active": Unit.is_active}
     for name in names:
         verbs[words[0]](Unit(name))

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.guide.test_guide import give_up
+from tests.guide.followed import give_up
 
 ROOT = Path(__file__).parents[2]
 OWN = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child")

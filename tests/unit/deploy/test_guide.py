@@ -29,7 +29,7 @@ def commands() -> list[tuple[int, list[str], str]]:
                 and "identity.toml <<" not in line
                 and not line.startswith(("useradd", "runuser", "install", "chown", "podman top"))
             ):
-                found.append((block.line + offset, match[1].split(), match[2].split(" | ")[0]))
+                found.append((block.line + offset, match[1].split(), re.split(r" \| |; ", match[2])[0]))
     return found
 
 
@@ -60,7 +60,7 @@ def test_each_command_and_option_is_one_of_ours() -> None:
 
 
 def test_each_file_that_it_names_is_there() -> None:
-    named = set(re.findall(r"\b(?:deploy|plugins|tests)/[\w./-]+\w", GUIDE.read_text()))
+    named = set(re.findall(r"\b(?:deploy|plugins|tests)/[\w./@-]+\w", GUIDE.read_text()))
     assert {name for name in named if not (ROOT / name).exists()} == set()
     assert "deploy/nginx/identity.conf" in named
 

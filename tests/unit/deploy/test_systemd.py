@@ -44,6 +44,17 @@ def test_its_socket_is_a_unit(tmp_path: Path) -> None:
     assert analyzed("verify", copy) == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "program"), [("etcd", "/usr/bin/etcd"), ("patroni", "/opt/patroni/bin/patroni")], ids=["etcd", "patroni"]
+)
+def test_those_of_a_database_server_are_units(name: str, program: str, tmp_path: Path) -> None:
+    text = UNIT.with_name(f"{name}@.service").read_text()
+    assert f"ExecStart={program} " in text
+    copy = tmp_path / f"{name}@1.service"
+    copy.write_text(text.replace(program, sys.executable))
+    assert analyzed("verify", copy) == ""
+
+
 def test_it_exposes_little() -> None:
     analyzed("security", "--offline=true", f"--threshold={MOST_EXPOSED}", UNIT)
 
