@@ -150,6 +150,10 @@ class Curve(Protocol):
         """48 octets; the identity is encoded too."""
         ...
 
+    def g1s_to_octets(self, points: Sequence[G1], /) -> list[bytes]:
+        """``g1_to_octets`` of each; several may share an inversion."""
+        ...
+
     def octets_to_g1(self, octets: bytes, /) -> G1:
         """The point of a canonical encoding. Raises ``InvalidPoint``."""
         ...
@@ -184,7 +188,7 @@ class Curve(Protocol):
         ...
 
     def digit_table(self, points: Sequence[G1], radix: int, /) -> DigitTable:
-        """The multiples 0 to ``radix`` - 1 of each point. A radix under 2 raises ``ValueError``."""
+        """The multiples 0 to ``radix`` - 1 of each point. A radix that is not 2 to 256 raises ``ValueError``."""
         ...
 
     def point_sums(self, points: Sequence[G1], /) -> PointSums:

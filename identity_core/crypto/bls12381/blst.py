@@ -27,6 +27,7 @@ from identity_core.crypto.bls12381.blst_interface import (
     G1_ENCODED,
     G2_ENCODED,
     LINES,
+    OCTETS,
     P1,
     P1_AFFINE,
     P2,
@@ -34,7 +35,7 @@ from identity_core.crypto.bls12381.blst_interface import (
     blst,
     ffi,
 )
-from identity_core.crypto.bls12381.blst_sums import SignedDigitSums, sum_by_buckets
+from identity_core.crypto.bls12381.blst_sums import SignedDigitSums, affine_points, sum_by_buckets
 from identity_core.crypto.bls12381.blst_tables import AffineBases, AffineDigits, Offset
 
 _SCALAR_BITS: Final = 255
@@ -113,6 +114,14 @@ class BlstCurve:
         out = ffi.new(G1_ENCODED)
         blst.blst_p1_compress(out, a)
         return bytes(out)
+
+    def g1s_to_octets(self, points: Sequence[Any], /) -> list[bytes]:
+        affine, out = affine_points(points), ffi.new(OCTETS, G1_OCTETS * len(points))
+        places = range(0, len(out), G1_OCTETS)
+        for number, place in enumerate(places):
+            blst.blst_p1_affine_compress(out + place, affine + number)
+        octets = bytes(out)
+        return [octets[place : place + G1_OCTETS] for place in places]
 
     def octets_to_g1(self, octets: bytes, /) -> Any:
         return decoded(octets, G1_OCTETS, _uncompress_g1, self.g1_to_octets, self.g1_is_identity)

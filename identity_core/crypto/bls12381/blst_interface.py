@@ -29,6 +29,7 @@ bool blst_p1_is_inf(const blst_p1 *a);
 void blst_p1_from_affine(blst_p1 *out, const blst_p1_affine *in);
 void blst_p1_to_affine(blst_p1_affine *out, const blst_p1 *in);
 void blst_p1_compress(uint8_t out[48], const blst_p1 *in);
+void blst_p1_affine_compress(uint8_t out[48], const blst_p1_affine *in);
 int blst_p1_uncompress(blst_p1_affine *out, const uint8_t in[48]);
 bool blst_p1_affine_in_g1(const blst_p1_affine *p);
 void blst_p1s_to_affine(blst_p1_affine dst[], const blst_p1 *const points[], size_t npoints);

@@ -35,7 +35,7 @@ class SignedDigitSums:
         size = blst.blst_p1s_mult_wbits_precompute_sizeof(_WINDOW, len(points))
         self._table = ffi.new(P1S_AFFINE, size // ffi.sizeof("blst_p1_affine"))
         if points:
-            affine = _affine(points)
+            affine = affine_points(points)
             blst.blst_p1s_mult_wbits_precompute(
                 self._table, _WINDOW, ffi.new(POINTERS, [affine, ffi.NULL]), len(points)
             )
@@ -62,7 +62,7 @@ class SignedDigitSums:
 def sum_by_buckets(points: Sequence[Any], scalars: Sequence[int], bits: int) -> Any:
     """The sum of the products of scalars below 2^bits with points that are not the identity."""
     out = ffi.new(P1)
-    affine = _affine(points)
+    affine = affine_points(points)
     octets, pointers = _octets(scalars, -(-bits // 8))
     scratch = _scratch(blst.blst_p1s_mult_pippenger_scratch_sizeof(len(points)))
     blst.blst_p1s_mult_pippenger(out, ffi.new(POINTERS, [affine, ffi.NULL]), len(points), pointers, bits, scratch)
@@ -70,9 +70,11 @@ def sum_by_buckets(points: Sequence[Any], scalars: Sequence[int], bits: int) -> 
     return out
 
 
-def _affine(points: Sequence[Any]) -> Any:
+def affine_points(points: Sequence[Any]) -> Any:
+    """The points in affine coordinates, one behind the other, by one inversion for all."""
     affine = ffi.new(P1S_AFFINE, len(points))
-    blst.blst_p1s_to_affine(affine, ffi.new(P1S, points), len(points))
+    if points:
+        blst.blst_p1s_to_affine(affine, ffi.new(P1S, points), len(points))
     return affine
 
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from operator import add
 from typing import Any, Final, NamedTuple, Protocol
 from weakref import WeakSet
 
 from identity_core.crypto.bls12381.backend import ORDER, Curve
-from identity_core.crypto.bls12381.blst_interface import ADDRESSES, P1, P1S, P1S_AFFINE, blst, ffi
+from identity_core.crypto.bls12381.blst_interface import ADDRESSES, P1, blst, ffi
+from identity_core.crypto.bls12381.blst_sums import affine_points
 from identity_core.crypto.bls12381.fixed_bases import (
     MAX_TABLE_OCTETS,
     OFFSET_DST,
     TABLED_BITS,
     check_digits,
+    check_radix,
     scalar_digits,
 )
 
 _AFFINE_OCTETS: Final = 96
-_PLACES: Final = tuple(_AFFINE_OCTETS * digit for digit in range(256))
+_ADDRESS_OCTETS: Final = 8
+_LOW, _HIGH = (bytes(_AFFINE_OCTETS * digit >> shift & 0xFF for digit in range(256)) for shift in (0, 8))
+"""The two octets of how far the entry of a digit is from the start of its row."""
 
 
 class TabledCurve(Curve, Protocol):
@@ -43,15 +47,14 @@ class AffinePoints:
     __slots__ = ("_memory", "start")
 
     def __init__(self, points: Sequence[Any]) -> None:
-        self._memory = ffi.new(P1S_AFFINE, len(points))
-        if points:
-            blst.blst_p1s_to_affine(self._memory, ffi.new(P1S, points), len(points))
+        self._memory = affine_points(points)
         self.start = int(ffi.cast("uintptr_t", self._memory))
 
-    def rows(self, width: int) -> list[int]:
-        """The addresses of every ``width``-th point."""
-        size = _AFFINE_OCTETS * width
-        return [*range(self.start, self.start + _AFFINE_OCTETS * len(self._memory), size)]
+    def rows(self, width: int) -> bytes:
+        """The addresses of every ``width``-th point, little-endian in eight octets."""
+        end = self.start + _AFFINE_OCTETS * len(self._memory)
+        addresses = range(self.start, end, _AFFINE_OCTETS * width)
+        return b"".join([address.to_bytes(_ADDRESS_OCTETS, "little") for address in addresses])
 
 
 def sum_at(addresses: array[int]) -> Any:
@@ -78,6 +81,19 @@ class Offset:
             self._starts.setdefault(count, AffinePoints([self._curve.g1_mul(self.minus, count)]))
         return self._starts[count].start
 
+    def sum(self, rows: Sequence[bytes], digits: bytes) -> Any:
+        """The sum of each row's entry of its digit, without the offsets, in a time that depends on their number alone."""
+        if not digits:
+            return self._curve.g1_identity()
+        starts, distances = b"".join(rows), bytearray(_ADDRESS_OCTETS * len(digits))
+        distances[::_ADDRESS_OCTETS], distances[1::_ADDRESS_OCTETS] = digits.translate(_LOW), digits.translate(_HIGH)
+        # All addresses by one addition of long integers, which carries nothing from one address into the next. Their order is of no
+        # concern: on a big-endian machine it is the reverse.
+        total = int.from_bytes(starts, "little") + int.from_bytes(distances, "little")
+        addresses = array("Q", total.to_bytes(len(starts), sys.byteorder))
+        addresses.append(self.start(len(digits)))
+        return sum_at(addresses)
+
     def multiples(self, base: Any, count: int) -> list[Any]:
         """O, O + base … O + (count - 1)·base."""
         row = [self.point]
@@ -88,7 +104,7 @@ class Offset:
 
 class _Table(NamedTuple):
     entries: AffinePoints
-    rows: list[int]
+    rows: bytes
     """The addresses of a row for each position, most significant first."""
 
 
@@ -121,18 +137,22 @@ class AffineBases:
         self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[Any, int]] = ()
     ) -> Any:
         chosen = range(len(self._points)) if indexes is None else indexes
-        return _sum_of_products(
-            self._curve, ((self, index, scalar) for index, scalar in zip(chosen, scalars, strict=True)), also
-        )
-
-    def places(self, index: int, scalar: int) -> Iterable[int] | tuple[Any, int]:
-        """The addresses of the entries whose sum, without the offsets, is the product; or its factors, where there is no room."""
-        table = self._table(index)
-        if table is None:
-            return self._points[index], scalar
-        # See ``WindowedBases``.
-        digits = scalar_digits(scalar % ORDER + ORDER, self._window)
-        return map(add, table.rows, map(_PLACES.__getitem__, digits))
+        rows: list[bytes] = []
+        digits: list[bytes] = []
+        untabled = list(also)
+        for index, scalar in zip(chosen, scalars, strict=True):
+            table = self._table(index)
+            if table is None:
+                untabled.append((self._points[index], scalar))
+            else:
+                rows.append(table.rows)
+                # See ``WindowedBases``.
+                digits.append(scalar_digits(scalar % ORDER + ORDER, self._window))
+        total = self._curve.offset.sum(rows, b"".join(digits))
+        if untabled:
+            products = self._curve.g1_msm([point for point, _ in untabled], [scalar for _, scalar in untabled])
+            total = self._curve.g1_add(total, products)
+        return total
 
     def _table(self, index: int) -> _Table | None:
         if index not in self._tables:
@@ -154,46 +174,19 @@ class AffineBases:
         return _Table(entries, entries.rows(width))
 
 
-def _sum_of_products(
-    curve: TabledCurve, terms: Iterable[tuple[AffineBases, int, int]], also: Sequence[tuple[Any, int]]
-) -> Any:
-    """The sum of the scalars times the points that the bases have under the numbers, plus the products of the pairs in ``also``."""
-    addresses = array("Q")
-    untabled = list(also)
-    for bases, index, scalar in terms:
-        places = bases.places(index, scalar)
-        if isinstance(places, tuple):
-            untabled.append(places)
-        else:
-            addresses.extend(places)
-    total = curve.g1_identity()
-    if addresses:
-        addresses.append(curve.offset.start(len(addresses)))
-        total = sum_at(addresses)
-    if untabled:
-        products = curve.g1_msm([point for point, _ in untabled], [scalar for _, scalar in untabled])
-        total = curve.g1_add(total, products)
-    return total
-
-
 class AffineDigits:
     """``DigitTable`` by affine points, each entry shifted by the offset."""
 
     def __init__(self, curve: TabledCurve, points: Sequence[Any], radix: int) -> None:
-        if radix < 2:
-            raise ValueError("a radix is at least 2")
+        check_radix(radix)
         self._curve = curve
         self._radix = radix
         self._entries = AffinePoints([*chain.from_iterable(curve.offset.multiples(one, radix) for one in points)])
         self._rows = self._entries.rows(radix)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._rows) // _ADDRESS_OCTETS
 
     def sum(self, digits: Sequence[int]) -> Any:
-        check_digits(digits, len(self._rows), self._radix)
-        if not digits:
-            return self._curve.g1_identity()
-        addresses = array("Q", map(add, self._rows, [_AFFINE_OCTETS * digit for digit in digits]))
-        addresses.append(self._curve.offset.start(len(digits)))
-        return sum_at(addresses)
+        check_digits(digits, len(self), self._radix)
+        return self._curve.offset.sum([self._rows[: _ADDRESS_OCTETS * len(digits)]], bytes(digits))

@@ -31,8 +31,8 @@ from identity_core.crypto.bls12381.backend import (
 from identity_core.crypto.bls12381.bucket_sums import BucketSums
 
 MAX_TABLE_OCTETS: Final = 64 << 20
-POINT_OCTETS: Final = 192
-"""A native point: 144 octets of coordinates, the object's head, the slot in its list, the allocator's rounding."""
+POINT_OCTETS: Final = 185
+"""A native point: an object of 168 octets, for which the allocator takes 176; its slot in a list; the ends of lists and pools."""
 
 TABLED_BITS: Final = 256
 """Of a scalar and one order more, which is what is looked up."""
@@ -194,6 +194,9 @@ class NativeCurve:
     def g1_to_octets(self, a: Any, /) -> bytes:
         return bytes(self._to_octets(a))
 
+    def g1s_to_octets(self, points: Sequence[Any], /) -> list[bytes]:
+        return [*map(self.g1_to_octets, points)]
+
     def octets_to_g1(self, octets: bytes, /) -> Any:
         return decoded(octets, G1_OCTETS, self._uncompress_g1, self._to_octets, self.g1_is_identity)
 
@@ -217,6 +220,12 @@ class NativeCurve:
         return BucketSums(cast(Curve, self), operator.add, points)
 
 
+def check_radix(radix: int) -> None:
+    """Raises ``ValueError`` unless digits of this radix are octets."""
+    if not 2 <= radix <= 256:
+        raise ValueError("a radix is 2 to 256")
+
+
 def check_digits(digits: Sequence[int], points: int, radix: int) -> None:
     """Raises ``ValueError`` if there are more digits than points, or a digit that is not 0 to radix - 1."""
     if len(digits) > points:
@@ -233,8 +242,7 @@ class PointDigits:
     """
 
     def __init__(self, curve: Curve, points: Sequence[G1], radix: int) -> None:
-        if radix < 2:
-            raise ValueError("a radix is at least 2")
+        check_radix(radix)
         self._curve = curve
         self._radix = radix
         offset = curve.hash_to_g1(b"", OFFSET_DST)

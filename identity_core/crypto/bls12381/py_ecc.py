@@ -76,6 +76,9 @@ class PyEccCurve:
     def g1_to_octets(self, a: Any, /) -> bytes:
         return compress_G1(a).to_bytes(G1_OCTETS, "big")
 
+    def g1s_to_octets(self, points: Sequence[Any], /) -> list[bytes]:
+        return [*map(self.g1_to_octets, points)]
+
     def octets_to_g1(self, octets: bytes, /) -> Any:
         return decoded(octets, G1_OCTETS, _uncompress_g1, self.g1_to_octets, is_inf)
 

@@ -130,6 +130,10 @@ BREAKAGES = {
     "another identity": ("identity of G1", {"g1_identity": lambda self: self.g1_generator()}),
     "everything is the identity": ("test for the identity of G1", {"g1_is_identity": lambda self, a, /: True}),
     "nothing is the identity": ("test for the identity of G1", {"g1_is_identity": lambda self, a, /: False}),
+    "several points are encoded as the first of them": (
+        "encoding of several points",
+        {"g1s_to_octets": lambda self, points, /: [self.g1_to_octets(points[0])] * len(points)},
+    ),
     "everything is equal": ("equality in G1", {"g1_equal": lambda self, a, b, /: True}),
     "everything is the identity of G2": ("test for the identity of G2", {"g2_is_identity": lambda self, a, /: True}),
     "multiplication in G2 does nothing": ("multiplication in G2", {"g2_mul": lambda self, a, k, /: a}),

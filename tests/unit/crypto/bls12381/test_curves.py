@@ -114,6 +114,13 @@ def test_identities(curve: Curve):
     assert curve.g2_to_octets(curve.g2_generator()) == G2_GENERATOR
 
 
+def test_several_points_are_encoded_as_each_alone(curve: Curve):
+    generator, identity = curve.g1_generator(), curve.g1_identity()
+    points = [identity, generator, curve.g1_mul(generator, -5), curve.g1_add(generator, generator), identity]
+    for few in (points, points[1:3], points[:1], []):
+        assert curve.g1s_to_octets(few) == [curve.g1_to_octets(point) for point in few]
+
+
 @pytest.mark.parametrize("k", EDGE_SCALARS)
 def test_scalars_are_taken_modulo_the_order(curve: Curve, k: int):
     generator, doubled = curve.g1_generator(), curve.g1_add(curve.g1_generator(), curve.g1_generator())

@@ -87,7 +87,7 @@ def test_a_full_shelf_costs_time_and_nothing_else(curve: Curve):
     assert freed.table_points == 128 * 4
 
 
-@pytest.mark.parametrize("radix", [2, 3, 4, 8])
+@pytest.mark.parametrize("radix", [2, 3, 4, 8, 256])
 def test_digit_table(curve: Curve, radix: int):
     points = multiples(curve, 5)
     table = curve.digit_table(points, radix)
@@ -110,9 +110,10 @@ def test_digits_that_are_none(curve: Curve, digits: list[int], reason: str):
         curve.digit_table(multiples(curve, 2), 4).sum(digits)
 
 
-def test_a_radix_that_is_none(curve: Curve):
-    with pytest.raises(ValueError, match="radix"):
-        curve.digit_table([], 1)
+@pytest.mark.parametrize("radix", [1, 257])
+def test_a_radix_that_is_none(curve: Curve, radix: int):
+    with pytest.raises(ValueError, match="a radix is 2 to 256"):
+        curve.digit_table([], radix)
 
 
 @pytest.fixture
