@@ -37,16 +37,16 @@ class ProverVector:
 
     def first(self) -> tuple[bytes, bytes]:
         """A and B. Equations (4.2), (4.3)."""
-        encode = self.generators.curve.g1_to_octets
         a = self.generators.commit_digits(self.digits, self.alpha)
         b = self.generators.commit_masks(self.masks, self.beta)
-        return encode(a), encode(b)
+        octets_of_a, octets_of_b = self.generators.curve.g1s_to_octets([a, b])
+        return octets_of_a, octets_of_b
 
     def second(self, coefficients: Sequence[int]) -> list[bytes]:
         """T_0 … T_(k-1). Equation (4.6)."""
         pairs = zip(coefficients, self.taus, strict=True)
-        commit, encode = self.generators.commit_coefficient, self.generators.curve.g1_to_octets
-        return [encode(commit(coefficient, tau)) for coefficient, tau in pairs]
+        commitments = [self.generators.commit_coefficient(coefficient, tau) for coefficient, tau in pairs]
+        return self.generators.curve.g1s_to_octets(commitments)
 
     def responses(self, c: int, indexes: Sequence[int]) -> bytes:
         """f at these indexes, z and zt. Equations (4.7), (4.8)."""

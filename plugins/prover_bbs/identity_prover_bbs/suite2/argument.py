@@ -68,11 +68,12 @@ class VectorArgumentProver:
 
     def first(self) -> tuple[bytes, bytes]:
         """A and B. Equations (6.1), (6.2)."""
-        vector, encode = self._vector, self._generators.curve.g1_to_octets
+        vector, generators = self._vector, self._generators
         count = len(self._layout.digits)
-        a = encode(self._generators.commit_elements(vector.digits[:count], self._free, vector.alpha))
+        committed = generators.commit_elements(vector.digits[:count], self._free, vector.alpha)
+        a, b = generators.curve.g1s_to_octets([committed, generators.commit_masks(vector.masks, vector.beta)])
         self._sent_points = [a]
-        return a, encode(self._generators.commit_masks(vector.masks, vector.beta))
+        return a, b
 
     def second(self, y: int) -> list[bytes]:
         """T_0 … T_3. Equation (6.7)."""

@@ -77,6 +77,22 @@ def test_too_many_messages(suite, key):
         suite.generator_octets(257)
 
 
+@pytest.mark.parametrize("count", [0, 1, 5, 18])
+def test_the_first_message_is_the_same_with_and_without_b(suite, key, count):
+    """D and T2 are products of B, or sums over the generators, with tables and (from the seventeenth on) without."""
+    messages = [0, ORDER - 1, 7, *range(1000, 1015)][:count]
+    signed = core.core_sign(suite, SECRET, key, HEADER, messages)
+    b = suite.commitment(octets.calculate_domain(suite, key, count, HEADER), messages)
+    for shown in ([], [0], [count - 1], [0, 1], [*range(count)]):
+        if sorted(set(shown)) != shown or not all(0 <= index < count for index in shown):
+            continue
+        given = disclosure.named(disclosure.calculate_random_scalars(5 + count - len(shown)))
+        alone = core.proof_init(suite, key, signed, HEADER, messages, shown, given)
+        with_b = core.proof_init(suite, key, signed, HEADER, messages, shown, given, b)
+        assert alone.points_octets == with_b.points_octets
+        assert suite.curve.g1_equal(alone.d, suite.curve.g1_mul(b, given.r2))
+
+
 def test_the_presentation_header_may_depend_on_the_first_message(suite, key, signature):
     given = dice(11, 22, 33, 44)
     init = core.proof_init(suite, key, signature, HEADER, MESSAGES, [*SHOWN], given)
