@@ -41,12 +41,19 @@ def decompose(digits: tuple[Digit, ...], value: int) -> list[int]:
     """The digits of ``value``, greedily from the heaviest. Raises ``ValueError`` for what is outside 0 … width."""
     chosen: list[int] = []
     rest = _OFFSET + value
-    for weight, radix in digits:
+    for steps in _steps(digits):
         # Comparisons alone, and as many for every digit: a division takes longer for a larger value.
-        steps = [_OFFSET + count * weight for count in range(radix)]
-        digit = sum([rest >= step for step in steps[1:]])
+        digit = 0
+        for step in steps[1:]:
+            digit += rest >= step
         chosen.append(digit)
         rest = rest + _OFFSET - steps[digit]
     if rest != _OFFSET:
         raise ValueError("the value is outside the interval")
     return chosen
+
+
+@lru_cache(maxsize=256)
+def _steps(digits: tuple[Digit, ...]) -> list[list[int]]:
+    """What a rest has at least for each count of each weight."""
+    return [[_OFFSET + count * weight for count in range(radix)] for weight, radix in digits]

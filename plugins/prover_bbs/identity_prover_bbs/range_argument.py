@@ -140,41 +140,45 @@ def all_responses(layout: RangeLayout, sent: Sequence[int], message_responses: S
 
 def check_value(digits: Sequence[Digit], responses: Sequence[int], y: int, c: int) -> int:
     """F(c) = sum y^(i+1) c^(4-u_i) prod_(k<u_i) (f_i - k c). Equation (4.12)."""
-    padding = [pow(c, RADIX - radix, ORDER) for radix in range(RADIX + 1)]
-    total = 0
+    by_radix = [0] * (RADIX + 1)
+    double = 2 * c * c
     power = 1
-    for digit, response in zip(digits, responses, strict=True):
+    for (_, radix), response in zip(digits, responses, strict=True):
         power = power * y % ORDER
-        product = response
-        term = response
-        for _ in range(1, digit.radix):
-            term -= c
-            product *= term
-        total += power * product % ORDER * padding[digit.radix]
-    return total % ORDER
+        # The first factor times the last; the second times the third is 2 c^2 more.
+        product = response * (response - (radix - 1) * c) % ORDER
+        if radix == 3:
+            product *= response - c
+        elif radix == RADIX:
+            product *= product + double
+        by_radix[radix] += power * product
+    return sum(total * pow(c, RADIX - radix, ORDER) for radix, total in enumerate(by_radix)) % ORDER
 
 
 def check_coefficients(digits: Sequence[Digit], values: Sequence[int], masks: Sequence[int], y: int) -> list[int]:
     """The coefficients t_0 … t_3 of F when f_i = e_i c + a_i and every e_i is a digit. Equation (4.13)."""
-    totals = [0] * RADIX
+    t0 = t1 = t2 = t3 = 0
     power = 1
-    for digit, value, mask in zip(digits, values, masks, strict=True):
+    for (_, radix), value, mask in zip(digits, values, masks, strict=True):
         power = power * y % ORDER
-        lead = power
+        square = mask * mask % ORDER
+        once, twice = power * mask, power * square
         # prod_k ((e - k) c + a): the symmetric function of degree j goes with c^j and a^(u-j), and then with c^(4-u).
-        for degree, symmetric in reversed(_symmetric(digit.radix, value)):
-            lead = lead * mask % ORDER
-            totals[RADIX - digit.radix + degree] += symmetric * lead
-    return [total % ORDER for total in totals]
+        s3, s2, s1, s0 = _symmetric(radix, value)
+        t3 += s3 * once
+        t2 += s2 * twice
+        t1 += s1 * (once * square)
+        t0 += s0 * (twice * square)
+    return [total % ORDER for total in (t0, t1, t2, t3)]
 
 
 @lru_cache(maxsize=64)
-def _symmetric(radix: int, value: int) -> tuple[tuple[int, int], ...]:
-    """(j, the elementary symmetric function of degree j of value - 0 … value - (radix - 1)) for j below ``radix``."""
+def _symmetric(radix: int, value: int) -> tuple[int, ...]:
+    """The elementary symmetric functions of value - 0 … value - (radix - 1), of degree ``radix`` - 1 down to 0, and zeros up to four."""
     functions = [1] + [0] * radix
     for k in range(radix):
         for degree in range(k + 1, 0, -1):
             functions[degree] += functions[degree - 1] * (value - k)
     if functions[radix] != 0:
         raise ValueError("not a digit of this radix")
-    return tuple(enumerate(functions[:radix]))
+    return (*reversed(functions[:radix]), *[0] * (RADIX - radix))
