@@ -102,7 +102,11 @@ class Generators:
         # Each shelf starts with the same three points, so that indexes mean the same on all; a point costs nothing
         # until it is used.
         roles = [self._coefficient, self._coefficient_blinding, self._blinding]
-        return _Shelf(self.curve.fixed_bases([*roles, *points]), self.curve.digit_table(points, RADIX))
+        bases = self.curve.fixed_bases([*roles, *points])
+        if number == 0:
+            # A proof has g and h in each of its coefficients: they get their tables before there is no room for more.
+            bases.msm([0] * len(roles), range(len(roles)))
+        return _Shelf(bases, self.curve.digit_table(points, RADIX))
 
     def _hashed(self, role: bytes, index: int) -> G1:
         return self.curve.hash_to_g1(generator_message(role, index), labels.GENERATOR_DST)

@@ -2,9 +2,11 @@
 
 import pytest
 from identity_prover_bbs.committed_vector import VerifierVector, evaluate, octets_of_vector_proof
-from identity_prover_bbs.generators import generators
+from identity_prover_bbs.generators import Generators, generators
 
 from identity_core.crypto.bls12381 import ORDER, select
+from identity_core.crypto.bls12381.choice import LOADERS
+from identity_core.crypto.bls12381.fixed_bases import TableShelf
 from identity_core.errors import ProofInvalid
 
 CURVE = select()
@@ -65,3 +67,23 @@ def test_a_polynomial_is_its_coefficients_lowest_first():
     assert evaluate([], 5) == 0
     assert evaluate([7, 3, 2], 10) == 237
     assert evaluate([ORDER + 1], 10) == 1
+
+
+def test_where_room_is_short_the_generators_of_coefficients_have_it(monkeypatch):
+    """They stand in every coefficient of a proof, those of the digits in one sum."""
+    curve = LOADERS["pyblst"]()
+    curve._shelf = TableShelf(4 << 13)
+    made = Generators(curve)
+    made.commit_masks([5] * 10, 7)
+    without_tables = []
+    plain = curve.g1_msm
+
+    def seen(points, scalars):
+        without_tables.append(len(points))
+        return plain(points, scalars)
+
+    monkeypatch.setattr(curve, "g1_msm", seen)
+    made.commit_coefficient(3, 4)
+    assert without_tables == []
+    made.commit_masks([5] * 10, 7)
+    assert without_tables == [9]
