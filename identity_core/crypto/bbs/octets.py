@@ -65,9 +65,14 @@ def mixed_messages_to_scalars(messages: Sequence[bytes | int]) -> list[int]:
 
 
 def calculate_domain(suite: Ciphersuite, public_key: BbsPublicKey, count: int, header: bytes) -> int:
-    """The scalar that binds key, generators, number of messages and header."""
+    """The scalar that binds key, generators, number of messages and header, all of them public; the last are remembered."""
     check_octets("header", header)
-    octets = public_key.octets + count.to_bytes(8, "big") + suite.generator_octets(count) + API_ID
+    return _domain(suite, public_key.octets, count, header)
+
+
+@lru_cache(maxsize=64)
+def _domain(suite: Ciphersuite, public_key: bytes, count: int, header: bytes) -> int:
+    octets = public_key + count.to_bytes(8, "big") + suite.generator_octets(count) + API_ID
     return hash_to_scalar(octets + len(header).to_bytes(8, "big") + header, HASH_TO_SCALAR_DST)
 
 

@@ -92,7 +92,6 @@ class Proving:
     def _argue(
         self, relation: Relation, credential: _Credential, context: Context, dice: Dice
     ) -> tuple[bytes, tuple[bytes, ...]]:
-        header = relation.statement.schema.header
         r1, r2, e_tilde, r1_tilde, r3_tilde = dice.scalars(_HIDDEN_DICE)
         masks = dict(zip(relation.hidden, dice.scalars(len(relation.hidden)), strict=True))
         # An equality's mask is 1, so that its response is b c + 1 for everybody to see. Equation (3.2).
@@ -102,7 +101,7 @@ class Proving:
             self._suite,
             credential.key,
             credential.signature,
-            header,
+            relation.header,
             credential.messages,
             sorted(relation.disclosed),
             random_scalars,
@@ -138,9 +137,9 @@ class Proving:
             signature = octets_to_signature(self._suite, witness.signature)
             scalars = tuple(mixed_messages_to_scalars(messages))
             octets = b"".join(map(scalar, scalars))
-            digest = sha256(frame(labels.CREDENTIAL, [key.octets, statement.schema.header, witness.signature, octets]))
+            digest = sha256(frame(labels.CREDENTIAL, [key.octets, relation.header, witness.signature, octets]))
             credential = _Credential(key, signature, scalars, digest.digest())
-            self._check_signature(credential, statement.schema.header)
+            self._check_signature(credential, relation.header)
         except (ValueRefused, InvalidBlsKey, BbsSignatureInvalid):
             raise WitnessInvalid() from None
         return credential

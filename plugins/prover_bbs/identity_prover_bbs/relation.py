@@ -36,6 +36,7 @@ class Relation:
     """``equal`` are numeric slots whose scalar is public but stays undisclosed; ``shown`` hashed slots with their octets."""
 
     statement: Statement
+    header: bytes
     goals: tuple[Goal, ...]
     shown: Mapping[int, bytes]
     disclosed: Mapping[int, int]
@@ -60,7 +61,8 @@ class Relation:
         disclosed = dict(zip(shown, mixed_messages_to_scalars(list(shown.values())), strict=True))
         hidden = tuple(slot for slot in range(statement.schema.message_count) if slot not in disclosed)
         octets = _statement_octets(statement, goals)
-        return Relation(statement, goals, shown, disclosed, hidden, equal, ranges, sets, octets)
+        header = statement.schema.header
+        return Relation(statement, header, goals, shown, disclosed, hidden, equal, ranges, sets, octets)
 
     @property
     def argument_octets(self) -> tuple[int, ...]:

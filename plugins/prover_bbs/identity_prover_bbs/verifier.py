@@ -86,7 +86,7 @@ class Verifying:
             # Equation (3.2): only the message b with the mask 1 answers two challenges so.
             if m_hats[slot] != (scalar * c + 1) % ORDER:
                 raise _refused("the proof does not match")
-        init = core.proof_verify_init(self._suite, key, proof, statement.schema.header, relation.disclosed)
+        init = core.proof_verify_init(self._suite, key, proof, relation.header, relation.disclosed)
         arguments = self._arguments(relation, envelope.predicate_proofs, c, m_hats)
         commitments = [octets for argument in arguments for octets in argument.first()]
         transcript = relation.first_challenge(context, init.points_octets, init.domain, commitments)
