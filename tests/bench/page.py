@@ -1,4 +1,4 @@
-"""The page of figures: every promise beside its floor, its peer and the state before, growth, latencies, and the machine.
+"""The page of figures: every promise beside the state before, its floor and its peer, growth, latencies, and the machine.
 
 ``report.py`` writes it as a file of its own; the documentation has the last one (``docs/reference/figures.json``).
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.bench.charts import Bars, bars, growth, histogram
 from tests.bench.figures import Figure, figure_of
-from tests.bench.promises import BENCHES, PROMISES, Place, Promise
+from tests.bench.promises import BENCHES, PACE, PROMISES, Place, Promise
 
 STYLE = "body{font-family:sans-serif;max-width:960px;margin:2em auto}td,th{padding:.2em .8em;text-align:left;vertical-align:top}"
 GROWING = (
@@ -31,13 +31,13 @@ GROWING = (
     "proof",
     "verification",
 )
-QUIET = 0.7  # The load of the last minute below which a machine is taken to do nothing else.
+QUIET = 0.3  # How many processors others may use beside a run whose figures are a verdict.
 TIMED = ("resolve", "resolve-many", "401", "429", "create", "create-bls", "didauth-write", "stored")
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one command measured: when, how long it took, what else the machine did as it began (load of the last minute)."""
+    """What one command measured: when, how long it took, how many processors others used as it began."""
 
     bench: str
     command: str
@@ -50,10 +50,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Report:
-    """Runs, the newest of each command, and the facts of the machine."""
+    """Runs, the newest of each command, those of the state before, and the facts of the machine that ran them all."""
 
     machine: Mapping[str, str]
     runs: tuple[Run, ...] = ()
+    before: tuple[Run, ...] = ()
+
+    def earlier(self) -> Report:
+        """The state before alone."""
+        return Report(self.machine, self.before)
 
     def value(self, place: Place) -> float | None:
         """None where it was not measured."""
@@ -77,8 +82,11 @@ class Report:
 def load(place: Path) -> Report:
     """A report of its JSON. Raises ``ValueError`` or ``KeyError`` for what is none."""
     kept: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-    runs = (Run(**(run | {"figures": tuple(map(figure_of, run["figures"]))})) for run in kept["runs"])
-    return Report(kept["machine"], tuple(runs))
+
+    def runs(of: str) -> tuple[Run, ...]:
+        return tuple(Run(**(run | {"figures": tuple(map(figure_of, run["figures"]))})) for run in kept[of])
+
+    return Report(kept["machine"], runs("runs"), runs("before"))
 
 
 def whole(report: Report) -> str:
@@ -101,8 +109,8 @@ def body(report: Report) -> str:
         [
             *_warning(report),
             "<h2>What is promised</h2>",
-            *_table(("path", "asked", "measured", "", "floor", "peer", "before", "bench"), _rows(report)),
-            bars("Each promise beside its floor, its peer and the state before", [*_groups(report)]),
+            *_table(("path", "asked", "measured", "", "before", "of it", "floor", "peer", "bench"), _rows(report)),
+            bars("Each promise beside the state before, its floor and its peer", [*_groups(report)]),
             "<h2>Growth</h2>",
             "<p>CPU of an answer of the server, and the memory of its processes after the reads, by DIDs x versions. "
             "The smaller database holds most of what is asked for in its caches; for cold, nothing is in them.</p>",
@@ -112,9 +120,14 @@ def body(report: Report) -> str:
             *(histogram(name, found.spread) for name in TIMED if (found := report.figure(name)) and found.spread),
             "<h2>The machine, and what was run</h2>",
             *_table(("", ""), report.machine.items()),
+            "<p>What is asked, and floors that no benchmark measures, are of another machine. For work that is none of ours they take:</p>",
+            *_table(("work", "here", "there", "times"), _pace(report)),
             *_table(
-                ("command", "at", "commit", "took", "load before"),
-                ((run.command, run.at, run.commit, f"{run.seconds:.0f} s", f"{run.load:.1f}") for run in report.runs),
+                ("command", "at", "commit", "took", "processors that others used"),
+                (
+                    (run.command, run.at, run.commit, f"{run.seconds:.0f} s", f"{run.load:.1f}")
+                    for run in (*report.runs, *report.before)
+                ),
             ),
         ]
     )
@@ -131,29 +144,41 @@ def measured(report: Report, promise: Promise) -> float | None:
 
 def _warning(report: Report) -> Iterator[str]:
     """What a reader has to know of runs beside other work: they say what is measured, and little of how fast it is."""
-    loads = [run.load for run in report.runs if run.load > QUIET]
+    runs = (*report.runs, *report.before)
+    loads = [run.load for run in runs if run.load > QUIET]
     if loads:
         yield (
-            f"<p><strong>{len(loads)} of {len(report.runs)} runs began while the machine did other things</strong> (load {min(loads):.1f} "
-            f"to {max(loads):.1f}): what they measured is worse than it would be on a quiet one, and no verdict on a promise.</p>"
+            f"<p><strong>{len(loads)} of {len(runs)} runs began while the machine did other things</strong> (they used {min(loads):.1f} to "
+            f"{max(loads):.1f} processors): what they measured is worse than it would be on a quiet one, and no verdict on a promise.</p>"
         )
 
 
 def _rows(report: Report) -> Iterator[Sequence[str]]:
     for one in PROMISES:
-        value, verdict = measured(report, one), ""
+        value, before, verdict = measured(report, one), measured(report.earlier(), one), ""
         if value is not None and not report.is_disturbed(one.measured.figure):
             verdict = "kept" if one.is_kept(value) else "missed"
         asked = f"{'≤' if one.at_most else '≥'} {_number(one.asked)} {one.unit}"
-        beside = (_floor(report, one), one.peer and report.value(one.peer), one.before)
-        yield one.path, asked, _number(value, "not measured"), verdict, *map(_number, beside), BENCHES[one.bench].module
+        of_it = f"{value / before:.2f}x" if value is not None and before else ""
+        beside = map(_number, (_floor(report, one), one.peer and report.value(one.peer)))
+        yield (
+            *(one.path, asked, _number(value, "not measured"), verdict, _number(before), of_it),
+            *(*beside, BENCHES[one.bench].module),
+        )
+
+
+def _pace(report: Report) -> Iterator[Sequence[str]]:
+    for work in PACE:
+        here = report.value(work.measured)
+        if here is not None:
+            yield work.name, f"{here:.3g} {work.unit}", f"{work.there:.3g} {work.unit}", f"{here / work.there:.2f}"
 
 
 def _groups(report: Report) -> Iterator[Bars]:
     for one in PROMISES:
         value = measured(report, one)
         if value is not None:
-            known = {"measured": value, "floor": _floor(report, one), "before": one.before}
+            known = {"measured": value, "before": measured(report.earlier(), one), "floor": _floor(report, one)}
             known["peer"] = one.peer and report.value(one.peer)
             yield Bars(
                 one.path,

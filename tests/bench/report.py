@@ -1,11 +1,12 @@
 """Runs the benchmarks of what is promised and writes the page of figures.
 
-    python -m tests.bench.report [--quick] [--only NAME ...] [--json FILE] [--html FILE] [--folder .] [--keep DIR]
+    python -m tests.bench.report [--quick] [--only NAME ...] [--against DIR] [--json FILE] [--html FILE] [--folder .] [--keep DIR]
 
 The full run takes about an hour and wants a machine that does nothing else; ``--quick`` takes minutes and shows that everything works. The
-file of figures keeps the newest run of each command, so that ``--only scale`` renews those of one benchmark and leaves the others. With
-``--keep`` the seeded directories of ``bench_scale`` stay for the next run. A benchmark that fails is named at the end (exit status 1), and
-its figures stay as they were.
+file of figures keeps the newest run of each command, so that ``--only scale`` renews those of one benchmark and leaves the others; what
+another processor measured is left out. ``--against`` names a checkout of an earlier state with its own environment (``DIR/.venv``): each
+command is then run there too, right after it was run here, and the page shows both. With ``--keep`` the seeded directories of
+``bench_scale`` stay for the next run. A benchmark that fails is named at the end (exit status 1), and its figures stay as they were.
 """
 
 from __future__ import annotations
@@ -44,6 +45,18 @@ def machine(folder: Path) -> Mapping[str, str]:
     }
 
 
+def occupied(seconds: float = 2.0) -> float:
+    """How many processors were at work while this process slept. The load of a minute would count the benchmark before."""
+
+    def idle() -> float:
+        fields = Path("/proc/stat").read_text().partition("\n")[0].split()
+        return (int(fields[4]) + int(fields[5])) / os.sysconf("SC_CLK_TCK")
+
+    before, began = idle(), time.monotonic()
+    time.sleep(seconds)
+    return max(0.0, (os.cpu_count() or 1) - (idle() - before) / (time.monotonic() - began))
+
+
 def commands(names: Sequence[str], options: argparse.Namespace) -> list[tuple[str, list[str]]]:
     """The benchmarks to run, with their arguments."""
     chosen = []
@@ -59,26 +72,41 @@ def commands(names: Sequence[str], options: argparse.Namespace) -> list[tuple[st
     return chosen
 
 
-def run(name: str, command: Sequence[str], shown: str) -> page.Run:
-    """Runs one. Raises ``subprocess.CalledProcessError``, and ``ValueError`` when it kept no figure."""
-    load, began, at = os.getloadavg()[0], time.monotonic(), datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+def run(name: str, command: Sequence[str], shown: str, root: Path = ROOT) -> page.Run:
+    """Runs one, of the checkout at ``root``. Raises ``subprocess.CalledProcessError``, and ``ValueError`` when it kept no figure."""
+    load, began, at = occupied(), time.monotonic(), datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    python = sys.executable if root == ROOT else str(root / ".venv" / "bin" / "python")
     with tempfile.TemporaryDirectory() as place:
         kept = Path(place, "figures")
-        subprocess.run(
-            [sys.executable, "-m", *command], cwd=ROOT, env=os.environ | {figures.FILE: str(kept)}, check=True
-        )
+        subprocess.run([python, "-m", *command], cwd=root, env=os.environ | {figures.FILE: str(kept)}, check=True)
         found = tuple(figures.read(kept))
     if not found:
         raise ValueError(f"{shown} kept no figure")
     revision = subprocess.run(
-        ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "rev-parse", "--short=12", "HEAD"], cwd=root, capture_output=True, text=True, check=False
     )
     return page.Run(name, shown, at, revision.stdout.strip(), time.monotonic() - began, load, found)
 
 
-def joined(before: page.Report, runs: Sequence[page.Run]) -> page.Report:
-    """The report with the newest run of each command."""
-    return replace(before, runs=tuple({one.command: one for one in (*before.runs, *runs)}.values()))
+def joined(report: page.Report, *runs: page.Run, before: Sequence[page.Run] = ()) -> page.Report:
+    """The report with the newest run of each command, here and in the state before."""
+
+    def newest(*them: page.Run) -> tuple[page.Run, ...]:
+        return tuple({one.command: one for one in them}.values())
+
+    return replace(report, runs=newest(*report.runs, *runs), before=newest(*report.before, *before))
+
+
+def known_here(place: Path, facts: Mapping[str, str]) -> page.Report:
+    """What ``place`` keeps of this machine; the figures of another processor are no one's to compare with."""
+    known = page.load(place) if place.exists() else page.Report(facts)
+    return replace(known, machine=facts) if known.machine["processor"] == facts["processor"] else page.Report(facts)
+
+
+def roots(module: str, against: Path | None) -> list[Path]:
+    """The checkouts that have the benchmark: this one, and the one of the state before."""
+    path = Path(*module.split(".")).with_suffix(".py")
+    return [ROOT] if against is None or not (against / path).exists() else [ROOT, against.resolve()]
 
 
 def main() -> None:
@@ -86,26 +114,28 @@ def main() -> None:
     options_of = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options_of.add_argument("--quick", action="store_true", help="one short round of everything")
     options_of.add_argument("--only", nargs="*", choices=[*BENCHES], help="these benchmarks alone")
+    options_of.add_argument("--against", type=Path, metavar="DIR", help="the checkout of the state before")
     options_of.add_argument("--json", type=Path, default=FIGURES, help="the figures, read before and written after")
     options_of.add_argument("--html", type=Path, default=Path("figures.html"), help="the page [figures.html]")
     options_of.add_argument("--folder", type=Path, default=Path(), help="where data lie, on a real disk [.]")
     options_of.add_argument("--keep", type=Path, help="where bench_scale keeps what it seeded")
     options = options_of.parse_args()
     options.folder = options.folder.resolve()
-    facts = machine(options.folder)
-    report = replace(page.load(options.json), machine=facts) if options.json.exists() else page.Report(facts)
+    report = known_here(options.json, machine(options.folder))
     failed = []
     for name, command in commands(list(BENCHES) if options.only is None else options.only, options):
         shown = " ".join(["python -m", *(part for part in command if not part.startswith("/"))])
         shown = shown.replace(" --folder", "").replace(" --keep", "")
-        print(f"== {shown}", flush=True)
-        try:
-            report = joined(report, [run(name, command, shown)])
-        except (subprocess.CalledProcessError, ValueError) as error:
-            failed.append(f"{shown}: {error}")
-            continue
-        options.json.write_text(json.dumps(asdict(report), indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        options.html.write_text(page.whole(report), encoding="utf-8")
+        for root in roots(command[0], options.against):
+            print(f"== {shown}{'' if root == ROOT else ' (before)'}", flush=True)
+            try:
+                found = run(name, command, shown, root)
+            except (subprocess.CalledProcessError, ValueError) as error:
+                failed.append(f"{shown}{'' if root == ROOT else ' (before)'}: {error}")
+                continue
+            report = joined(report, found) if root == ROOT else joined(report, before=[found])
+            options.json.write_text(json.dumps(asdict(report), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            options.html.write_text(page.whole(report), encoding="utf-8")
     if failed:
         raise SystemExit("\n".join(failed))
 

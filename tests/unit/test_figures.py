@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import re
 import subprocess
 import sys
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -26,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FACTS = {"processor": "<one>"}
 
 
-def run_of(*found: Figure, command: str = "python -m x", load: float = 0.5) -> Run:
+def run_of(*found: Figure, command: str = "python -m x", load: float = 0.1) -> Run:
     return Run("lifecycle", command, "2026-01-01 00:00 UTC", "abc", 1.0, load, found)
 
 
@@ -92,6 +94,52 @@ def test_what_was_measured_beside_other_work_is_shown_and_not_judged() -> None:
     assert "other things" not in body(replace(report, runs=report.runs[1:]))
 
 
+def test_the_state_before_has_its_column_and_a_ratio_and_is_no_verdict() -> None:
+    before = run_of(Figure("create", {"cpu_us": 400.0}), Figure("429", {"cpu_us": 7.0}))
+    html = body(Report(FACTS, (run_of(Figure("create", {"cpu_us": 300.0}), load=0.0),), (before,)))
+    assert "<td>300</td><td>kept</td><td>400</td><td>0.75x</td>" in html
+    assert "<td>not measured</td><td></td><td>7</td><td></td>" in html
+    assert html.count("<title>before</title>") == 1
+
+
+def test_the_pace_of_the_machine_stands_beside_that_of_which_the_promises_speak() -> None:
+    html = body(Report(FACTS, (run_of(Figure("libsodium", {"cpu_us": 78.0})),)))
+    assert "<td>78 µs</td><td>52 µs</td><td>1.50</td>" in html
+    assert "plain Starlette" not in html
+
+
+def test_what_others_use_of_the_processors_is_what_is_idle_neither_in_here_nor_elsewhere() -> None:
+    assert 0 <= report.occupied(0.05) <= (os.cpu_count() or 1)
+
+
+def test_the_state_before_runs_what_it_has_with_its_own_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = tmp_path / "earlier"
+    (earlier / "tests" / "bench").mkdir(parents=True)
+    (earlier / "tests" / "bench" / "bench_verify.py").touch()
+    started: list[tuple[str, object]] = []
+
+    def measure(command: list[str], *, cwd: Path, env: Mapping[str, str] | None = None, **how: object) -> object:
+        if env is not None:
+            started.append((command[0], cwd))
+            value = 700 if cwd == ROOT else 350
+            line = {"name": "stored", "values": {"per_second": value}, "spread": {}}
+            Path(env[figures.FILE]).write_text(json.dumps(line), encoding="utf-8")
+        return Namespace(stdout="abc")
+
+    monkeypatch.setattr(report.subprocess, "run", measure)
+    monkeypatch.setattr(report, "occupied", lambda: 0.0)
+    kept, html = tmp_path / "figures.json", tmp_path / "figures.html"
+    arguments = ["--only", "verify", "machine", "--against", str(earlier), "--json", str(kept), "--html", str(html)]
+    monkeypatch.setattr(sys, "argv", ["report", *arguments])
+    report.main()
+    own = (sys.executable, ROOT)
+    assert started == [own, (str(earlier / ".venv" / "bin" / "python"), earlier), own]
+    assert "<td>700</td><td>kept</td><td>350</td><td>2.00x</td>" in html.read_text(encoding="utf-8")
+    assert len(load(kept).before) == 1
+
+
 def test_what_lies_over_a_floor_is_the_rest() -> None:
     promise = Promise("p", "scale", Place("a", "cpu_us"), "µs", 65, over=Place("socket", "cpu_us"))
     both = run_of(Figure("a", {"cpu_us": 80.0}), Figure("socket", {"cpu_us": 14.0}))
@@ -103,11 +151,15 @@ def test_what_lies_over_a_floor_is_the_rest() -> None:
 def test_the_newest_run_of_a_command_counts_and_the_others_stay(tmp_path: Path) -> None:
     old, other = run_of(Figure("create", {"cpu_us": 1.0})), run_of(Figure("429", {"cpu_us": 7.0}), command="y")
     new = run_of(Figure("create", {"cpu_us": 2.0}))
-    joined = report.joined(Report(FACTS, (old, other)), [new])
+    joined = report.joined(report.joined(Report(FACTS, (old, other)), before=[old]), new, before=[other])
+    assert [run.figures for run in joined.before] == [old.figures, other.figures]
     assert [joined.value(Place(name, "cpu_us")) for name in ("create", "429")] == [2.0, 7.0]
     place = tmp_path / "figures.json"
     place.write_text(json.dumps(asdict(joined)), encoding="utf-8")
     assert load(place) == joined
+    assert report.known_here(place, FACTS) == joined
+    other_machine = {"processor": "<another>"}
+    assert report.known_here(place, other_machine) == Report(other_machine), "figures of two machines on one page"
 
 
 def test_a_bench_that_fails_is_named_and_leaves_the_figures_as_they_were(
@@ -124,6 +176,7 @@ def test_a_bench_that_fails_is_named_and_leaves_the_figures_as_they_were(
             raise subprocess.CalledProcessError(3, command)
 
     monkeypatch.setattr(report.subprocess, "run", fail)
+    monkeypatch.setattr(report, "occupied", lambda: 0.0)
     monkeypatch.setattr(sys, "argv", ["report", "--quick", "--only", "start", "verify", "--json", str(place)])
     with pytest.raises(SystemExit, match=r"(?s)bench_start.*status 3.*bench_verify.*status 3"):
         report.main()
