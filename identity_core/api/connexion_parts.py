@@ -65,17 +65,19 @@ __all__ = [
 
 @contextlib.contextmanager
 def as_it_is() -> Iterator[None]:
-    """Takes documents without holding them against the schema of OpenAPI, and copies them as JSON. Connexion does the one in Python, twice
-    an API, and the other object by object: a second of every start for a document that ships with the package and that ``tests/contract``
-    holds against the same schema."""
-    copy, deepcopy = spec.copy, json_schema.deepcopy
+    """Takes documents without holding them against the schema of OpenAPI, copies them as JSON, and leaves references in them. Connexion
+    does the first in Python, twice an API, the second object by object, and puts the schemas, of which only our own parsers read any, in
+    the places of their names: a second of every start for a document that ships with the package and that ``tests/contract`` holds against
+    the same schema."""
+    copy, deepcopy, resolve_refs = spec.copy, json_schema.deepcopy, spec.resolve_refs
     OpenAPISpecification._validate_spec = classmethod(lambda cls, spec: None)
     spec.copy, json_schema.deepcopy = SimpleNamespace(deepcopy=_copied), _copied
+    spec.resolve_refs = lambda document, **_: document
     try:
         yield
     finally:
         del OpenAPISpecification._validate_spec
-        spec.copy, json_schema.deepcopy = copy, deepcopy
+        spec.copy, json_schema.deepcopy, spec.resolve_refs = copy, deepcopy, resolve_refs
 
 
 def _copied(document: Any) -> Any:

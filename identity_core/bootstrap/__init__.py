@@ -17,7 +17,14 @@ from identity_core.bootstrap.beside import (
     open_keys,
     transparency_log,
 )
-from identity_core.bootstrap.installation import Application, Asgi, Installation, application, open_installation
+from identity_core.bootstrap.installation import (
+    Application,
+    Asgi,
+    Installation,
+    application,
+    collect_seldom,
+    open_installation,
+)
 from identity_core.bootstrap.ports import (
     ANSWERS_KEY,
     AuditTools,
@@ -52,6 +59,7 @@ __all__ = [
     "approvals_to_publish",
     "audit_log",
     "checkpoint_key_replacement",
+    "collect_seldom",
     "has_api_keys",
     "index_tools",
     "log_key_rotation",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import logging.config
 import multiprocessing
@@ -53,9 +52,6 @@ CLOSING_SECONDS = 10.0
 # How long a worker may be silent, its start included, before its parent takes it for hung and kills it. Uvicorn's five seconds
 # are less than a start takes on a busy machine, which then never gets its workers.
 SILENT_SECONDS = 30
-# A request makes hundreds of objects and hardly a cycle. Python's own 700 has the collector look every few requests, which
-# is a twentieth of a creation.
-OBJECTS_BETWEEN_COLLECTIONS = 10_000
 
 log = logging.getLogger("identity")
 
@@ -71,7 +67,6 @@ def serve(settings: Settings, listening: Sequence[socket.socket], announce: Anno
         one.listen(BACKLOG)
     if settings.server.workers > 1:
         return _serve_with_workers(settings, listening, announce)
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve_here(settings, listening, announce))
     return 0
@@ -98,6 +93,7 @@ async def _serve_here(settings: Settings, listening: Sequence[socket.socket], an
         # The installation is open already, so the server has no lifespan to run.
         server = uvicorn.Server(_server_config(installation.app, settings, lifespan="off"))
         announce(await installation.first_key())
+        bootstrap.collect_seldom()
         with _signals_handled_once(), _log_read_again(settings):
             await server.serve(sockets=[*listening])
     log.info("stopped")
@@ -117,7 +113,6 @@ async def _checked(settings: Settings) -> str | None:
 
 def worker_application(settings: Settings) -> bootstrap.Asgi:
     """What a worker runs. It leaves when its parent is gone, however that ended: no one else would ever stop it."""
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_leave_after, args=(parent,), daemon=True).start()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -27,6 +29,29 @@ def test_garbage_is_collected_as_before_once_the_house_stands(tmp_path: Path, re
             return gc.get_threshold()
 
     assert asyncio.run(look()) == before
+
+
+def test_a_start_collects_nothing_and_what_it_opened_is_not_looked_through_again(tmp_path: Path) -> None:
+    program = """
+import asyncio, gc, sys
+seen = []
+gc.callbacks.append(lambda phase, about: seen.append(about["generation"]))
+import identity_core.cli
+seen.clear()
+import identity_core.cli.serving
+from identity_core.bootstrap import collect_seldom, open_installation
+from identity_core.settings import load
+
+async def look():
+    async with open_installation(load(environment={}, overrides={"data_dir": sys.argv[1]})):
+        print(seen)
+        collect_seldom()
+        print(gc.get_freeze_count() > 100_000, gc.get_count()[0] < 1000, gc.get_threshold()[0])
+
+asyncio.run(look())
+"""
+    said = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == ["[]", f"True True {OBJECTS_BETWEEN_COLLECTIONS}"]
 
 
 @pytest.mark.parametrize("text", ["did:ids", "https://id.example", "did:ids:short"])
