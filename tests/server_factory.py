@@ -22,7 +22,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from multiprocessing import util
+from multiprocessing import spawn, util
 from pathlib import Path
 from typing import Any
 
@@ -74,27 +74,36 @@ def _become(order: Mapping[str, Any], descriptors: Sequence[int], paths: Sequenc
     # What workers of the server import first.
     sys.modules["__main__"] = sys.modules["identity_core.__main__"]
     if "serve" in order["arguments"]:
-        _fork_workers(_fork_a_prover())
+        _fork_workers()
+        if _forks_a_prover():
+            _fork_a_prover()
 
 
-def _fork_workers(dismiss_prover: Callable[[], None]) -> None:
-    """Workers that a server spawns are copies of it that do what spawned ones do: what they would import is there."""
+def _fork_workers() -> None:
+    """The process that workers are forked from is a copy of this one, in which all is there that it would import."""
     start = util.spawnv_passfds
 
     def spawnv_passfds(path: bytes, arguments: Sequence[str], descriptors: Sequence[int]) -> int:
         # The other kind is the tracker of resources, which needs nothing of ours.
-        if arguments[-1] != "--multiprocessing-fork":
+        if "multiprocessing.forkserver" not in arguments[-1]:
             return int(start(path, arguments, descriptors))
-        dismiss_prover()
         process = os.fork()
         if process == 0:
-            _be_spawned(arguments[-2], descriptors)
+            _be_fork_server(arguments[-1], descriptors)
         return process
 
     util.spawnv_passfds = spawnv_passfds
+    if _forks_a_prover():
+        begin = spawn._main  # type: ignore[attr-defined]
+
+        def begin_worker(*how: Any) -> Any:
+            _fork_a_prover()
+            return begin(*how)
+
+        spawn._main = begin_worker  # type: ignore[attr-defined]
 
 
-def _be_spawned(program: str, descriptors: Sequence[int]) -> None:
+def _be_fork_server(program: str, descriptors: Sequence[int]) -> None:
     """Like a new process: only these are open, signals do what they do, metrics are as the environment says."""
     status = 1
     try:
@@ -103,8 +112,6 @@ def _be_spawned(program: str, descriptors: Sequence[int]) -> None:
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         values.ValueClass = values.get_value_class()
-        sys.argv = ["-c", "--multiprocessing-fork"]
-        _fork_a_prover()
         exec(program, {})
     except SystemExit as end:
         status = int(end.code or 0)
@@ -132,12 +139,14 @@ class _ForkedProver:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
-def _fork_a_prover() -> Callable[[], None]:
+def _forks_a_prover() -> bool:
+    """Not where plugins of a test may bring another, or none."""
+    return "IDENTITY_PLUGINS_MODULES" not in os.environ
+
+
+def _fork_a_prover() -> None:
     """The first prover of this process is forked now, while there is neither a thread nor anything of the server's to be seen, and waits
-    for its order; it ends with us. Those after it are started, and so are all where plugins of a test may bring another, or none. Returns
-    what ends it where there is none to be: in the parent of workers."""
-    if "IDENTITY_PLUGINS_MODULES" in os.environ:
-        return lambda: None
+    for its order; it ends with us. Those after it are started."""
     channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
@@ -162,7 +171,6 @@ def _fork_a_prover() -> Callable[[], None]:
             os.waitpid(pid, 0)
 
     worker._started = started
-    return dismiss
 
 
 def _be_a_prover(channel: socket.socket) -> None:

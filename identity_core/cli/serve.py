@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from identity_core.cli import fork_server
 from identity_core.cli.listening import Listening, admin_listening, listening_at
 from identity_core.cli.options import (
     FILE,
@@ -60,6 +61,8 @@ def command(config: Path | None, data_dir: Path | None, database_url: str | None
             fail(what, admin.place, "choose another server.admin_port", status=2)
         settings = _settled(settings, listening, admin)
         _open_folder(settings.data_dir)
+        if settings.server.workers > 1:
+            fork_server.ensure(settings.data_dir)
         # Imported after all that can go wrong at once.
         from identity_core.cli.serving import serve
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import logging.config
 import multiprocessing
@@ -20,20 +21,23 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from uvicorn import _subprocess
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from identity_core import bootstrap
+from identity_core.cli import fork_server
 from identity_core.cli.connections import Connections
 from identity_core.cli.http_protocol import HttpProtocol
 from identity_core.cli.log_lines import logging_config
+from identity_core.plugin.processes.confine import leave_no_core
 from identity_core.settings import Settings, SettingsError, load
 
 # What is called when the installation is open, with the text of a first API key, or None.
@@ -46,7 +50,6 @@ RECEIVED_OCTETS = 64 * 1024
 SENT_OCTETS = 128 * 1024
 # Files that a process opens for anything but a connection: databases, pipes to provers, plugins.
 OWN_FILES = 256
-METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 # After its requests a worker closes its plugins; one that hangs in that is killed.
 CLOSING_SECONDS = 10.0
 # How long a worker may be silent, its start included, before its parent takes it for hung and kills it. Uvicorn's five seconds
@@ -102,7 +105,9 @@ async def _serve_here(settings: Settings, listening: Sequence[socket.socket], an
 def _serve_with_workers(settings: Settings, listening: Sequence[socket.socket], announce: Announce) -> int:
     announce(asyncio.run(_checked(settings)))
     _share_metrics(settings.data_dir)
-    config = _server_config(partial(worker_application, settings), settings, lifespan="on", factory=True)
+    # Uvicorn has no setting for the way in which its workers start.
+    _subprocess.spawn = multiprocessing.get_context("forkserver")  # type: ignore[assignment]
+    config = _server_config(_worker(settings), settings, lifespan="on", factory=True)
     return Workers(config, [*listening], settings).serve()
 
 
@@ -111,8 +116,17 @@ async def _checked(settings: Settings) -> str | None:
         return await installation.first_key()
 
 
-def worker_application(settings: Settings) -> bootstrap.Asgi:
+def _worker(settings: Settings) -> Callable[[], bootstrap.Asgi]:
+    return partial(worker_application, settings, dict(os.environ))
+
+
+def worker_application(settings: Settings, environment: Mapping[str, str]) -> bootstrap.Asgi:
     """What a worker runs. It leaves when its parent is gone, however that ended: no one else would ever stop it."""
+    leave_no_core()
+    os.environ.update(environment)
+    _within_files(settings)
+    # What it was forked with is there to stay, and would be copied were it looked through.
+    gc.freeze()
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_leave_after, args=(parent,), daemon=True).start()
@@ -142,7 +156,7 @@ class Workers(Multiprocess):
     def handle_hup(self) -> None:
         """Replaces the workers one by one, with what the settings say of the log by now."""
         self._settings = with_new_log(self._settings)
-        self.config.app = partial(worker_application, self._settings)
+        self.config.app = _worker(self._settings)
         self.config.log_config = logging_config(self._settings.log)
         super().handle_hup()
 
@@ -151,6 +165,7 @@ class Workers(Multiprocess):
         looks like one who takes his time."""
         for worker in self.processes:
             worker.child_conn.close()
+        fork_server.ensure(self._settings.data_dir)
         super().keep_subprocess_alive()
 
     def terminate_all(self) -> None:
@@ -242,8 +257,8 @@ def with_new_log(settings: Settings) -> Settings:
 def _share_metrics(data_dir: Path) -> None:
     """A fresh folder through which the workers add up their metrics, unless the operator has named one; the values of an
     earlier run must not count again."""
-    if METRICS_FOLDER not in os.environ:
-        folder = data_dir / "metrics"
+    if fork_server.METRICS_FOLDER not in os.environ:
+        folder = fork_server.metrics_folder(data_dir)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
-        os.environ[METRICS_FOLDER] = str(folder)
+        os.environ[fork_server.METRICS_FOLDER] = str(folder)

@@ -181,25 +181,26 @@ def test_a_request_that_never_ends_does_not_hold_the_server(folder: Path) -> Non
             assert running.stop() == 0
 
 
-def children(process: int, mark: bytes = b"spawn_main") -> set[int]:
-    """The worker processes, without multiprocessing's own. Forked ones have the command line of their parent: ``mark`` is in it."""
-    found = set()
+def children(process: int) -> list[int]:
+    found: list[int] = []
     for task in Path(f"/proc/{process}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            # It may be gone between the two looks.
-            with suppress(FileNotFoundError, ProcessLookupError):
-                if mark in Path(f"/proc/{child}/cmdline").read_bytes():
-                    found.add(int(child))
+        # It may be gone between the two looks.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, (task / "children").read_text().split())
     return found
 
 
-def both(process: int, without: int | None = None, mark: bytes = b"spawn_main") -> set[int]:
-    """The two worker processes, as soon as both are there. Ready is a service when one of them is."""
+def both(process: int, without: int | None = None) -> set[int]:
+    """The two worker processes, which are forked from a process of their own, as soon as both are there. Ready is a service when one of
+    them is."""
     until = time.monotonic() + WAIT_SECONDS
-    while len(found := children(process, mark) - {without}) != 2:
-        assert time.monotonic() < until, found
+    while True:
+        workers = [{*children(one)} - {without} for one in children(process)]
+        found = next((each for each in workers if len(each) == 2), None)
+        if found is not None:
+            return found
+        assert time.monotonic() < until, workers
         time.sleep(0.05)
-    return found
 
 
 def gone(process: int) -> bool:
@@ -273,9 +274,23 @@ def test_a_service_that_listens_everywhere_says_so(folder: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_workers_leave_with_a_parent_that_was_killed(folder: Path) -> None:
     with serving(folder, "--workers", "2", environment={"API_KEY": "k" * 40}, popen=servers.popen) as running:
-        workers = both(running.process.pid, mark=servers.FACTORY.name.encode())
+        workers = both(running.process.pid)
+        others = children(running.process.pid)
         running.stop(signal.SIGKILL)
-        assert all(gone(worker) for worker in workers)
+        assert all(gone(process) for process in (*workers, *others))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_workers_whose_fork_server_is_lost_are_replaced_with_it(folder: Path) -> None:
+    with serving(folder, "--workers", "2", environment={"API_KEY": "k" * 40}) as running:
+        before = both(running.process.pid)
+        (lost,) = (one for one in children(running.process.pid) if before <= {*children(one)})
+        os.kill(lost, signal.SIGKILL)
+        assert all(gone(process) for process in (lost, *before))
+        (fork_server,) = (one for one in children(running.process.pid) if both(running.process.pid) <= {*children(one)})
+        assert b"API_KEY" not in Path(f"/proc/{fork_server}/environ").read_bytes()
+        assert httpx.get(f"{running.url}/ready", timeout=WAIT_SECONDS).status_code == 200
+        assert running.stop() == 0
 
 
 def test_a_port_that_is_taken(identity: Commands) -> None:
