@@ -1,6 +1,6 @@
 """Whether a large database slows the server down: 100,000 DIDs with 10 versions each, beside a few DIDs.
 
-    python -m tests.bench.bench_scale [--count 100000] [--versions 10] [--rounds 5] [--seconds 3] [--folder .] [--keep DIR]
+    python -m tests.bench.bench_scale [--count 100000] [--versions 10] [--rounds 5] [--seconds 3] [--folder .] [--keep DIR] [--postgresql]
 
 Seeds one data directory with ``--count`` DIDs and one with ``--few`` (``seeding.py`` says how; ``--keep`` keeps the large
 one for the next run), serves both, and drives them in turn. Every request draws a DID at random:
@@ -20,6 +20,9 @@ The files are read once before, so that the kernel has them where memory allows:
 The promise is a ratio of at most 1.2 for resolve and create. ``--few 20000`` shows ``any`` against a database that is small, but
 larger than the caches. ``--count 1000000 --versions 1`` is the largest that is promised; its seeding may take ten minutes. Resident
 memory after all of it is printed for both, what is mapped from files apart.
+
+With ``--postgresql`` each side has a database of a private server, which may use all cores; CPU is that of our processes alone, and what
+the server spends shows in the rate.
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ import random
 import statistics
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,10 +44,12 @@ from tests.bench.bench_verify import proven
 from tests.bench.figures import note, spread_of
 from tests.bench.floor import socket_floor_us
 from tests.bench.parties import Parties, gather
+from tests.bench.promises import POSTGRESQL
 from tests.bench.rounds import Round, Target, drive, measured, middle, need_wrk, parser
 from tests.bench.seeding import dids_in, fill, octets_per_version
 from tests.bench.servers import PROVER, UNLIMITED, Server, on_client_core, serve
 from tests.bench.wire import PREFIX, creation, did_path, exchange, octets
+from tests.postgres_server import PostgresServer
 
 KEY = "bench-key-000000000000000000000000000000000"
 DRAWN = 200_000
@@ -120,11 +126,11 @@ def read_files(place: Path) -> None:
                 pass
 
 
-def once_each(place: Path, dids: Sequence[str], options: argparse.Namespace) -> Round:
+def once_each(side: Side, options: argparse.Namespace) -> Round:
     """A round in which every DID is resolved once by a server that never saw it."""
-    some = random.sample(dids, min(ONCE + WARMED, len(dids)))
+    some = random.sample(side.dids, min(ONCE + WARMED, len(side.dids)))
     warm, cold = some[: len(some) // 6], some[len(some) // 6 :]
-    with serve(place, workers=1, limits=options.limits, key=KEY) as server, on_client_core(pin=True):
+    with side.serve() as server, on_client_core(pin=True):
         exchange(server, [octets("GET", did_path(did)) for did in warm], options.connections)
         before = cpu_seconds(server)
         done = exchange(server, [octets("GET", did_path(did)) for did in cold], options.connections)
@@ -142,8 +148,8 @@ def compare(name: str, large: Callable[[], Round], small: Callable[[], Round], o
     rate = statistics.median(b.per_second / a.per_second for a, b in pairs)
     many, few = middle(a for a, _ in pairs), middle(b for _, b in pairs)
     strange = many.strange + few.strange
-    many.keep(f"{name}, {options.size}", ratio=cpu)
-    few.keep(f"{name}, {options.few_size}")
+    many.keep(f"{options.store}{name}, {options.size}", ratio=cpu)
+    few.keep(f"{options.store}{name}, {options.few_size}")
     verdict = ("ok    " if cpu <= WANTED else "MISSED") + f" <= {WANTED}x" if name.startswith(PROMISED) else ""
     return (
         f"{name:22} {many.per_second:8.0f}/s {many.cpu_us:8.1f} us {many.p99_ms:8.2f} ms | "
@@ -152,7 +158,7 @@ def compare(name: str, large: Callable[[], Round], small: Callable[[], Round], o
     )
 
 
-def memory(server: Server, size: str) -> str:
+def memory(server: Server, store: str, size: str) -> str:
     """Resident memory of its processes, those of the prover not counted: what is its own, and what is mapped from files."""
     kilobytes: Counter[str] = Counter()
     for folder in server.family().values():
@@ -163,21 +169,48 @@ def memory(server: Server, size: str) -> str:
             if name in ("RssAnon", "RssFile"):
                 kilobytes[name] += int(rest.split()[0])
     own, mapped = kilobytes["RssAnon"] / 1024, kilobytes["RssFile"] / 1024
-    note(f"memory, {size}", anonymous_mib=own, mapped_mib=mapped)
+    note(f"{store}memory, {size}", anonymous_mib=own, mapped_mib=mapped)
     return f"{own:.0f} MiB of its own, {mapped:.0f} MiB mapped"
 
 
+@dataclass(frozen=True)
+class Side:
+    """A data directory, what is set for its server, and its DIDs. With ``url`` the rest is in a database."""
+
+    place: Path
+    limits: Mapping[str, str]
+    dids: list[str]
+    url: str | None = None
+
+    def serve(self) -> contextlib.AbstractContextManager[Server]:
+        return serve(self.place, workers=1, limits=self.limits, key=KEY)
+
+
 @contextlib.contextmanager
-def large_directory(options: argparse.Namespace) -> Iterator[tuple[Path, list[str]]]:
-    """The large data directory, new or kept, and its DIDs."""
-    if options.keep is not None and (options.keep / "identity.sqlite").exists():
-        yield options.keep.resolve(), dids_in(options.keep)
-        return
+def both_sides(options: argparse.Namespace) -> Iterator[tuple[Side, Side]]:
+    """The large one, new or kept, and the small one."""
+    limits = UNLIMITED | {"IDENTITY_MAPPED_MEBIBYTES": str(options.mapped)}
     with contextlib.ExitStack() as stack:
-        place = options.keep or Path(
+        root = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-scale-", dir=options.folder.resolve()))
         )
-        yield place.resolve(), fill(place.resolve(), options.count, options.versions)
+        # The account that PostgreSQL runs as has to come by.
+        root.chmod(0o755)
+        postgres = None
+        if options.postgresql:
+            (root / "postgresql").mkdir()
+            postgres = PostgresServer.create(root / "postgresql", fsync=True)
+            stack.callback(postgres.stop)
+
+        def side(place: Path, count: int) -> Side:
+            url = None if postgres is None else postgres.new_database()
+            more = {} if url is None else {"IDENTITY_DATABASE_URL": url}
+            is_kept = (place / "identity.sqlite").exists()
+            dids = dids_in(place) if is_kept else fill(place, count, options.versions, url)
+            return Side(place, limits | more, dids, url)
+
+        large = root / "large" if options.keep is None else options.keep.resolve()
+        yield side(large, options.count), side(root / "few", options.few)
 
 
 def main() -> None:
@@ -191,39 +224,28 @@ def main() -> None:
         "--keep", type=Path, help="the large data directory: used if it is there, else made and kept"
     )
     options_of.add_argument("--mapped", type=int, default=0, help="mapped_mebibytes of both servers [0]")
+    options_of.add_argument("--postgresql", action="store_true", help="databases of a private PostgreSQL server")
     options = options_of.parse_args()
+    if options.postgresql and options.keep is not None:
+        options_of.error("a database of the private server is not kept")
     need_wrk()
-    limits = options.limits = UNLIMITED | {"IDENTITY_MAPPED_MEBIBYTES": str(options.mapped)}
-    with (
-        large_directory(options) as (place, dids),
-        tempfile.TemporaryDirectory(prefix="bench-few-", dir=options.folder.resolve()) as few,
-    ):
-        options.size, options.few_size = (f"{count} x {options.versions}" for count in (len(dids), options.few))
-        few_dids = fill(Path(few), options.few, options.versions)
-        with serve(place, workers=1, limits=limits, key=KEY) as first:
+    options.store = POSTGRESQL if options.postgresql else ""
+    with both_sides(options) as (big, little):
+        options.size, options.few_size = (f"{len(one.dids)} x {options.versions}" for one in (big, little))
+        with big.serve() as first:
             print(f"first start, which puts all entries into the transparency log: {first.seconds:.1f} s", flush=True)
-            note(f"first start, {options.size}", seconds=first.seconds)
-        read_files(place)
+            note(f"{options.store}first start, {options.size}", seconds=first.seconds)
+        read_files(big.place)
         print(HEAD)
-        print(
-            compare(
-                "cold",
-                lambda: once_each(place, dids, options),
-                lambda: once_each(Path(few), few_dids, options),
-                options,
-            ),
-            flush=True,
-        )
-        with (
-            serve(Path(few), workers=1, limits=limits, key=KEY) as small,
-            serve(place, workers=1, limits=limits, key=KEY) as large,
-        ):
+        print(compare("cold", lambda: once_each(big, options), lambda: once_each(little, options), options), flush=True)
+        with little.serve() as small, big.serve() as large:
+            dids, few_dids = big.dids, little.dids
             print(f"{len(dids)} DIDs ready in {large.seconds:.2f} s, {len(few_dids)} DIDs in {small.seconds:.2f} s")
             hot = random.sample(dids, min(len(few_dids), len(dids)))
             ours = targets(dids, hot, options.versions)
             theirs = targets(few_dids, few_dids, options.versions)
             floor = socket_floor_us(ours[0], large.ask(ours[0].path), options)
-            note("socket", cpu_us=floor)
+            note(f"{options.store}socket", cpu_us=floor)
             print(f"{'socket':22} {floor:22.1f} us")
 
             def report(name: str, many: Callable[[], Round], some: Callable[[], Round]) -> None:
@@ -231,9 +253,11 @@ def main() -> None:
 
             for one, other in zip(ours, theirs, strict=True):
                 report(one.name, repeated(large, one, options), repeated(small, other, options))
-            print(
-                f"resident after the reads: {memory(large, options.size)}; beside the few: {memory(small, options.few_size)}"
+            own, others_own = (
+                memory(server, options.store, size)
+                for server, size in ((large, options.size), (small, options.few_size))
             )
+            print(f"resident after the reads: {own}; beside the few: {others_own}")
             mine, others = gather(large, KEY), gather(small, KEY)
             writes = zip((create(), *of_proofs(mine)), (create(), *of_proofs(others)), strict=True)
             for one, other in writes:
@@ -241,7 +265,7 @@ def main() -> None:
             report("proof", proofs(mine, options), proofs(others, options))
             report("PATCH", updates(large, options), updates(small, options))
         if options.keep is None:
-            print(octets_per_version(place, options.count * options.versions))
+            print(octets_per_version(big.place, options.count * options.versions, big.url))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.bench.charts import Bars, bars, growth, histogram
 from tests.bench.figures import Figure, figure_of
-from tests.bench.promises import BENCHES, PACE, PROMISES, Place, Promise
+from tests.bench.promises import BENCHES, PACE, POSTGRESQL, PROMISES, Place, Promise
 
 STYLE = "body{font-family:sans-serif;max-width:960px;margin:2em auto}td,th{padding:.2em .8em;text-align:left;vertical-align:top}"
 GROWING = (
@@ -73,10 +73,13 @@ class Report:
         found = next((run for run in reversed(self.runs) if any(one.name == name for one in run.figures)), None)
         return found is not None and found.load > QUIET
 
-    def sizes(self) -> list[str]:
-        """The sizes of databases that something was measured on, "DIDs x versions", the smallest first."""
-        named = {one.name.removeprefix("create, ") for run in self.runs for one in run.figures if _is_sized(one.name)}
-        return sorted(named, key=lambda size: [int(part) for part in size.split(" x ")])
+    def sizes(self, store: str = "") -> list[str]:
+        """The sizes of databases that something was measured on, "DIDs x versions", the smallest first; on SQLite, or as ``store`` says."""
+        begin = f"{store}create, "
+        names = {one.name.removeprefix(begin) for run in self.runs for one in run.figures if one.name.startswith(begin)}
+        return sorted(
+            (one for one in names if " x " in one), key=lambda size: [int(part) for part in size.split(" x ")]
+        )
 
 
 def load(place: Path) -> Report:
@@ -99,12 +102,6 @@ def whole(report: Report) -> str:
 
 def body(report: Report) -> str:
     """Its HTML below the title, without an empty line."""
-    sizes = report.sizes()
-    by_size = {name: [report.value(Place(f"{name}, {size}", "cpu_us")) for size in sizes] for name in GROWING}
-    memory = {
-        what: [report.value(Place(f"memory, {size}", key)) for size in sizes]
-        for what, key in (("memory of its own", "anonymous_mib"), ("mapped from files", "mapped_mib"))
-    }
     return "\n".join(
         [
             *_warning(report),
@@ -114,8 +111,8 @@ def body(report: Report) -> str:
             "<h2>Growth</h2>",
             "<p>CPU of an answer of the server, and the memory of its processes after the reads, by DIDs x versions. "
             "The smaller database holds most of what is asked for in its caches; for cold, nothing is in them.</p>",
-            growth("CPU of an answer", "µs", sizes, by_size),
-            growth("Resident memory", "MiB", sizes, memory),
+            *_growth(report, "", ""),
+            *_growth(report, POSTGRESQL, " on PostgreSQL"),
             "<h2>Latencies</h2>",
             *(histogram(name, found.spread) for name in TIMED if (found := report.figure(name)) and found.spread),
             "<h2>The machine, and what was run</h2>",
@@ -131,6 +128,18 @@ def body(report: Report) -> str:
             ),
         ]
     )
+
+
+def _growth(report: Report, store: str, shown: str) -> Iterator[str]:
+    sizes = report.sizes(store)
+    by_size = {name: [report.value(Place(f"{store}{name}, {size}", "cpu_us")) for size in sizes] for name in GROWING}
+    memory = {
+        what: [report.value(Place(f"{store}memory, {size}", key)) for size in sizes]
+        for what, key in (("memory of its own", "anonymous_mib"), ("mapped from files", "mapped_mib"))
+    }
+    if sizes:
+        yield growth(f"CPU of an answer{shown}", "µs", sizes, by_size)
+        yield growth(f"Resident memory{shown}", "MiB", sizes, memory)
 
 
 def measured(report: Report, promise: Promise) -> float | None:
@@ -203,7 +212,3 @@ def _table(head: Sequence[str], rows: Iterator[Sequence[str]] | Any) -> Iterator
     for row in rows:
         yield "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
     yield "</table>"
-
-
-def _is_sized(name: str) -> bool:
-    return name.startswith("create, ") and " x " in name

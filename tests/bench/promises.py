@@ -58,6 +58,8 @@ class Bench:
 
 
 SOCKET = Place("socket", "cpu_us")
+POSTGRESQL = "PostgreSQL "
+"""Before the names of figures of it."""
 MILLION, TENFOLD = "1000000 x 1", "100000 x 10"
 WIDEST = "64-bit interval, two-sided"
 PACE = (
@@ -81,7 +83,11 @@ BENCHES: Mapping[str, Bench] = {
     "scale": Bench(
         "bench_scale",
         ("--count 20000 --versions 1 --few 1000 --rounds 1 --seconds 1",),
-        ("--count 1000000 --versions 1 --few 1000", "--count 100000 --versions 10 --few 1000"),
+        (
+            "--count 1000000 --versions 1 --few 1000",
+            "--count 100000 --versions 10 --few 1000",
+            "--count 100000 --versions 1 --few 1000 --postgresql",
+        ),
     ),
     "delegated": Bench(
         "bench_delegated",
@@ -138,6 +144,16 @@ PROMISES = (
     *(
         Promise(f"{name}, beside 1,000 DIDs", "scale", Place(f"{name}, {MILLION}", "ratio"), "times", 1.2)
         for name in ("cold", "resolve ?versionId", "resolve ?versionTime", "create")
+    ),
+    *(
+        Promise(
+            f"{name}, PostgreSQL, 100,000 beside 1,000 DIDs",
+            "scale",
+            Place(f"{POSTGRESQL}{name}, 100000 x 1", "ratio"),
+            "times",
+            1.2,
+        )
+        for name in ("cold", "create")
     ),
     Promise(
         "memory of its own after reads of 1,000,000 DIDs",

@@ -66,7 +66,7 @@ def commands(names: Sequence[str], options: argparse.Namespace) -> list[tuple[st
             command = [f"tests.bench.{bench.module}", *arguments.split()]
             if bench.has_folder:
                 command += ["--folder", str(options.folder)]
-            if name == "scale" and options.keep is not None:
+            if name == "scale" and options.keep is not None and "--postgresql" not in arguments:
                 command += ["--keep", str(options.keep / f"{'quick' if options.quick else 'full'}-{number}")]
             chosen.append((name, command))
     return chosen

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import psycopg
 import uvloop
 from identity_custodian_sealed import SealedSettings, build
 from identity_did_ids import DidIds, DidIdsSettings
@@ -134,9 +135,9 @@ async def fill_here(folder: Path, count: int, versions: int, *, url: str | None 
         await ledger.close()
 
 
-async def _fill(folder: Path, count: int, versions: int) -> list[str]:
+async def _fill(folder: Path, count: int, versions: int, url: str | None) -> list[str]:
     clock, seed = SystemClock(), os.urandom(32)
-    ledger, store = await _opened(folder, seed)
+    ledger, store = await _opened(folder, seed, url)
     now, step = clock.now(), max(1, AT_ONCE // versions)
     dids: list[str] = []
     told = 0
@@ -171,11 +172,11 @@ async def _fill(folder: Path, count: int, versions: int) -> list[str]:
     return dids
 
 
-def fill(folder: Path, count: int, versions: int) -> list[str]:
-    """Seeds the empty directory ``folder`` and returns the DIDs; says how long it took and how large the files are."""
+def fill(folder: Path, count: int, versions: int, url: str | None = None) -> list[str]:
+    """Seeds the empty directory ``folder``, and the database at ``url`` where there is one, and returns the DIDs; says how long it took."""
     began = time.monotonic()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    dids = uvloop.run(_fill(folder, count, versions))
+    dids = uvloop.run(_fill(folder, count, versions, url))
     seconds, entries = time.monotonic() - began, count * versions
     print(
         f"seeded {count} DIDs x {versions} versions through did:ids, ledger.append and index.record in {seconds:.0f} s "
@@ -191,8 +192,12 @@ def dids_in(folder: Path) -> list[str]:
         return [did for (did,) in database.execute("SELECT did FROM did_versions WHERE owner = ?", (OWNER,))]
 
 
-def octets_per_version(folder: Path, entries: int) -> str:
-    """What a version takes on the disk, by file."""
+def octets_per_version(folder: Path, entries: int, url: str | None) -> str:
+    """What a version takes on the disk, by file; in a database, all of it."""
+    if url is not None:
+        with psycopg.connect(url) as database:
+            (size,) = database.execute("SELECT pg_database_size(current_database())").fetchone() or (0,)
+        return f"the database {size / entries:.0f} octets a version"
     sizes = {
         name: sum(file.stat().st_size for file in folder.glob(f"{name}.sqlite*")) for name in ("ledger", "identity")
     }

@@ -22,7 +22,7 @@ from tests.bench.baseline_socket import Canned
 from tests.bench.charts import NAMES, Bars, bars, histogram
 from tests.bench.figures import Figure
 from tests.bench.page import Report, Run, body, load, measured, whole
-from tests.bench.promises import BENCHES, PROMISES, Place, Promise
+from tests.bench.promises import BENCHES, POSTGRESQL, PROMISES, Place, Promise
 
 ROOT = Path(__file__).resolve().parents[2]
 FACTS = {"processor": "<one>"}
@@ -100,6 +100,15 @@ def test_the_state_before_has_its_column_and_a_ratio_and_is_no_verdict() -> None
     assert "<td>300</td><td>kept</td><td>400</td><td>0.75x</td>" in html
     assert "<td>not measured</td><td></td><td>7</td><td></td>" in html
     assert html.count("<title>before</title>") == 1
+
+
+def test_growth_on_postgresql_has_its_own_bars_and_is_none_of_sqlite() -> None:
+    found = [Figure(f"{POSTGRESQL}create, {size}", {"cpu_us": 5.0}) for size in ("100000 x 1", "1000 x 1")]
+    kept = Report(FACTS, (run_of(*found),))
+    assert (kept.sizes(), kept.sizes(POSTGRESQL)) == ([], ["1000 x 1", "100000 x 1"])
+    html = body(kept)
+    assert "<title>CPU of an answer on PostgreSQL</title>" in html
+    assert "<title>CPU of an answer</title>" not in html
 
 
 def test_the_pace_of_the_machine_stands_beside_that_of_which_the_promises_speak() -> None:
