@@ -12,6 +12,7 @@ import dataclasses
 import inspect
 import types
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from identity_core.values import value_class
@@ -137,6 +138,7 @@ def _many(kinds: tuple[type[Any], ...], members: Sequence[Any]) -> Check:
     return lambda value: isinstance(value, kinds) and all(map(check, value))
 
 
+@cache
 def _record(record: type[Any]) -> Check:
     hints = get_type_hints(record)
     names = [one.name for one in dataclasses.fields(record)]

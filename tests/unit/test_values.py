@@ -6,8 +6,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import InitVar, dataclass, field, fields, is_dataclass, replace
+from inspect import get_annotations
+from typing import Any, ClassVar
 
 import pytest
 
@@ -106,6 +107,81 @@ def test_a_value_class_compares_hashes_and_shows_as_a_frozen_dataclass_does(
     assert repr(ours(*one)) == repr(theirs(*one))
     assert ours(*one) != theirs(*one)
     assert repr(replace(ours(*one), name="changed")) == repr(replace(theirs(*one), name="changed"))
+
+
+class Made:
+    """What there is to say about how one is made."""
+
+    first: str
+    second: int = field(default=2, kw_only=True)
+    third: list[int] = field(default_factory=list)
+    fourth: int = field(kw_only=True)
+    fifth: int = field(default=5, init=False)
+    sixth: list[int] = field(default_factory=list, init=False)
+    seventh: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.seventh = f"{self.first} {self.second} {self.third} {self.fourth} {self.fifth} {self.sixth}"
+
+
+class Special(Made):
+    """The same where an annotation is more than a type."""
+
+    place: ClassVar[str] = "here"
+    extra: InitVar[int] = 9
+
+    def __post_init__(self, extra: int) -> None:  # type: ignore[override]
+        super(type(self), self).__post_init__()
+        self.seventh += str(extra)
+
+
+def decorated(decorator: Any, one: type) -> Any:
+    members = {name: value for name, value in vars(one).items() if name not in ("__dict__", "__weakref__")}
+    return decorator(
+        type(one.__name__, tuple(decorated(decorator, base) for base in one.__bases__ if base is not object), members)
+    )
+
+
+@pytest.mark.parametrize("kind", [Made, Special])
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("a",), {"fourth": 4}),
+        (("a", [3]), {"fourth": 4, "second": 1}),
+        ((), {"first": "a", "third": [3], "fourth": 4}),
+        ((), {"fourth": 4}),
+        (("a",), {}),
+        (("a", [3], 4), {}),
+        (("a",), {"fourth": 4, "fifth": 1}),
+        (("a",), {"fourth": 4, "none": 1}),
+    ],
+)
+def test_a_value_class_is_made_as_a_dataclass_is(kind: type, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    ours, theirs = decorated(value_class, kind), decorated(dataclass(slots=True), kind)
+    assert [(one.name, one.type) for one in fields(ours)] == [(one.name, one.type) for one in fields(theirs)]
+    assert get_annotations(ours) == get_annotations(theirs)
+    for _ in range(2):
+        told = []
+        for each in (ours, theirs):
+            try:
+                told.append(each(*arguments, **named).seventh)
+            except TypeError as error:
+                told.append(type(error).__name__)
+        assert told[0] == told[1]
+    if told[0] != "TypeError":
+        assert ours(*arguments, **named).sixth is not ours(*arguments, **named).sixth
+
+
+def test_a_class_derived_from_a_value_class_makes_it_too() -> None:
+    @value_class
+    class Place:
+        name: str
+
+    class Town(Place):
+        def __init__(self, name: str) -> None:
+            super().__init__(name.title())
+
+    assert (Town("bath").name, Town("wells").name, Place("a").name) == ("Bath", "Wells", "a")
 
 
 def test_a_value_class_keeps_what_its_author_wrote() -> None:
