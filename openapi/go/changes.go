@@ -182,6 +182,7 @@ func (c *control) followed(after *state, change object, operation string) *contr
 	default:
 		made.working, made.recoveryKey = &working{}, ""
 	}
+	made.working.list(after.document)
 	made.retireGone(c)
 	return &made
 }

@@ -14,6 +14,8 @@ type working struct {
 	related  map[string][]string
 	services []service
 	aliases  []string
+	// contexts are those of its services that it lists.
+	contexts []any
 }
 
 type method struct {
@@ -40,7 +42,7 @@ const (
 	mostOfURI    = 2048
 	pchar        = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}"
 	uriQuery     = `(?:` + pchar + `|\?)*`
-	messaging    = "DIDCommMessaging"
+	didcomm      = "https://didcomm.org/messaging/contexts/v2"
 )
 
 var (
@@ -55,6 +57,12 @@ var (
 		typeNames[1]: {"x25519-2020", "\xec\x01", 32, agreement, agreement},
 		typeNames[2]: {"bls12381-2020", "\xeb\x01", 96, assertion, assertion},
 		typeNames[3]: {"ecdsa-2019", "\x80\x24", 33, assertion, assertion},
+	}
+	// By type of service, in the order in which a document lists them. Logs of before the others were known have DIDComm's alone.
+	serviceContexts = [][2]string{
+		{"DIDCommMessaging", didcomm},
+		{"LinkedDomains", "https://identity.foundation/.well-known/did-configuration/v1"},
+		{"LinkedVerifiablePresentation", "https://identity.foundation/linked-vp/contexts/v1"},
 	}
 	fragmentText = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,64}$`)
 	termText     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~:/#?=&%+-]{0,255}$`)
@@ -95,6 +103,7 @@ func readWorking(document object, did string) *working {
 	if has(document, "alsoKnownAs") {
 		found.aliases = texts(document["alsoKnownAs"])
 	}
+	found.list(document)
 	return found
 }
 
@@ -112,6 +121,7 @@ func (w *working) copy() *working { return w.without(func(method) bool { return 
 func (w *working) without(gone func(method) bool) *working {
 	left := &working{
 		append([]method(nil), w.methods...), map[string][]string{}, append([]service(nil), w.services...), append([]string(nil), w.aliases...),
+		w.contexts,
 	}
 	for name, ids := range w.related {
 		left.related[name] = append([]string(nil), ids...)
@@ -122,6 +132,25 @@ func (w *working) without(gone func(method) bool) *working {
 		}
 	}
 	return left
+}
+
+// list has it list the contexts of its services that the document before did, or that document, which its entry has, does.
+func (w *working) list(document object) {
+	said, _ := document["@context"].([]any)
+	known, used := append(append([]any{didcomm}, w.contexts...), said...), []any{}
+	for _, one := range serviceContexts {
+		isUsed, isKnown := false, false
+		for _, each := range w.services {
+			isUsed = isUsed || each.kind == one[0]
+		}
+		for _, each := range known {
+			isKnown = isKnown || each == one[1]
+		}
+		if isUsed && isKnown {
+			used = append(used, one[1])
+		}
+	}
+	w.contexts = used
 }
 
 func (w *working) json(did string) object {
@@ -141,15 +170,10 @@ func (w *working) json(did string) object {
 		}
 		methods = append(methods, made)
 	}
-	hasMessages := false
 	for _, one := range w.services {
-		hasMessages = hasMessages || one.kind == messaging
 		services = append(services, object{"id": one.id, "type": one.kind, "serviceEndpoint": one.endpoint})
 	}
-	if hasMessages {
-		contexts = append(contexts, "https://didcomm.org/messaging/contexts/v2")
-	}
-	made := object{"@context": contexts, "id": did, "controller": did}
+	made := object{"@context": append(contexts, w.contexts...), "id": did, "controller": did}
 	if len(w.aliases) > 0 {
 		made["alsoKnownAs"] = w.aliases
 	}

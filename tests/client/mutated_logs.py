@@ -14,10 +14,11 @@ from identity_core.codec import jcs, multibase
 from identity_core.conformance.controller import Controller, Life, WalletSigner
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.changes import Create, NewService
+from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.log import LogInvalid, entry, verify
-from tests.client.own_logs import CHAIN, NEXT, SIGNER, Json, RandomLife
+from tests.client.own_logs import CHAIN, NEXT, SIGNER, TYPES, Json, RandomLife, toggled
 
-LIVES: Final = 5
+LIVES: Final = 8
 MOST_ENTRIES: Final = 7
 COUNT: Final = 300
 TEXTS: Final = (
@@ -42,14 +43,17 @@ class RichLife(RandomLife):
     """One whose keys are of every type."""
 
     def __init__(self, seed: int) -> None:
-        self.dice = random.Random(seed)
+        self.dice, self.old_entries = random.Random(seed), seed * 2 % 5
         self.is_bound, self.rotates = seed % 2 == 1, seed % 3 != 0
         controller = Controller(f"rich life {seed}")
         others = [controller.new_key(name) for name in ("EcdsaSecp256r1VerificationKey2019", "Bls12381G2Key2020")]
         creation = Create(
             (controller.new_key(), controller.new_key("X25519KeyAgreementKey2020"), *others[: seed % 3]),
             (SIGNER.multikey,),
-            services=(NewService("DIDCommMessaging", "https://hana.example/inbox"),),
+            services=(
+                NewService("DIDCommMessaging", "https://hana.example/inbox"),
+                NewService(TYPES[seed % 4], "https://hana.example/"),
+            ),
             recovery_key=controller.key().public,
             strict_evidence=self.is_bound,
         )
@@ -69,6 +73,8 @@ def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 def mutate(value: Any, dice: random.Random) -> None:
     """Changes one thing."""
+    if "state" in value and dice.random() < 0.2:
+        return toggled(value, dice.choice(SERVICE_CONTEXTS))
     *way, name = dice.choice([*places(value)])
     parent = functools.reduce(lambda part, step: part[step], way, value)
     old, kind = parent[name], dice.randrange(7)
@@ -89,6 +95,7 @@ def mutate(value: Any, dice: random.Random) -> None:
         old.reverse()
     else:
         parent[name] = copy.deepcopy(dice.choice(VALUES))
+    return None
 
 
 def asked_again(body: Json, life: RandomLife) -> None:
@@ -152,6 +159,11 @@ def with_a_note(count: int) -> Callable[[Json, Json], object]:
     return lambda body, proof: body["parameters"]["change"]["authorization"]["body"]["service"].update(note="☂" * count)
 
 
+def asks_for_a_service(line: bytes) -> bool:
+    """Whether the entry keeps a signed body of one operation on a service."""
+    return "service" in json.loads(line)["parameters"]["change"].get("authorization", {}).get("body", {})
+
+
 @functools.cache
 def mutated_logs() -> Mapping[str, tuple[str, bool]]:
     """The logs by what they are, with the verdict of the service."""
@@ -160,8 +172,11 @@ def mutated_logs() -> Mapping[str, tuple[str, bool]]:
     found: dict[str, tuple[str, bool]] = {}
     for seed, life in enumerate(lives):
         found[f"life {seed}"] = (log_of(life.entries), True)
+    bound, noted = next(
+        (life, place) for life in lives for place, line in enumerate(life.entries) if asks_for_a_service(line)
+    )
     for count, is_short in ((4_200, True), (5_000, False)):
-        found[f"an entry with {count} umbrellas"] = (log_of(resealed(lives[1], 1, with_a_note(count))), is_short)
+        found[f"an entry with {count} umbrellas"] = (log_of(resealed(bound, noted, with_a_note(count))), is_short)
     for number in range(COUNT):
         seed = dice.randrange(LIVES)
         place = dice.randrange(len(lives[seed].entries))

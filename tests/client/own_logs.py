@@ -26,6 +26,7 @@ from identity_core.domain.dids.changes import (
     RotateLogKey,
     Update,
 )
+from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.keys import Key, default_purposes
 from identity_core.domain.dids.log import LogInvalid, entry, verify
@@ -40,6 +41,9 @@ NEXT: Final = WalletSigner("next log")
 EVE: Final = WalletSigner("Eve")
 ED25519: Final = "Ed25519VerificationKey2020"
 CHAIN: Final = Chain("ids", Rules())
+# Of before contexts of services other than DIDComm's were known, and of between.
+OLD: Final = (Chain("ids", Rules(contexts=())), Chain("ids", Rules(contexts=SERVICE_CONTEXTS[:2])))
+TYPES: Final = ("DIDCommMessaging", "LinkedDomains", "LinkedVerifiablePresentation", "x")
 LIVES: Final = 12
 CHANGES: Final = 12
 
@@ -48,13 +52,16 @@ class RandomLife(Life):
     """A DID whose controller asks for whatever the ``dice`` say; what the rules refuse does not happen."""
 
     def __init__(self, seed: int) -> None:
-        self.dice = random.Random(seed)
+        self.dice, self.old_entries = random.Random(seed), seed * 3 % 10
         self.is_bound, self.rotates = seed % 2 == 1, seed % 3 != 0
         controller = Controller(f"life {seed}")
         creation = Create(
             (controller.new_key(), controller.new_key("X25519KeyAgreementKey2020")),
             (SIGNER.multikey,),
-            services=(NewService("DIDCommMessaging", "https://hana.example/inbox"),),
+            services=(
+                NewService("DIDCommMessaging", "https://hana.example/inbox"),
+                NewService(TYPES[seed % 4], "https://hana.example/"),
+            ),
             recovery_key=controller.key().public,
             strict_evidence=self.is_bound,
         )
@@ -67,7 +74,9 @@ class RandomLife(Life):
 
     def entry(self, change: Change, at: Any, next_keys: Any = None) -> bytes:
         before = self.states[-1] if self.states else None
-        return self.signer.seal(CHAIN.draft(before, change, at, signer=self.signer.multikey, next_keys=next_keys))
+        # A log may begin with entries of before.
+        chain = self.dice.choice(OLD) if len(self.states) < self.old_entries else CHAIN
+        return self.signer.seal(chain.draft(before, change, at, signer=self.signer.multikey, next_keys=next_keys))
 
     def grow(self) -> None:
         """One more entry, if the rules allow what was drawn."""
@@ -129,7 +138,7 @@ class RandomLife(Life):
         name = dice.choice(["files", "notes", "#inbox", f"{did}#didcommmessaging-1"])
         service = {
             "id": name,
-            "type": dice.choice(["LinkedDomains", "DIDCommMessaging"]),
+            "type": dice.choice(TYPES),
             "serviceEndpoint": "https://é.example/",
         }
         service["serviceEndpoint"] = f"https://hana.example/{dice.randrange(9)}"
@@ -186,6 +195,11 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
     yield "nothing", lambda body: None
     yield "another alias", lambda body: body["state"].update(alsoKnownAs=["https://eve.example/"])
     yield "no service", lambda body: body["state"].pop("service", None)
+    for context in SERVICE_CONTEXTS:
+        yield f"or without {context}", functools.partial(toggled, context=context)
+    yield "contexts in another order", lambda body: body["state"]["@context"].reverse()
+    yield "contexts twice", lambda body: body["state"].update({"@context": body["state"]["@context"] * 2})
+    yield "one context", lambda body: body["state"].update({"@context": SERVICE_CONTEXTS[1]})
     yield "a key in another place", lambda body: body["state"].get("verificationMethod", []).reverse()
     yield "another signature", lambda body: said(body).get("authorization", {}).update(signature="A" * 86)
     yield "another key", lambda body: said(body).get("authorization", {}).update(key=life.controller.key().public)
@@ -226,6 +240,15 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
     yield "no word of possession", lambda body: said(body).update(possession=False)
     if evidences:
         yield "older evidence", lambda body: said(body).update(authorization=evidences[-1])
+
+
+def toggled(body: Json, context: str) -> None:
+    """The document lists a context that it did not, or no longer one that it did."""
+    listed = body["state"]["@context"]
+    if context in listed:
+        listed.remove(context)
+    else:
+        listed.insert(len(listed) - (listed[-1] == SERVICE_CONTEXTS[2]), context)
 
 
 def numbered(members: Json) -> None:

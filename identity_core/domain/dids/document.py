@@ -6,7 +6,7 @@ embedded verification methods, several controllers, map endpoints; JSON-LD proce
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import InitVar, field
 from datetime import datetime
 from typing import Any, Final
@@ -16,6 +16,7 @@ import orjson
 from identity_core.codec import times
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
+from identity_core.domain.dids.contexts import SERVICE_CONTEXTS, listed
 from identity_core.errors import InvalidDocument, JsonValue
 from identity_core.values import value_class
 
@@ -24,8 +25,6 @@ MAX_SERVICES: Final = 20
 MAX_ALIASES: Final = 10
 
 DID_CONTEXT: Final = "https://www.w3.org/ns/did/v1"
-DIDCOMM_CONTEXT: Final = "https://didcomm.org/messaging/contexts/v2"
-DIDCOMM_TYPE: Final = "DIDCommMessaging"
 
 _MEMBERS: Final = frozenset(
     {"@context", "id", "controller", "alsoKnownAs", "verificationMethod", "service", *keys.RELATIONSHIPS}
@@ -61,6 +60,7 @@ class ServiceEntry:
 @value_class
 class DidDocument:
     """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent.
+    ``contexts`` are those of its services that it lists: of the ones that are given, what it uses.
 
     ``octets`` are the document as JSON, members in the order in which people read them: what is stored and what is answered. They are
     made of the fields, but where they are there already: ``written`` by a store of ours, or found as somebody else wrote them. A document
@@ -72,10 +72,12 @@ class DidDocument:
     relationships: tuple[tuple[str, tuple[str, ...]], ...]
     services: tuple[ServiceEntry, ...] = ()
     also_known_as: tuple[str, ...] = ()
+    contexts: Collection[str] = SERVICE_CONTEXTS
     octets: bytes = field(init=False, repr=False)
     written: InitVar[bytes | None] = None
 
     def __post_init__(self, written: bytes | None) -> None:
+        object.__setattr__(self, "contexts", listed([service.type for service in self.services], self.contexts))
         object.__setattr__(self, "octets", orjson.dumps(_members(self)) if written is None else written)
 
     def __getattr__(self, name: str) -> Any:
@@ -124,6 +126,7 @@ class DidDocument:
                 ServiceEntry(service.id.replace(old, new), service.type, service.endpoint) for service in self.services
             ),
             also_known_as=self.also_known_as,
+            contexts=self.contexts,
             written=self.octets.replace(old.encode(), new.encode()),
         )
 
@@ -153,9 +156,8 @@ def _members(document: DidDocument) -> dict[str, Any]:
     """The JSON object; ``@context`` is did/v1, then only what the document uses."""
     types = {method.type for method in document.methods}
     suites = [kind.context for name, kind in keys.KEY_TYPES.items() if name in types]
-    didcomm = [DIDCOMM_CONTEXT] if any(service.type == DIDCOMM_TYPE for service in document.services) else []
     shown: dict[str, Any] = {
-        "@context": [DID_CONTEXT, *suites, *didcomm],
+        "@context": [DID_CONTEXT, *suites, *document.contexts],
         "id": document.did,
         "controller": document.did,
     }
@@ -237,7 +239,7 @@ def _read(value: JsonValue) -> DidDocument:
         read = _object(service, _SERVICE_MEMBERS)
         if len(read) != len(_SERVICE_MEMBERS) or set(map(type, read.values())) != {str}:
             raise InvalidDocument("A service lacks a member, or one is not text.")
-    for name in ("alsoKnownAs", *keys.RELATIONSHIPS):
+    for name in ("@context", "alsoKnownAs", *keys.RELATIONSHIPS):
         if not set(map(type, _list(members.get(name, [])))) <= {str}:
             raise InvalidDocument(f"{name} holds what is not text.")
     if type(members.get("id")) is not str:
@@ -263,7 +265,7 @@ def _list(value: JsonValue) -> list[JsonValue]:
     return value
 
 
-_LOADED: Final = frozenset({"did", "methods", "relationships", "services", "also_known_as"})
+_LOADED: Final = frozenset({"did", "methods", "relationships", "services", "also_known_as", "contexts"})
 
 
 def _fields(members: dict[str, Any]) -> dict[str, Any]:
@@ -285,4 +287,5 @@ def _fields(members: dict[str, Any]) -> dict[str, Any]:
             for service in members.get("service", ())
         ),
         "also_known_as": tuple(members.get("alsoKnownAs", ())),
+        "contexts": tuple(context for context in SERVICE_CONTEXTS if context in members.get("@context", ())),
     }

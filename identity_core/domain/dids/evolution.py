@@ -6,6 +6,7 @@ hashed here; the state that comes back has no entry hash yet.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -33,6 +34,7 @@ from identity_core.domain.dids.changes import (
     Update,
     UpdateService,
 )
+from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evidence import Authorized
@@ -50,20 +52,22 @@ MAX_OPERATIONS: Final = 50
 class Rules:
     """What an operator decides: the longest grace period, and of DIDs that are created from now on, whether keys in grace are kept from
     changing keys, whether the evidence of every change must be bound to it, and how far back a recovery may reach. ``witnesses``: the
-    method's entries have a place for who must approve of them."""
+    method's entries have a place for who must approve of them. ``contexts``: those of services that a document lists beside what the one
+    before it listed; of an entry that is read, those that its own document lists."""
 
     max_grace: timedelta = timedelta(days=90)
     strict_grace: bool = True
     strict_evidence: bool = False
     recovery_window: timedelta = history.RECOVERY_WINDOW
     witnesses: bool = False
+    contexts: Collection[str] = SERVICE_CONTEXTS
 
 
 def create(did: Did, change: Create, at: datetime, rules: Rules) -> DidState:
     """The first state of ``did``. Raises ``InvalidDocument``."""
     if not timedelta(0) <= rules.recovery_window <= history.MAX_RECOVERY_WINDOW:
         raise InvalidDocument("recoveryWindow is 0 to 2592000 seconds.", details={"member": "recoveryWindow"})
-    revision = Revision(str(did), [], {}, [], change.also_known_as)
+    revision = Revision(str(did), [], {}, [], change.also_known_as, rules.contexts)
     for key in change.keys:
         revision.add_key(key)
     for service in change.services:
@@ -153,7 +157,7 @@ def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules)
         case Recover():
             restored, recovery_key = change.restore_version, change.recovery_key
             start = past.restorable(state, state.version_id if restored is None else restored, at)
-            operation, document = history.RECOVERED, _recover(state, change, start.document)
+            operation, document = history.RECOVERED, _recover(state, change, start.document, rules)
             if restored is not None:
                 back = {digest(method.multibase) for method in document.methods}
                 retired_keys = tuple(known for known in retired_keys if known not in back)
@@ -195,7 +199,7 @@ def _update(state: DidState, change: Update, rules: Rules) -> DidDocument:
         raise InvalidDocument("One version says once who its witnesses are.", details={"member": "witness"})
     if not 0 < len(change.operations) <= MAX_OPERATIONS:
         raise InvalidDocument(f"One version holds 1 to {MAX_OPERATIONS} operations.")
-    revision = Revision.of(state.document)
+    revision = Revision.of(state.document, rules.contexts)
     for operation in change.operations:
         _apply(state, revision, operation)
     return _finished(revision)
@@ -222,7 +226,7 @@ def _apply(state: DidState, revision: Revision, operation: Operation) -> None:
 
 
 def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> DidDocument:
-    revision = Revision.of(state.document)
+    revision = Revision.of(state.document, rules.contexts)
     old = revision.key(change.old_key_id)
     if old.revoked is not None:
         raise InvalidDocument("The key is in its grace period: it has been rotated already.", details={"keyId": old.id})
@@ -241,8 +245,8 @@ def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> DidD
     return _finished(revision)
 
 
-def _recover(state: DidState, change: Recover, start: DidDocument) -> DidDocument:
-    revision = Revision.of(start)
+def _recover(state: DidState, change: Recover, start: DidDocument, rules: Rules) -> DidDocument:
+    revision = Revision.of(start, rules.contexts)
     require_new(state, change.new_key.public)
     if change.revoke_all:
         for method in start.methods:

@@ -33,7 +33,7 @@ def restorable(state: DidState, version_id: int, at: datetime) -> PastVersion:
                 "recoveryWindow": int(state.recovery_window.total_seconds()),
             },
         )
-    revision = Revision.of(found.document)
+    revision = Revision.of(found.document, ())
     for method in found.document.methods:
         if method.revoked is not None and method.revoked <= at:
             revision.remove_key(method.id)

@@ -6,12 +6,14 @@ the finished document is checked as a whole by ``document.check``. Whether someb
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import NewService
+from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InvalidDocument
@@ -26,19 +28,23 @@ class Revision:
     relationships: dict[str, list[str]]
     services: list[ServiceEntry]
     also_known_as: tuple[str, ...]
+    contexts: Collection[str]
 
     @classmethod
-    def of(cls, document: DidDocument) -> Revision:
-        """A copy to work on."""
+    def of(cls, document: DidDocument, contexts: Collection[str] = SERVICE_CONTEXTS) -> Revision:
+        """A copy to work on, which lists what the document listed of the contexts of services, and ``contexts``."""
         related = {name: list(key_ids) for name, key_ids in document.relationships}
-        return cls(document.did, list(document.methods), related, list(document.services), document.also_known_as)
+        listed = (*document.contexts, *contexts)
+        methods, services = list(document.methods), list(document.services)
+        return cls(document.did, methods, related, services, document.also_known_as, listed)
 
     def document(self) -> DidDocument:
         """The document as it stands; relationships that became empty are gone."""
         related = tuple(
             (name, tuple(self.relationships[name])) for name in keys.RELATIONSHIPS if self.relationships.get(name)
         )
-        return DidDocument(self.did, tuple(self.methods), related, tuple(self.services), self.also_known_as)
+        services = tuple(self.services)
+        return DidDocument(self.did, tuple(self.methods), related, services, self.also_known_as, self.contexts)
 
     def key(self, key_id: str) -> VerificationMethod:
         """The key with this absolute id. Raises ``InvalidDocument``."""

@@ -130,7 +130,7 @@ def due(state: DidState) -> datetime | None:
 
 def expire(state: DidState, at: datetime) -> DidState:
     """The version without the keys whose grace ends at ``at``; its entry is not written yet."""
-    revision = Revision.of(state.document)
+    revision = Revision.of(state.document, ())
     gone = [method for method in state.document.methods if method.revoked == at]
     for method in gone:
         revision.remove_key(method.id)

@@ -122,6 +122,7 @@ async function followed(before: Control, entry: Entry, change: Json, operation: 
   if (operation === "logKeyRotated" || operation === "logKeyRetired") return { ...following, past: before.past };
   const [asked, challenge, expiry] = await meeting("controller", () => authorised(before, entry, change, operation, did));
   const [working, recoveryKey, back] = applied(before, at, change, operation, asked, did);
+  working.list(entry.document);
   const retired = new Set([...before.retired].filter((key) => !back.has(key)));
   return { ...following, working, recoveryKey, challenges: challenges.set(challenge, expiry), retired: withGone(before, working, recoveryKey, retired) };
 }

@@ -31,6 +31,13 @@ const TYPES: { readonly [type: string]: KeyType } = Object.assign(Object.create(
   Bls12381G2Key2020: { context: "bls12381-2020", prefix: [0xeb, 0x01], size: 96, ...ASSERTION },
   EcdsaSecp256r1VerificationKey2019: { context: "ecdsa-2019", prefix: [0x80, 0x24], size: 33, ...ASSERTION },
 });
+// By type of service, in the order in which a document lists them. Logs of before the others were known have DIDComm's alone.
+const DIDCOMM = "https://didcomm.org/messaging/contexts/v2";
+const SERVICE_CONTEXTS = [
+  ["DIDCommMessaging", DIDCOMM],
+  ["LinkedDomains", "https://identity.foundation/.well-known/did-configuration/v1"],
+  ["LinkedVerifiablePresentation", "https://identity.foundation/linked-vp/contexts/v1"],
+];
 const MOST_KEYS = 20;
 const MOST_SERVICES = 20;
 const MOST_ALIASES = 10;
@@ -59,6 +66,7 @@ export class Working {
     private related: { [relationship: string]: string[] } = {},
     private services: Service[] = [],
     private aliases: string[] = [],
+    private contexts: string[] = [],
   ) {}
 
   /** What a document says; whether it says it in our form its `json` tells. */
@@ -76,6 +84,7 @@ export class Working {
       return { id: text(id), type: text(type), serviceEndpoint: text(serviceEndpoint) };
     });
     working.aliases = document.alsoKnownAs === undefined ? [] : texts(document.alsoKnownAs);
+    working.list(document);
     return working;
   }
 
@@ -85,16 +94,23 @@ export class Working {
 
   copy(): Working {
     const related = Object.fromEntries(Object.entries(this.related).map(([name, ids]) => [name, [...ids]]));
-    return new Working(this.methods.map((method) => ({ ...method })), related, [...this.services], [...this.aliases]);
+    return new Working(this.methods.map((method) => ({ ...method })), related, [...this.services], [...this.aliases], this.contexts);
+  }
+
+  /** The contexts of its services, which it lists if the document before did, or if `document`, which its entry has, does. */
+  list(document: Json): void {
+    const said = Array.isArray(document["@context"]) ? document["@context"] : [];
+    const known = [DIDCOMM, ...this.contexts, ...said];
+    const used = SERVICE_CONTEXTS.filter(([type]) => this.services.some((service) => service.type === type));
+    this.contexts = used.flatMap(([, context]) => (known.includes(context) ? [context as string] : []));
   }
 
   json(did: string): Json {
     const types = new Set(this.methods.map(({ type }) => type));
     const suites = Object.entries(TYPES).filter(([type]) => types.has(type));
     const contexts = suites.map(([, { context }]) => `https://w3id.org/security/suites/${context}/v1`);
-    const hasMessages = this.services.some(({ type }) => type === "DIDCommMessaging");
     const made: Json = {
-      "@context": ["https://www.w3.org/ns/did/v1", ...contexts, ...(hasMessages ? ["https://didcomm.org/messaging/contexts/v2"] : [])],
+      "@context": ["https://www.w3.org/ns/did/v1", ...contexts, ...this.contexts],
       id: did,
       controller: did,
     };

@@ -112,7 +112,7 @@ def begin(did: Did, said: Parameters, document: DidDocument, at: datetime, named
         recovery_key=recovery_key,
     )
     _require_two(list(keys.update_keys))
-    state = evolution.create(did, creation, at, RULES)
+    state = evolution.create(did, creation, at, replace(RULES, contexts=document.contexts))
     if state.document != document:
         raise LogInvalid("The document is not one that a creation makes.")
     return _keyed(None, state, keys) if keys.next_key_hashes else state

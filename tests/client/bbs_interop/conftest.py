@@ -23,6 +23,7 @@ SCRIPTS = (
     "presentation_verifier.mjs",
     "stranger.mjs",
     "bbs2023.mjs",
+    "did_documents.mjs",
 )
 
 

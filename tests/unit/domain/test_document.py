@@ -10,6 +10,7 @@ import pytest
 from identity_core.conformance.controller import Controller
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids.changes import NewService
+from identity_core.domain.dids.contexts import DIDCOMM, SERVICE_CONTEXTS
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.revision import Revision
@@ -57,6 +58,7 @@ def test_the_json_of_a_full_document() -> None:
         "https://w3id.org/security/suites/x25519-2020/v1",
         "https://w3id.org/security/suites/bls12381-2020/v1",
         "https://didcomm.org/messaging/contexts/v2",
+        "https://identity.foundation/.well-known/did-configuration/v1",
     ]
     assert (shown["id"], shown["controller"]) == (DID, DID)
     assert shown["verificationMethod"][0] == {
@@ -87,6 +89,15 @@ def test_a_document_is_parsed_and_loaded_as_it_was_written(document: DidDocument
     octets = document.octets
     assert DidDocument.parse(orjson.loads(octets)) == document
     assert DidDocument.load(octets) == document
+
+
+def test_a_document_of_before_lists_what_it_listed() -> None:
+    before = replace(FULL, contexts=())
+    assert before.to_json()["@context"] == FULL.to_json()["@context"][:-1]
+    assert before.contexts == (DIDCOMM,)
+    assert DidDocument.parse(before.to_json()) == DidDocument.load(before.octets) == before != FULL
+    assert Revision.of(before, ()).document() == before.named("{SCID}", "y") == before
+    assert Revision.of(before).document() == FULL
 
 
 def test_the_octets_follow_the_fields() -> None:
@@ -138,7 +149,10 @@ BAD = {
     "another controller": _set("controller", "did:x:a"),
     "controllers": _set("controller", [DID]),
     "no context": _set("@context", ...),
-    "context missing one": _set("@context", FULL.to_json()["@context"][:-1]),
+    "context of a key missing": _set("@context", FULL.to_json()["@context"][1:]),
+    "context of DIDComm missing": _set("@context", [one for one in FULL.to_json()["@context"] if one != DIDCOMM]),
+    "context of no service": _set("@context", [*FULL.to_json()["@context"], SERVICE_CONTEXTS[2]]),
+    "context twice": _set("@context/+", FULL.to_json()["@context"][-1]),
     "context in another order": _set("@context", FULL.to_json()["@context"][::-1]),
     "context as text": _set("@context", documents.DID_CONTEXT),
     "unknown member": _set("publicKey", []),
@@ -218,4 +232,4 @@ def test_look_ups() -> None:
     assert FULL.related("recovery") == ()
     assert FULL.service("web") == FULL.services[1]
     assert FULL.service("#web") is None
-    assert replace(FULL, services=()).to_json()["@context"][-1] != documents.DIDCOMM_CONTEXT
+    assert not {*SERVICE_CONTEXTS} & {*replace(FULL, services=()).to_json()["@context"]}

@@ -6,12 +6,13 @@ Said is only what differs from the logs of before there was a choice, so that ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
 from identity_core.domain.dids.changes import Change, Create
+from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.state import MAX_RECOVERY_WINDOW, RECOVERY_WINDOW, DidState, LogInvalid
 
@@ -48,13 +49,15 @@ def said(born: Rules | DidState) -> dict[str, Any]:
     return members
 
 
-def rules(members: Mapping[str, Any]) -> Rules:
-    """The rules that the members of a first entry say. How long a grace period may be was decided when an entry was drafted; settings
-    change, logs do not. Raises ``LogInvalid`` for members that ``said`` would not have written."""
+def rules(members: Mapping[str, Any], contexts: Collection[str] = SERVICE_CONTEXTS) -> Rules:
+    """The rules that the members of a first entry say, whose document lists ``contexts``. How long a grace period may be was decided when
+    an entry was drafted; settings change, logs do not. Raises ``LogInvalid`` for members that ``said`` would not have written."""
     seconds = members.get(_RECOVERY_WINDOW, RECOVERY_WINDOW // _SECOND)
     if type(seconds) is not int or not 0 <= seconds <= MAX_RECOVERY_WINDOW // _SECOND:
         raise LogInvalid("recoveryWindow is not a number of seconds, of 30 days at most.")
-    found = Rules(timedelta.max, _STRICT_GRACE not in members, _STRICT_EVIDENCE in members, seconds * _SECOND)
+    window = seconds * _SECOND
+    strict_grace, strict_evidence = _STRICT_GRACE not in members, _STRICT_EVIDENCE in members
+    found = Rules(timedelta.max, strict_grace, strict_evidence, window, contexts=contexts)
     if said(found) != {name: members[name] for name in MEMBERS if name in members}:
         raise LogInvalid("The first entry says the rules of its log in another form.")
     return found

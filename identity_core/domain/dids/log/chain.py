@@ -3,8 +3,7 @@
 A method that stands on this is self-certifying: the identifier is the hash of the first entry (the did:webvh SCID rule), each
 entry is hashed over its predecessor and signed by one of ``updateKeys``, to which the entry before committed (``log_keys``).
 ``parameters.change`` says what happened and on whose authority; reading an entry runs the same rules that made it, and compares
-the documents. What a log cannot show is that newer entries were kept back: who needs that remembers the last version seen.
-``verify`` is for strangers: lines in, what they prove out; it needs this package alone.
+the documents. ``verify`` is for strangers: lines in, what they prove out; it needs this package alone.
 """
 
 from __future__ import annotations
@@ -144,9 +143,8 @@ class Chain:
         except history.HistoryNeeded:
             raise
         except (IdentityError, ValueError, KeyError, TypeError, AttributeError) as error:
-            version = 1 if state is None else state.version_id + 1
             reason = str(error) if isinstance(error, IdentityError) else "The entry is malformed."
-            raise LogInvalid(reason, details={"version": version}) from error
+            raise LogInvalid(reason, details={"version": 1 if state is None else state.version_id + 1}) from error
 
     def _first(self, entry: Entry) -> DidState:
         scid, said_keys = entry.parameters.get("scid"), log_keys.read(None, entry.parameters)
@@ -156,7 +154,8 @@ class Chain:
         if scid != did.identifier or entry.number != 1:
             raise LogInvalid("The first entry does not name its own DID and keys.")
         change = self._change(entry, document.did, document, said_keys)
-        after = evolution.evolve(None, change, entry.time, rules=birth.rules(entry.parameters["change"]), did=did)
+        rules = birth.rules(entry.parameters["change"], document.contexts)
+        after = evolution.evolve(None, change, entry.time, rules=rules, did=did)
         after = log_keys.keyed(None, change, after, said_keys)
         entries.check_first_hash(entry, scid)
         return self._checked(entry, None, after, said_keys)
@@ -169,7 +168,8 @@ class Chain:
         if evidence.kept(state, change) != change:
             raise LogInvalid("The entry keeps a body that its log does not ask for.")
         # How long a grace period may be was decided when the entry was drafted; settings change, logs do not.
-        after = evolution.evolve(state, change, entry.time, rules=Rules(timedelta.max, state.strict_grace))
+        rules = Rules(timedelta.max, state.strict_grace, contexts=entry.state["@context"])
+        after = evolution.evolve(state, change, entry.time, rules=rules)
         if isinstance(change, evidence.Authorized):
             evidence.verify(change.authorization)
         after = log_keys.keyed(state, change, after, said_keys)
