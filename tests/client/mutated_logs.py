@@ -175,7 +175,7 @@ def mutated_logs() -> Mapping[str, tuple[str, bool]]:
     bound, noted = next(
         (life, place) for life in lives for place, line in enumerate(life.entries) if asks_for_a_service(line)
     )
-    for count, is_short in ((4_200, True), (5_000, False)):
+    for count, is_short in ((3_500, True), (5_000, False)):
         found[f"an entry with {count} umbrellas"] = (log_of(resealed(bound, noted, with_a_note(count))), is_short)
     for number in range(COUNT):
         seed = dice.randrange(LIVES)

@@ -5,7 +5,7 @@ JSON-LD in safe mode refuses a document that has a service of another type (``op
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from typing import Final
 
 DIDCOMM: Final = "https://didcomm.org/messaging/contexts/v2"
@@ -18,10 +18,10 @@ _BY_TYPE: Final = {
 SERVICE_CONTEXTS: Final = tuple(_BY_TYPE.values())
 
 
-def listed(types: Iterable[str], among: Collection[str]) -> tuple[str, ...]:
+def listed(types: Sequence[str], among: Collection[str]) -> tuple[str, ...]:
     """The contexts that a document with services of these ``types`` lists: those it uses ``among`` some, and DIDComm's, which was known
     before there were logs."""
-    used = {_BY_TYPE[name] for name in types if name in _BY_TYPE}
-    return tuple(
-        context for context in SERVICE_CONTEXTS if context in used and (context == DIDCOMM or context in among)
-    )
+    if not types:
+        return ()
+    known = [context for name, context in _BY_TYPE.items() if name in types]
+    return tuple([context for context in known if context == DIDCOMM or context in among])
