@@ -223,6 +223,30 @@ func SignIBCT(holder Signer, wish IBCTWish) (IBCT, error) {
 	return token, err
 }
 
+// ProofRequest is the request for the proof that a token allows, of the credential: parties and predicates are those that the token names.
+// values has one for each predicate, nil where it is pinned and not said again.
+func ProofRequest(token IBCT, credentialID string, values ...any) (DelegatedProofRequest, error) {
+	actions := strings.Split(token.Action, " ")
+	if len(values) != len(actions) {
+		return DelegatedProofRequest{}, fmt.Errorf("the token names %d predicates, and %d values are given", len(actions), len(values))
+	}
+	asked := make([]AskedPredicate, len(actions))
+	for place, action := range actions {
+		parts := strings.Split(action, ".")
+		if len(parts) < 4 {
+			return DelegatedProofRequest{}, fmt.Errorf("%s names no predicate", action)
+		}
+		attribute, err := url.PathUnescape(parts[2])
+		if err != nil {
+			return DelegatedProofRequest{}, err
+		}
+		asked[place] = AskedPredicate{AttributeName: attribute, Type: AskedPredicateType(parts[3]), Value: values[place]}
+	}
+	return DelegatedProofRequest{
+		HolderDid: token.Invoker, AgentDid: token.Target, CredentialId: &credentialID, Predicates: &asked, Ibct: token,
+	}, nil
+}
+
 // uuid writes 16 random octets as a UUID of version 4 (RFC 9562 §5.4).
 func uuid(random []byte) string {
 	octets := append([]byte(nil), random...)

@@ -15,7 +15,10 @@ from pathlib import Path
 import pytest
 
 from identity_core.cli.local_server import LocalServer
+from identity_core.client import ibct
+from identity_core.errors import JsonValue
 from openapi import clients
+from tests.client.hostile_service import DID
 from tests.client.package_cases import Json, PackageCases, Run, check_flow, offline_jobs
 from tests.once import once
 from tests.servers import local_server
@@ -42,7 +45,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
         app = folder / "app"
         shutil.copytree(HERE, app / "jobs")
         (app / "first").mkdir()
-        program = re.findall(r"```go\n(.*?)```", (package / "README.md").read_text("utf-8"), re.DOTALL)[0]
+        program = first_screen(package)
         for literal, argument in (('"http://127.0.0.1:8080"', "os.Args[1]"), ('"idk_…"', "os.Args[2]")):
             assert program.count(literal) == 1
             program = program.replace(literal, argument)
@@ -51,6 +54,11 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
         clients.run_go(app, "build", "-o", "bin/", "./...")
 
     return once(tmp_path_factory, "go", make) / "app"
+
+
+def first_screen(package: Path) -> str:
+    found: str = re.findall(r"```go\n(.*?)```", (package / "README.md").read_text("utf-8"), re.DOTALL)[0]
+    return found
 
 
 def run(program: Path, *arguments: str, said: str = "") -> str:
@@ -87,8 +95,12 @@ def test_it_is_formatted_and_the_compiler_has_no_doubt(application: Path) -> Non
     assert needed.split() == ["identity-service-client"]
 
 
-def test_the_readme_proves_something(application: Path, served: LocalServer) -> None:
-    """As it stands there, but for the address and the key."""
+def test_the_readme_proves_something_in_15_lines(application: Path, served: LocalServer) -> None:
+    """As it stands there, but for the address and the key; formatted as Go has it."""
+    program = first_screen(application.parent / clients.GO_CLIENT)
+    formatted = subprocess.run(["gofmt"], input=program, check=True, capture_output=True, text=True, timeout=300)
+    assert formatted.stdout == program
+    assert len(program.partition("func main() {\n")[2].removesuffix("}\n").splitlines()) <= 15
     assert run(application / "bin" / "first", served.url, served.api_key) == "true\n"
 
 
@@ -115,6 +127,29 @@ def test_a_text_is_pinned_where_it_is_in_nfc_for_certain(application: Path) -> N
     assert not {chr(code) for code in range(0x1160, 0x1200)} & {*pinned}, "Hangul joins"
 
 
+# Values by the actions of a token.
+ASKED: dict[str, list[JsonValue]] = {
+    "zkp.prove.age.gte.18": [18],
+    "zkp.prove.age.gte": [None],
+    "zkp.prove.member%20of%2E.neq": ["x"],
+    "zkp.prove.age.gte zkp.prove.%C3%A9t%C3%A9/a%2Bb.set_member": [18, [1, 2]],
+}
+
+
+def token(action: str) -> dict[str, str]:
+    made = {"id": "urn:uuid:1", "type": "InvocationBoundCapabilityToken", "invoker": DID, "target": DID[:-1] + "Q"}
+    made |= {"action": action, "delegationRef": "urn:uuid:2", "nonce": "x", "issuedAt": "x", "expiresAt": "x"}
+    return made | {"proofValue": "z"}
+
+
+def proof_requests() -> Json:
+    """With those that are refused."""
+    asked = [(name, name, values) for name, values in ASKED.items()]
+    asked += [("too few values", "zkp.prove.a.eq", []), ("too many values", "zkp.prove.a.eq", [1, 2])]
+    asked += [("no predicate", "zkp.prove.a", [1]), ("no escape", "zkp.prove.%zz.eq", [1])]
+    return {name: {"kind": "proof request", "value": token(action), "list": values} for name, action, values in asked}
+
+
 class TestPackage(PackageCases):
     """In Go."""
 
@@ -122,7 +157,21 @@ class TestPackage(PackageCases):
     @classmethod
     def signed(cls, do: Run) -> dict[str, Json]:
         # Octets that are no text can be given to Go alone.
-        return do(offline_jobs() | {"no text": {"kind": "no text"}})
+        return do(offline_jobs() | proof_requests() | {"no text": {"kind": "no text"}})
+
+    @pytest.mark.parametrize("name", ASKED)
+    def test_a_proof_is_asked_for_as_in_python(self, signed: dict[str, Json], name: str) -> None:
+        expected = ibct.proof_request(token(name), "urn:uuid:credential", values=ASKED[name])
+        if "predicate" in expected:
+            expected["predicates"] = [expected.pop("predicate")]
+        for asked in expected["predicates"]:
+            if asked["value"] is None:
+                del asked["value"]
+        assert signed[name] == {"value": expected}
+
+    @pytest.mark.parametrize("name", ["too few values", "too many values", "no predicate", "no escape"])
+    def test_a_proof_that_the_token_does_not_name_is_not_asked_for(self, signed: dict[str, Json], name: str) -> None:
+        assert "error" in signed[name]
 
     def test_what_is_no_text_is_not_signed(self, signed: dict[str, Json]) -> None:
         assert "UTF-8" in signed["no text"]["error"]["message"]

@@ -49,11 +49,13 @@ def first_screen(served: LocalServer) -> dict[str, Any]:
     names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(program.replace("http://127.0.0.1:8080", served.url).replace("idk_…", served.api_key), names)
-    return names | {"printed": printed.getvalue()}
+    return names | {"printed": printed.getvalue(), "lines": program.strip().splitlines()}
 
 
-def test_the_readme_proves_something(first_screen: dict[str, Any]) -> None:
+def test_the_readme_proves_something_in_15_lines(first_screen: dict[str, Any]) -> None:
+    """What it imports is not counted."""
     assert first_screen["printed"] == "True\n"
+    assert sum(bool(line) and not line.startswith(("import ", "from ")) for line in first_screen["lines"]) <= 15
 
 
 def test_a_served_list_tells_whether_a_credential_is_revoked(first_screen: dict[str, Any]) -> None:

@@ -116,32 +116,26 @@ class Service {
     // A copy: what a hook adds to one attempt is not in the next.
     const request = { method: operation.method, url: target, headers: new Headers(headers) };
     await onRequest?.(request);
-    const own = AbortSignal.timeout(this.options.timeoutMs);
-    const signal = given.signal === undefined ? own : AbortSignal.any([own, given.signal as AbortSignal]);
+    const [own, caller] = [AbortSignal.timeout(this.options.timeoutMs), given.signal as AbortSignal | undefined];
+    const signal = caller === undefined ? own : AbortSignal.any([own, caller]);
     const asked = { method: operation.method, headers: request.headers, signal, redirect: "error", credentials: "omit" } as const;
-    let response: Response;
-    let octets: Uint8Array<ArrayBuffer>;
-    try {
-      response = await (this.options.fetch ?? fetch)(target, body === undefined ? asked : { ...asked, body });
-    } catch (error) {
-      throw this.unanswered(error, given);
-    }
+    const send = this.options.fetch ?? fetch;
+    const response = await this.answered(caller, () => send(target, body === undefined ? asked : { ...asked, body }));
     await onResponse?.({ request, status: response.status, headers: response.headers });
-    try {
-      octets = await read(response, this.options.maxAnswerOctets);
-    } catch (error) {
-      throw this.unanswered(error, given);
-    }
+    const octets = await this.answered(caller, () => read(response, this.options.maxAnswerOctets));
     if (!response.ok) throw refusal(response, octets);
     return meaning(operation, response, octets);
   }
 
-  /** What a lost connection, a timeout or a caller that gave up is told as. */
-  private unanswered(error: unknown, given: Values): unknown {
-    const signal = given.signal as AbortSignal | undefined;
-    if (signal?.aborted) return signal.reason;
-    if (error instanceof IdentityError) return error;
-    return new IdentityError(0, "UNREACHABLE", `${this.options.url} does not answer: ${reason(error)}`);
+  /** What `work` gives; a lost connection and a timeout are told apart from a `caller` that gave up. */
+  private async answered<T>(caller: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (caller?.aborted) throw caller.reason;
+      if (error instanceof IdentityError) throw error;
+      throw new IdentityError(0, "UNREACHABLE", `${this.options.url} does not answer: ${reason(error)}`);
+    }
   }
 }
 

@@ -86,6 +86,8 @@ func (j job) do() (any, error) {
 		return identity.SignIBCT(signer, identity.IBCTWish{
 			Target: wish.Target, Action: wish.Action, DelegationRef: wish.DelegationRef, ExpiresIn: wish.ExpiresIn * time.Second,
 		})
+	case "proof request":
+		return identity.ProofRequest(read[identity.IBCT](j.Value), "urn:uuid:credential", read[[]any](j.List)...)
 	case "sign":
 		signer := identity.Must(identity.SignerOf(*j.Issued))
 		return identity.SignChallenge(signer, j.Challenge, j.Wanted.Origin, j.Wanted.Purpose, j.Wanted.BodyHash)
