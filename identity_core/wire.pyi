@@ -406,7 +406,11 @@ class DidList(Struct, frozen=True, kw_only=True):
     items: tuple[DidSummary, ...]
     next_cursor: str | None
 
+class DidMethodPattern(Struct, frozen=True, kw_only=True):
+    pattern: str
+
 class DidMethodProperties(Struct, frozen=True, kw_only=True):
+    http: DidMethodPattern
     mutable: bool
     publishes_logs: bool
     looks_elsewhere: bool

@@ -57,8 +57,8 @@ _FORMS: Final[dict[str, AnswerForm]] = {
     JSON: AnswerForm("result", W3C, JSON),
 }
 _OFFERED: Final = tuple(_FORMS)
-# Those that clients send as they are.
-_USUAL: Final = {"": _RESULT, "*/*": _RESULT, **_FORMS, _PROFILED.media: _PROFILED}
+# Those that clients send as they are. Who takes anything and reads JSON (ACA-Py, by aiohttp) knows it by a media type that ends in json.
+_USUAL: Final = {"": _RESULT, "*/*": _PROFILED, **_FORMS, _PROFILED.media: _PROFILED}
 # A path whose colons stand as they are holds a DID as it is, and nobody has percent-encoded the one in it (did:web of a port).
 _AS_IT_IS: Final = re.compile(rb"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]|%3[Aa])+")
 _DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]

@@ -16,6 +16,8 @@ ROOT_ALIASES: Mapping[str, Sequence[str]] = {
     "/1.0/identifiers/{identifier:path}": ("resolveIdentifier", "resolveIdentifierWithOptions"),
     "/1.0/methods": ("listDidMethods",),
     "/1.0/properties": ("listDidMethodProperties",),
+    # So ACA-Py writes it.
+    "/1.0/properties/": ("listDidMethodProperties",),
     "/1.0/testIdentifiers": ("listTestIdentifiers",),
     "/1.0/traits": ("listDidTraits",),
     "/1.0/create": ("registerDid",),

@@ -18,7 +18,13 @@ from identity_core.errors import DidMethodNotSupported, DidNotFound, FeatureNotS
 from identity_core.ports.did_method import DescribedDidMethod, DidMethod, PublishingDidMethod, ResolvingDidMethod
 from identity_core.use_cases.dids.read import Resolution, ResolveDid
 from identity_core.values import value_class
-from identity_core.wire import DidMethodProperties, DidResolutionOptions, ResolveDidQuery, ResolveIdentifierQuery
+from identity_core.wire import (
+    DidMethodPattern,
+    DidMethodProperties,
+    DidResolutionOptions,
+    ResolveDidQuery,
+    ResolveIdentifierQuery,
+)
 
 
 @value_class
@@ -126,6 +132,7 @@ class ListDidMethodProperties:
     async def __call__(self) -> Mapping[str, DidMethodProperties]:
         return {
             name: DidMethodProperties(
+                http=DidMethodPattern(pattern=f"^did:{name}:.+$"),
                 mutable=method.mutable,
                 publishes_logs=isinstance(method, PublishingDidMethod) and method.log_path is not None,
                 looks_elsewhere=isinstance(method, ResolvingDidMethod),

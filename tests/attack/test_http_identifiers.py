@@ -59,7 +59,7 @@ def problem(response: Response) -> str:
     ("accept", "media"),
     [
         (None, "application/did-resolution"),
-        ("*/*", "application/did-resolution"),
+        ("*/*", PROFILED),
         ("application/json", "application/did-resolution"),
         ("application/did-resolution", "application/did-resolution"),
         ("application/json, text/plain, */*", "application/did-resolution"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from tests.once import once
 
 HERE = Path(__file__).parent
 STANDINS = {"vc-test-suite-implementations": "implementations.mjs", "mocha-w3c-interop-reporter": "reporter.mjs"}
+# The last one for Python 3.11; its resolver is that of acapy-agent.
+ACA_PY = "aries-cloudagent==0.12.8"
 # A port, so that the DIDs have an escape in them.
 HOST = "id.example:8443"
 # Documents of did:key are those of other resolvers.
@@ -44,6 +47,17 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (folder / "node_modules" / package / "package.json").write_text(manifest)
 
     return once(tmp_path_factory, "resolvers", install)
+
+
+@pytest.fixture(scope="session")
+def aca_py(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with ACA-Py, without what its resolver does not need."""
+
+    def install(folder: Path) -> None:
+        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-deps"]
+        subprocess.run([*pip, "--target", str(folder), ACA_PY], check=True, capture_output=True, timeout=300)
+
+    return once(tmp_path_factory, "aca_py", install)
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,20 @@
-"""Clients of the DIF Universal Resolver, told our address and nothing else: Veramo's driver and ``did-resolver`` (npm); and did-io (npm) of
-Digital Bazaar with a driver that fetches from there.
+"""Clients of the DIF Universal Resolver, told our address and nothing else: Veramo's driver and ``did-resolver`` (npm), ACA-Py; and did-io
+(npm) of Digital Bazaar with a driver that fetches from there.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.attack.stranger import LEAVE
-from tests.client.resolvers.conftest import holder, with_service
+from tests.client.resolvers.conftest import HERE, holder, with_service
 from tests.fault.service_process import Running
 
 DOCUMENT = {"Accept": "application/did+ld+json"}
@@ -60,6 +62,24 @@ def test_they_are_told_why_not(packages: Path, running: Running) -> None:
         for result in answers[did].values():
             assert result["didDocument"] is None
             assert result["didResolutionMetadata"]["error"]["type"] == W3C + kind
+
+
+def test_an_agent_of_aca_py_resolves(aca_py: Path, running: Running) -> None:
+    """It asks which DIDs are supported. Those with a port it cannot ask for anywhere: its HTTP client takes the escape out of the path."""
+    dids = [with_service(running, "ids").did, UNREGISTERED]
+    unknown, unsupported = "did:ids:Qm" + "a" * 44, "did:nobody:1"
+    done = subprocess.run(
+        [sys.executable, str(HERE / "aca_py.py")],
+        input=json.dumps({"url": f"{running.wire.url}/1.0", "dids": [*dids, unknown, unsupported]}),
+        env=os.environ | {"PYTHONPATH": str(aca_py)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found.pop(unknown), found.pop(unsupported)) == ("DIDNotFound", "DIDMethodNotSupported")
+    assert {did: document["id"] for did, document in found.items()} == {did: did for did in dids}
 
 
 @pytest.mark.parametrize("method", ["ids", "webvh"])

@@ -59,5 +59,6 @@ def test_of_a_method_that_says_nothing_is_told_what_the_port_says() -> None:
 
 def test_properties_are_those_of_this_installation() -> None:
     told = plain(asyncio.run(ListDidMethodProperties(METHODS)()))
-    assert told["silent"] == {"mutable": True, "publishesLogs": False, "looksElsewhere": False}
+    flags = {"mutable": True, "publishesLogs": False, "looksElsewhere": False}
+    assert told["silent"] == flags | {"http": {"pattern": "^did:silent:.+$"}}
     assert told["key"]["mutable"] is False
