@@ -18,6 +18,18 @@ Feature: Revoke, suspend or resume a credential
     Then the answer is 200
     And the status is revoked
 
+  @setCredentialStatus
+  Scenario Outline: A copy in a wallet ends with its credential
+    Given Hana's wallet has collected a credential of Ina's
+    When Ina <ends> the credential
+    Then the answer is 200
+    And the status list that the copy names says <value> of it
+
+    Examples:
+      | ends     | value |
+      | revokes  | 1     |
+      | suspends | 2     |
+
   @setCredentialStatus @409:CONFLICT
   Scenario Outline: Revocation is final
     Given Ivo has issued a credential to Hana

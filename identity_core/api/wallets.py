@@ -15,6 +15,7 @@ from identity_core.api.request import NO_STORE, Answer, Handler, Operation, Page
 from identity_core.codec import multibase
 from identity_core.codec.strict_json import JsonRefused
 from identity_core.domain.jose import ES256
+from identity_core.domain.wallets import token_status
 from identity_core.domain.wallets.claims import FORMAT, claim_names
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED, WalletGrants
 from identity_core.errors import AuthFailed, AuthRequired, InvalidRequest, NotFound, SchemaNotFound, StorageMismatch
@@ -22,6 +23,7 @@ from identity_core.ports.clock import Clock
 from identity_core.use_cases.credentials.offer import WalletOffer
 from identity_core.use_cases.credentials.schemas import GetCredentialSchema
 from identity_core.use_cases.wallets.collect import CollectCredential, RedeemCode, WalletRefused
+from identity_core.use_cases.wallets.status import GetTokenStatusList
 from identity_core.values import value_class
 
 OFFER_SCHEME: Final = "openid-credential-offer://"
@@ -30,6 +32,7 @@ METADATA_PATH: Final = "/.well-known/openid-credential-issuer"
 CREDENTIAL_PATH: Final = "/openid/credential"
 NONCE_PATH: Final = "/openid/nonce"
 JSON: Final = "application/json"
+STATUS_LIST: Final = f"application/{token_status.TYPE}"
 MAX_BODY: Final = 32 * 1024
 _BEARER: Final = 'Bearer realm="identity"'
 CREDENTIAL: Final = Operation(
@@ -79,6 +82,7 @@ class WalletEndpoints:
     origin: str
     schema: GetCredentialSchema
     collect: CollectCredential
+    status_list: GetTokenStatusList
     grants: WalletGrants
     clock: Clock
     methods: tuple[str, ...]
@@ -90,6 +94,7 @@ class WalletEndpoints:
         return {
             f"{METADATA_PATH}{ISSUERS}{{type}}": self.metadata,
             f"{ISSUERS}{{type}}{METADATA_PATH}": self.metadata,
+            f"{token_status.PATH}{{list}}": self.status,
         }
 
     @property
@@ -123,6 +128,12 @@ class WalletEndpoints:
             "credential_configurations_supported": {FORMAT: configuration},
         }
         return Answer(200, body, headers=[("cache-control", "public, max-age=300")])
+
+    async def status(self, request: Request) -> Answer:
+        """A Status List Token (draft-ietf-oauth-status-list §8.1). Raises ``StatusListNotFound``."""
+        token = await self.status_list(request.path["list"])
+        kept = f"public, max-age={int(token_status.FRESH.total_seconds())}"
+        return Answer(200, token.encode("ascii"), STATUS_LIST, [("cache-control", kept)])
 
     async def nonce(self, request: Request) -> Answer:
         """A nonce for a proof (§7). A body, which has no meaning, is not read."""

@@ -6,6 +6,7 @@ import secrets
 
 from identity_core.api.vcalm import VcalmHandlers
 from identity_core.bootstrap.runtime import Runtime
+from identity_core.bootstrap.wallets import copy_status
 from identity_core.domain.credentials.presentation import PresentationChallengeKey
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.proofs.check import IssuerKeys
@@ -15,7 +16,9 @@ from identity_core.use_cases.vcalm import CreateVcalmChallenge, VerifyVcalmCrede
 def vcalm_handlers(opened: Runtime, own: VerifyCredential) -> VcalmHandlers:
     """The handlers of the tag ``vcalm``; ``own`` verifies the credentials of this service."""
     clock, key = opened.clock, PresentationChallengeKey(opened.challenge_secret)
-    credential = VerifyVcalmCredential(opened.plugins.securing_formats(), IssuerKeys(opened.reader), own, clock)
+    credential = VerifyVcalmCredential(
+        opened.plugins.securing_formats(), IssuerKeys(opened.reader), own, copy_status(opened), clock
+    )
     return VcalmHandlers(
         credential,
         VerifyVcalmPresentation(credential, opened.reader, key, opened.store.spent_challenges, clock),

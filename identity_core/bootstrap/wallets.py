@@ -20,6 +20,7 @@ from identity_core.use_cases.record import Record
 from identity_core.use_cases.wallets.collect import CollectCredential
 from identity_core.use_cases.wallets.present import AcceptPresentation, SignRequestObject, VerifierKeys
 from identity_core.use_cases.wallets.requests import KeptRequests
+from identity_core.use_cases.wallets.status import CopyStatus, GetTokenStatusList
 
 
 def wallet_issuer(opened: Runtime) -> WalletIssuer:
@@ -30,6 +31,11 @@ def wallet_issuer(opened: Runtime) -> WalletIssuer:
 def wallet_grants(opened: Runtime) -> WalletGrants:
     """Codes, tokens and nonces as every process of this installation makes them and takes them back."""
     return WalletGrants(derive_key(opened.challenge_secret, info=b"identity: wallets, v1"), secrets.token_bytes)
+
+
+def copy_status(opened: Runtime) -> CopyStatus:
+    """What the status of a copy is looked up with."""
+    return CopyStatus(opened.store.credentials, origin_of(opened.settings))
 
 
 def kept_requests(opened: Runtime) -> KeptRequests:
@@ -45,7 +51,9 @@ def presentation_endpoints(opened: Runtime) -> PresentationEndpoints:
     return PresentationEndpoints(
         origin=origin_of(opened.settings),
         sign=SignRequestObject(kept, keys, clock),
-        accept=AcceptPresentation(kept, opened.plugins.securing_formats().get(FORMAT), opened.reader, clock),
+        accept=AcceptPresentation(
+            kept, opened.plugins.securing_formats().get(FORMAT), opened.reader, copy_status(opened), clock
+        ),
         mismatch=lambda: opened.jobs.watch.mismatch,
     )
 
@@ -58,11 +66,13 @@ def wallet_endpoints(opened: Runtime, sealed_credentials: SealedCredentials) -> 
         opened.clock,
         wallet_grants(opened),
     )
-    collect = CollectCredential(grants, spent, sealed_credentials, wallet_issuer(opened), record, clock)
+    issuer, origin = wallet_issuer(opened), origin_of(opened.settings)
+    collect = CollectCredential(grants, spent, sealed_credentials, issuer, origin, record, clock)
     return WalletEndpoints(
-        origin=origin_of(opened.settings),
+        origin=origin,
         schema=GetCredentialSchema(sealed_credentials.schemas),
         collect=collect,
+        status_list=GetTokenStatusList(opened.store.credentials, issuer, origin, clock),
         grants=grants,
         clock=clock,
         methods=tuple(sorted(opened.reader.methods.keys() - {"web"} | {"key"})),

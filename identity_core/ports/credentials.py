@@ -67,9 +67,10 @@ class CredentialPosition:
 
 @value_class
 class StatusList:
-    """The bits of one list. ``version`` counts its changes, ``changed_at`` is the time of the last one, ``set_indexes``
-    are the places of the bits that are set."""
+    """The bits of one list of the DID ``issuer``. ``version`` counts its changes, ``changed_at`` is the time of the last one,
+    ``set_indexes`` are the places of the bits that are set."""
 
+    issuer: str
     version: int
     changed_at: datetime
     set_indexes: Sequence[int]
@@ -111,6 +112,10 @@ class Credentials(Protocol):
 
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
         """The bits of a list, or None for a list that no one began."""
+        ...
+
+    async def status_at(self, list_id: str, place: int) -> CredentialStatus | None:
+        """The status of the credential at a place below ``status_list.ENTRIES``, or None where there is none."""
         ...
 
     async def status_list_version(self, list_id: str) -> int | None:

@@ -131,6 +131,10 @@ _SET_BITS = """
 SELECT status_index - :first FROM credentials WHERE issuer = :issuer AND status = :status AND status <> 'active'
 AND status_index >= :first AND status_index < :behind ORDER BY status_index
 """
+_STATUS_AT = f"""
+SELECT c.status FROM status_lists AS l JOIN credentials AS c ON c.issuer = l.issuer
+AND c.status_index = l.number * {status_list.ENTRIES} + :place WHERE l.id = :id
+"""  # noqa: S608 - made of constants
 _SAYS = {StatusPurpose.REVOCATION: CredentialStatus.REVOKED, StatusPurpose.SUSPENSION: CredentialStatus.SUSPENDED}
 
 
@@ -200,9 +204,13 @@ class StoredCredentials:
             first = number * status_list.ENTRIES
             span = {"issuer": issuer, "first": first, "behind": first + status_list.ENTRIES}
             rows = transaction.execute(_SET_BITS, {**span, "status": _SAYS[purpose].value}).fetchall()
-            return StatusList(version, moment(changed_at), [row[0] for row in rows])
+            return StatusList(issuer, version, moment(changed_at), [row[0] for row in rows])
 
         return await self._database.read(read)
+
+    async def status_at(self, list_id: str, place: int) -> CredentialStatus | None:
+        row = await self._one(_STATUS_AT, {"id": list_id, "place": place})
+        return None if row is None else CredentialStatus(row[0])
 
     async def status_list_version(self, list_id: str) -> int | None:
         row = await self._one(_LIST_VERSION, {"id": list_id})

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from identity_core.codec.structs import given
 from identity_core.domain.credentials import bound_credential, verifiable_credential
+from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.presentation import (
     CHALLENGE_PREFIX,
     PresentationChallengeKey,
@@ -35,6 +36,7 @@ from identity_core.ports.securing import Disclosed, Secured, SecuredHead, Securi
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.use_cases.wallets.status import CopyStatus
 from identity_core.values import value_class
 from identity_core.wire import (
     VcalmCredentialOptions,
@@ -112,6 +114,7 @@ class VerifyVcalmCredential:
     formats: Mapping[str, SecuringFormat]
     issuer_keys: IssuerKeys
     own: VerifyCredential
+    copy_status: CopyStatus
     clock: Clock
 
     async def __call__(self, wish: VerifyVcalmCredentialRequest) -> tuple[CredentialFindings, VcalmCredentialOptions]:
@@ -159,7 +162,30 @@ class VerifyVcalmCredential:
             return _wrong("PARSING_ERROR", str(error.details.get("reason", error)))
         except ProofInvalid as error:
             return _wrong("PROOF_VERIFICATION_ERROR", str(error.details.get("reason", error)))
-        return _judged(head, disclosed, now, needs_status=needs_status)
+        found = _judged(head, disclosed, now)
+        await self._look_up_status(found, disclosed.claims, needs_status=needs_status)
+        return found
+
+    async def _look_up_status(
+        self, found: CredentialFindings, claims: Mapping[str, Any], *, needs_status: bool
+    ) -> None:
+        """As JSON Web Tokens call it, where the list is this service's; and as the data model does, an entry or several, of which none is
+        looked up."""
+        told = found.problems if needs_status else found.warnings
+        said = claims.get("credentialStatus", [])
+        found.statuses += [False for _ in (said if isinstance(said, list) else [said])]
+        if "credentialStatus" in claims:
+            told.append(problem("STATUS_RETRIEVAL_ERROR", "its status is not kept here, and nobody is asked for it"))
+        try:
+            status = await self.copy_status(claims)
+        except ValueError as error:
+            found.statuses.append(False)
+            told.append(problem("STATUS_RETRIEVAL_ERROR", str(error)))
+            return
+        if status is not None:
+            found.statuses.append(status is CredentialStatus.ACTIVE)
+        if status not in (None, CredentialStatus.ACTIVE):
+            found.problems.append(problem("STATUS_VERIFICATION_ERROR", f"the credential is {status}"))
 
 
 @value_class
@@ -231,8 +257,8 @@ def _needs_status(options: VcalmCredentialOptions | VcalmPresentationOptions) ->
     return {*given(options.checks, ())} != {"proof"}
 
 
-def _judged(head: SecuredHead, disclosed: Disclosed, now: datetime, *, needs_status: bool) -> CredentialFindings:
-    """What verifies, compared with the time and with what is known of its status."""
+def _judged(head: SecuredHead, disclosed: Disclosed, now: datetime) -> CredentialFindings:
+    """What verifies, compared with the time."""
     found = CredentialFindings(disclosed.claims)
     if head.valid_from is not None:
         found.valid_from = head.valid_from <= now
@@ -242,11 +268,6 @@ def _judged(head: SecuredHead, disclosed: Disclosed, now: datetime, *, needs_sta
         found.problems.append(problem("RANGE_ERROR", "it is not valid yet"))
     if found.valid_until is False:
         found.problems.append(problem("RANGE_ERROR", "it is not valid any more"))
-    # As JSON Web Tokens call it, and as the data model does: an entry, or several.
-    if said := [disclosed.claims[name] for name in ("status", "credentialStatus") if name in disclosed.claims]:
-        told = found.problems if needs_status else found.warnings
-        told.append(problem("STATUS_RETRIEVAL_ERROR", "its status is not kept here, and nobody is asked for it"))
-        found.statuses = [False for one in said for _ in (one if isinstance(one, list) else [one])]
     return found
 
 

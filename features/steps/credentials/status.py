@@ -6,7 +6,9 @@ import gzip
 import hashlib
 import json
 import os
+import zlib
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_bdd import given, parsers, then, when
 
@@ -137,6 +139,17 @@ def mirror_fetches(world: World, *more: str) -> None:
 
 
 # Then
+
+
+@then(parsers.parse("the status list that the copy names says {value:d} of it"))
+def copy_has_status(world: World, value: int) -> None:
+    claims = json.loads(from_base64url(world.notes["collected"].split(".")[1]))
+    named = claims["status"]["status_list"]
+    answer = world.http().get(urlsplit(named["uri"]).path, headers={"Accept": "application/statuslist+jwt"})
+    assert answer.headers["content-type"] == "application/statuslist+jwt"
+    said = json.loads(from_base64url(answer.text.split(".")[1]))["status_list"]
+    octets = zlib.decompress(from_base64url(said["lst"]))
+    assert octets[named["idx"] // 4] >> named["idx"] % 4 * 2 & 3 == value
 
 
 @then("it is told that the credential is not revoked")

@@ -13,6 +13,7 @@ from typing import Final
 
 from identity_core.codec import multikey, times
 from identity_core.domain.dids.did import Did
+from identity_core.domain.jose import JoseKey
 from identity_core.errors import InvalidDid, JsonValue
 
 MANY_KEYS: Final = 4
@@ -36,7 +37,7 @@ def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: dateti
 
 
 def assertion_multikey(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> str:
-    """The same for a key of any type, as the document has it."""
+    """The same for a key of any type, as a multikey; the document may have it as a JWK."""
     did = str(document.get("id"))
     asserted = {_absolute(did, reference) for reference in _array(document.get("assertionMethod"))}
     if method_id not in asserted:
@@ -70,9 +71,12 @@ def _key(did: str, method: Mapping[str, JsonValue], now: datetime) -> str:
     revoked, text = method.get("revoked"), method.get("publicKeyMultibase")
     if isinstance(revoked, str) and now >= times.parse(revoked):
         raise ValueError("the issuer's key is revoked")
-    if method.get("controller", did) != did or not isinstance(text, str):
-        raise ValueError("the issuer's key is another's, or not written as a multikey")
-    return text
+    if method.get("controller", did) != did:
+        raise ValueError("the issuer's key is another's")
+    if isinstance(text, str):
+        return text
+    key = JoseKey.of_jwk(method.get("publicKeyJwk"))
+    return multikey.encode_public(key.kind, key.raw)
 
 
 def _absolute(did: str, reference: JsonValue) -> str | None:

@@ -15,11 +15,12 @@ from typing import Any, Final
 from identity_core.domain.credentials.attributes import Attribute
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.credential_schema import NO_POLICY, CredentialSchema
+from identity_core.domain.wallets import token_status
 from identity_core.errors import InvalidCredential, JsonValue
 
 FORMAT: Final = "dc+sd-jwt"
 LIFE: Final = timedelta(days=14)
-"""How long a copy lives at most: it ends by itself soon after its credential is revoked, which no wallet is told."""
+"""How long a copy lives at most: it ends by itself soon after its credential, for verifiers who look at no status."""
 EQUAL_OR_OVER: Final = "_equal_or_over"
 RESERVED: Final = frozenset(
     {"iss", "sub", "aud", "exp", "nbf", "iat", "jti", "cnf", "vct", "vct#integrity", "status", "_sd", "_sd_alg", "..."}
@@ -48,9 +49,10 @@ def check_names(definition: CredentialSchema) -> None:
 
 
 def wallet_claims(
-    credential: Credential, definition: CredentialSchema, values: Mapping[str, JsonValue], now: datetime
+    credential: Credential, definition: CredentialSchema, values: Mapping[str, JsonValue], now: datetime, origin: str
 ) -> dict[str, Any]:
-    """The claims; an attribute without a value is left out. Raises ``InvalidCredential`` as ``check_names`` does."""
+    """The claims; an attribute without a value is left out. ``origin`` is this service, which has the status. Raises ``InvalidCredential``
+    as ``check_names`` does."""
     check_names(definition)
     ends = now + LIFE if credential.valid_until is None else min(now + LIFE, credential.valid_until)
     claims: dict[str, Any] = {
@@ -59,6 +61,7 @@ def wallet_claims(
         "iat": int(now.timestamp()),
         "nbf": int(credential.valid_from.timestamp()),
         "exp": int(ends.timestamp()),
+        "status": token_status.reference(credential, origin),
     }
     for attribute in definition.schema.attributes:
         value = definition.schema.read(attribute.name, values)

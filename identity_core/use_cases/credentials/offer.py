@@ -11,6 +11,7 @@ from datetime import datetime
 from identity_core.codec.structs import given
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.credentials.credential import Credential
+from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.wallets import claims
 from identity_core.domain.wallets.grants import Stage, WalletGrant, WalletGrants
@@ -46,7 +47,12 @@ class WalletIssuer:
         """The issuer's key that signs it. Raises ``CredentialRevoked``, ``CredentialExpired``, ``DidDeactivated``, ``InvalidCredential``
         and what the reader raises."""
         credential.check_usable(now)
-        document = (await self.reader.active(credential.issuer)).head.state.document
+        return await self.newest_key(credential.issuer)
+
+    async def newest_key(self, issuer: Did) -> tuple[str, PublicKey]:
+        """The key that signs for wallets in the issuer's name. Raises ``DidDeactivated``, ``InvalidCredential`` and what the reader
+        raises."""
+        document = (await self.reader.active(issuer)).head.state.document
         return await newest_held_key(self.custodian, document, kind=self.securing.key_type)
 
 

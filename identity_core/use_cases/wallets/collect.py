@@ -91,12 +91,13 @@ class RedeemCode:
 
 @value_class
 class CollectCredential:
-    """Issues what a token grants, bound to the key that the wallet proves to have."""
+    """Issues what a token grants, bound to the key that the wallet proves to have. ``origin`` is this service."""
 
     grants: WalletGrants
     spent: SpentChallenges
     sealed_credentials: SealedCredentials
     issuer: WalletIssuer
+    origin: str
     record: Record
     clock: Clock
 
@@ -121,7 +122,7 @@ class CollectCredential:
             raise WalletRefused("credential_request_denied", str(error), {"reason": error.code}) from error
         definition = await self.sealed_credentials.policy(credential)
         witness = await self.sealed_credentials.witness(credential)
-        claims = wallet_claims(credential, definition, witness.attributes, now)
+        claims = wallet_claims(credential, definition, witness.attributes, now, self.origin)
         securing = self.issuer.securing
         draft = await securing.draft(UnsecuredCredential(claims, method, public.multibase, now, holder_key=key.jwk))
         (message,) = draft.messages

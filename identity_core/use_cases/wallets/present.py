@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from identity_core.codec import multibase, multikey
+from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import ASSERTION_METHOD
@@ -30,6 +31,7 @@ from identity_core.use_cases.credentials.held_keys import newest_held_key
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.wallets.collect import WalletRefused, key_of
 from identity_core.use_cases.wallets.requests import KeptRequests
+from identity_core.use_cases.wallets.status import CopyStatus
 from identity_core.values import value_class
 
 DECLINED: Final = "declined"
@@ -88,6 +90,7 @@ class AcceptPresentation:
     kept: KeptRequests
     format: SecuringFormat | None
     reader: DidReader
+    status: CopyStatus
     clock: Clock
 
     async def __call__(self, request_id: str, state: str | None, token: Any) -> PresentationQuery:
@@ -147,6 +150,8 @@ class AcceptPresentation:
         binding = KeyBinding(query.client_id, query.nonce, now)
         shown: Disclosed = await self.format.verify(text, multikey.encode_public(key.kind, key.raw), binding=binding)
         wanted.check(shown.claims, now, shown.head.valid_from, shown.head.valid_until)
+        if (status := await self.status(shown.claims)) not in (None, CredentialStatus.ACTIVE):
+            raise ValueError(f"the credential is {status}")
         return {"id": wanted.id, "issuerDid": shown.head.issuer, "schemaId": wanted.schema_id, "claims": shown.claims}
 
 

@@ -16,8 +16,9 @@ from identity_core.codec import multikey
 from identity_core.domain.jose import JoseKey
 from tests.attack.conftest import Target
 from tests.attack.stranger import GENEROUS, Stranger, Wire
-from tests.attack.test_http_presentations import Story
-from tests.attack.test_http_wallets import issuer_key
+from tests.attack.test_http_copy_status import set_status
+from tests.attack.test_http_presentations import Story, collected
+from tests.attack.test_http_wallets import Issuer, Wallet, issuer_key
 from tests.once import once
 from tests.servers import local_server
 
@@ -34,7 +35,7 @@ def wallet(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("node and npm are not installed")
 
     def install(folder: Path) -> None:
-        for name in ("package.json", "package-lock.json", ".npmrc", "wallet.mjs"):
+        for name in ("package.json", "package-lock.json", ".npmrc", "wallet.mjs", "status.mjs"):
             shutil.copy(HERE / name, folder)
         subprocess.run([npm, "ci"], cwd=folder, check=True, capture_output=True, timeout=300)
 
@@ -56,8 +57,12 @@ def do(wallet: Path, story: Story, asked: dict[str, Any], **said: Any) -> Any:
     keys = {one["id"]: multikey.decode_public(one["publicKeyMultibase"]) for one in methods}
     jwks = {name: JoseKey(*key).jwk for name, key in keys.items() if key[0] in (multikey.P256, multikey.ED25519)}
     said |= {"issuerKey": JoseKey(kind, raw).jwk, "request": asked["uri"], "verifierKeys": jwks}
+    return ran(wallet, "wallet.mjs", said)
+
+
+def ran(wallet: Path, script: str, said: dict[str, Any]) -> Any:
     done = subprocess.run(
-        ["node", "wallet.mjs"], cwd=wallet, input=json.dumps(said), capture_output=True, text=True, timeout=120
+        ["node", script], cwd=wallet, input=json.dumps(said), capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -108,3 +113,26 @@ def test_it_chooses_what_is_enough_and_encrypts_it(wallet: Path, story: Story) -
     assert (presented["state"], one["id"]) == ("presented", "person")
     assert one["claims"]["age_equal_or_over"] == {"18": True}
     assert (one["claims"]["given_name"], "age" in one["claims"]) == ("Hana", False)
+
+
+def test_it_learns_that_a_copy_is_suspended_or_revoked(wallet: Path, story: Story) -> None:
+    """What @sd-jwt/sd-jwt-vc finds out by itself, from the copy and the issuer's key alone."""
+    issuer = Issuer.open(story.issuer.target)
+    credential = collected(issuer, Wallet(story.issuer.target))
+    kind, raw = multikey.decode_public(issuer_key(issuer)[1])
+
+    def refused() -> str | None:
+        found = ran(wallet, "status.mjs", {"credential": credential, "issuerKey": JoseKey(kind, raw).jwk})
+        ((url, *answer),) = found["fetched"]
+        assert url.startswith(f"{story.vera.wire.url}/openid/status/")
+        assert answer == [200, "application/statuslist+jwt"]
+        error: str | None = found["error"]
+        return error
+
+    assert refused() is None
+    set_status(issuer, issuer.credential_id, "suspension", True)
+    assert refused() == "Status is not valid"
+    set_status(issuer, issuer.credential_id, "suspension", False)
+    assert refused() is None
+    set_status(issuer, issuer.credential_id, "revocation", True)
+    assert refused() == "Status is not valid"

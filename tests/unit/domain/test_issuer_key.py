@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from identity_core.codec import multikey
-from identity_core.domain.proofs.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
+from identity_core.crypto import p256
+from identity_core.domain.jose import JoseKey
+from identity_core.domain.proofs.issuer_key import (
+    MANY_KEYS,
+    assertion_key,
+    assertion_multikey,
+    controller_of,
+    signing_keys,
+)
 from identity_core.errors import InvalidDid
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,6 +34,22 @@ def document(**change: Any) -> dict[str, Any]:
 def test_the_key_that_the_document_asserts_by() -> None:
     assert assertion_key(document(), METHOD, NOW) == RAW
     assert assertion_key(document(revoked="2026-01-01T00:00:01Z"), METHOD, NOW) == RAW
+
+
+def test_a_key_that_the_document_has_as_a_jwk() -> None:
+    raw = p256.public_key(b"\x07" * 32)
+    method = {"id": METHOD, "type": "JsonWebKey", "controller": DID, "publicKeyJwk": JoseKey(multikey.P256, raw).jwk}
+    said = {"id": DID, "verificationMethod": [method], "assertionMethod": [METHOD]}
+    assert assertion_multikey(said, METHOD, NOW) == multikey.encode_public(multikey.P256, raw)
+    for broken in (
+        {},
+        {"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"},
+        JoseKey(multikey.P256, raw).jwk | {"d": "AA"},
+    ):
+        with pytest.raises(ValueError):
+            assertion_multikey(said | {"verificationMethod": [method | {"publicKeyJwk": broken}]}, METHOD, NOW)
+    with pytest.raises(ValueError):
+        assertion_key(said, METHOD, NOW)
 
 
 def test_relative_references_are_the_documents_own() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from identity_core.domain.credentials import credential_schema
 from identity_core.domain.credentials.credential import canonical_values
+from identity_core.domain.wallets import token_status
 from identity_core.domain.wallets.claims import LIFE, check_names, claim_names, wallet_claims
 from identity_core.errors import InvalidCredential
 from tests.credentials import ISSUER, NOW, VALUES, a_credential, a_schema
@@ -19,7 +20,7 @@ def claims(definition: Any = None, values: Any = None, **changed: Any) -> dict[s
     definition = definition or a_schema()
     known = canonical_values(definition.schema, values or VALUES)
     credential = dataclasses.replace(a_credential(), **changed)
-    return wallet_claims(credential, definition, known, NOW)
+    return wallet_claims(credential, definition, known, NOW, "https://id.example")
 
 
 def of(*attributes: dict[str, Any]) -> Any:
@@ -30,6 +31,7 @@ def test_attributes_and_where_they_stand_to_each_threshold() -> None:
     found = claims()
     assert found["iss"] == str(ISSUER)
     assert found["vct"] == "urn:example:person:1"
+    assert found["status"] == token_status.reference(a_credential(), "https://id.example")
     assert {name: found[name] for name in VALUES} == VALUES | {"income": "41250.50"}
     assert found["age_equal_or_over"] == {"18": True, "21": True}
     assert [name for name in found if name.endswith("_equal_or_over")] == ["age_equal_or_over"]

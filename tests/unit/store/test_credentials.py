@@ -165,6 +165,25 @@ def test_the_lists_say_what_the_rows_say(store: Store) -> None:
     assert asyncio.run(store.credentials.status_list("A" * 22, REVOCATION)) is None
 
 
+def test_the_status_at_a_place(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("identity_core.domain.credentials.status_list.FULL", 1)
+    first, second = add(store, new()), add(store, new())
+    assert [one.status_index // status_list.ENTRIES for one in (first, second)] == [0, 1]
+    asyncio.run(store.credentials.set_status(second, CredentialStatus.SUSPENDED, None, NOW))
+
+    def at(number: int, place: int) -> CredentialStatus | None:
+        return asyncio.run(store.credentials.status_at(status_list.list_id(ISSUER, number), place))
+
+    places = [one.status_index % status_list.ENTRIES for one in (first, second)]
+    assert (at(0, places[0]), at(1, places[1])) == (CredentialStatus.ACTIVE, CredentialStatus.SUSPENDED)
+    assert at(0, (places[0] + 1) % status_list.ENTRIES) is None
+    assert at(2, places[0]) is None
+    assert asyncio.run(store.credentials.status_at("nobody", places[0])) is None
+    found = asyncio.run(store.credentials.status_list(status_list.list_id(ISSUER, 1), SUSPENSION))
+    assert found is not None
+    assert (found.issuer, found.set_indexes) == (str(ISSUER), [places[1]])
+
+
 def test_of_two_who_change_one_credential_one_wins(store: Store) -> None:
     made = add(store, new())
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.verification import CheckCode, wrong
 from identity_core.errors import InvalidCredential, PluginUnavailable, ProofInvalid
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuredHead
 from identity_core.use_cases.vcalm import CredentialFindings, VerifyVcalmCredential
+from identity_core.use_cases.wallets.status import CopyStatus
 
 NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -43,6 +45,13 @@ class Keys:
         return "zKey" if known else wrong("issuerKey", CheckCode.ISSUER_KEY_UNKNOWN)
 
 
+class Statuses:
+    """A list whose third credential is revoked."""
+
+    async def status_at(self, list_id: str, place: int) -> CredentialStatus | None:
+        return (CredentialStatus.ACTIVE, CredentialStatus.SUSPENDED, CredentialStatus.REVOKED)[place]
+
+
 class Clock:
     def now(self) -> datetime:
         return NOW
@@ -54,7 +63,9 @@ def toy(method: str = "did:web:issuer.example#k", **said: Any) -> ToyText:
 
 
 def found(securing: ToyText, credential: Any = ENVELOPED, *, needs_status: bool = True) -> CredentialFindings:
-    verify = VerifyVcalmCredential({securing.name: securing}, Keys(), None, Clock())  # type: ignore[arg-type]
+    formats: Any = {securing.name: securing}
+    status = CopyStatus(Statuses(), "https://id.example")  # type: ignore[arg-type]
+    verify = VerifyVcalmCredential(formats, Keys(), None, status, Clock())  # type: ignore[arg-type]
     return asyncio.run(verify.findings(credential, needs_status=needs_status))
 
 
@@ -100,6 +111,19 @@ def test_no_other_envelope_is_opened(envelope: Any) -> None:
 )
 def test_a_good_proof_is_not_all(said: dict[str, Any], problem: str) -> None:
     assert kinds(found(toy(**said))) == [problem]
+
+
+@pytest.mark.parametrize("needs_status", [True, False])
+def test_the_status_of_a_copy_of_here_is_looked_up(needs_status: bool) -> None:
+    def said(place: int) -> CredentialFindings:
+        listed = {"idx": place, "uri": "https://id.example/openid/status/" + "A" * 22}
+        return found(toy(claims={"status": {"status_list": listed}}), needs_status=needs_status)
+
+    good = said(0)
+    assert (good.verified, good.statuses) == (True, [True])
+    for place in (1, 2):
+        assert kinds(said(place)) == ["STATUS_VERIFICATION_ERROR"]
+        assert said(place).statuses == [False]
 
 
 def test_a_status_that_the_verifier_looks_for_itself_is_a_warning_and_nothing_else_is() -> None:
