@@ -28,7 +28,8 @@ NOT_OURS = {
 STANDARD = (
     r"RFC [0-9]+|JSON-RPC 2\.0|RDFC-1\.0|A2A 1\.0"
     r"|DID Core|DID Resolution|CID 1\.0|VC 2\.0|VC Data Integrity (?:EdDSA|ECDSA|BBS) 1\.0|Bitstring Status List 1\.0"
-    r"|PKCS#11 [0-9.]+|did:webvh(?: 1\.0)?|OpenID4VCI 1\.0|OpenID4VP 1\.0|draft-ietf-oauth-sd-jwt-vc|VC Data Model 2\.0|FIPS [0-9-]+"
+    r"|PKCS#11 [0-9.]+|did:webvh(?: 1\.0)?|OpenID4VCI 1\.0|OpenID4VP 1\.0"
+    r"|draft-ietf-oauth-(?:sd-jwt-vc|status-list)|VC Data Model 2\.0|FIPS [0-9-]+"
 )
 PAGE = re.compile(r"(?<![\w/.@-])((?:[\w-]+/)*[\w-]+\.md)\b")
 FILE = re.compile(r"`((?:[\w*.-]+/)*[\w*.-]+\.(?:py|yaml|yml|json|sql|toml|feature|mako))(?:::\w+)?`")

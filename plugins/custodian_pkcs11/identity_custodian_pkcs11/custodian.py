@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import pkcs11
 
 from identity_core.codec import multikey
-from identity_core.crypto import ed25519
 from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.database.files import FileLock
 from identity_core.domain.proofs.presentation import HolderConsent
@@ -28,7 +27,7 @@ from identity_custodian_pkcs11.token import Connection, Token
 
 T = TypeVar("T")
 
-CAPABILITIES = frozenset({multikey.ED25519})
+CAPABILITIES = frozenset({multikey.ED25519, multikey.P256})
 # What a handle says whose object another process destroyed.
 _GONE = (pkcs11.ObjectHandleInvalid, pkcs11.KeyHandleInvalid)
 
@@ -58,8 +57,9 @@ class Pkcs11Custodian:
         if len(secret) != keys.SECRET_BYTES:
             raise KeyRefused(f"A secret has {keys.SECRET_BYTES} bytes.")
         taken = bytes(secret)
+        keys.public_of(key_type, taken)
         key = self._found_or_made(label, lambda session: keys.take(session, label, taken, self._curve))
-        if key.public_raw != ed25519.generate(taken).public:
+        if key.public_raw != keys.public_of(key_type, taken):
             raise KeyNameTaken
         return key.public_key
 

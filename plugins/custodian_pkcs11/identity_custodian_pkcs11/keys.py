@@ -17,17 +17,20 @@ import pkcs11
 from pkcs11 import Attribute, KeyType, Mechanism, ObjectClass
 
 from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_core.crypto import ed25519, p256
 from identity_core.ports.custodian import KeyRefused
 
 SECRET_BYTES: Final = 32
 
 # PKCS#11 3.0 §2.3.10: CKA_EC_PARAMS of an Edwards curve is its name or its object identifier (RFC 8410), in DER.
 CURVES: Final = {"name": b"\x13\x0cedwards25519", "oid": b"\x06\x03\x2b\x65\x70"}
-_OCTET_STRING: Final = b"\x04\x20"
+# The object identifier of P-256 (RFC 5480 §2.1.1.1), in DER.
+_P256: Final = b"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07"
+_KINDS: Final = {multikey.ED25519: KeyType.EC_EDWARDS, multikey.P256: KeyType.EC}
+# An OCTET STRING of a point: 32 octets on the Edwards curve; 65 on P-256, not compressed.
+_POINTS: Final = {multikey.ED25519: (b"\x04\x20", 32), multikey.P256: (b"\x04\x41", 65)}
 _PROBE: Final = b"identity-service: is this the private key of this public key?"
 
-_OURS: Final[Mapping[Attribute, Any]] = {Attribute.KEY_TYPE: KeyType.EC_EDWARDS, Attribute.TOKEN: True}
 _PUBLIC: Final[Mapping[Attribute, Any]] = {Attribute.PRIVATE: True, Attribute.VERIFY: True}
 _PRIVATE: Final[Mapping[Attribute, Any]] = {
     Attribute.PRIVATE: True,
@@ -52,10 +55,10 @@ class Label:
 
     def check(self) -> None:
         """Raises ``KeyRefused``."""
-        if self.key_type != multikey.ED25519:
+        if self.key_type not in _KINDS:
             raise KeyRefused(
-                "A key token holds Ed25519 keys only.",
-                details={"type": self.key_type[:128], "supported": [multikey.ED25519]},
+                "A key token holds keys on Ed25519 and P-256 only.",
+                details={"type": self.key_type[:128], "supported": [*_KINDS]},
             )
         for text, most in ((self.name, 200), (self.did, 512), (self.purpose, 64)):
             if not is_printable(text, most):
@@ -75,25 +78,36 @@ def is_printable(text: str, most: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TokenKey:
-    """A key that was found on the token and proved to sign for its public key."""
+    """A key that was found on the token and proved to sign for its public key. ``public_raw`` is what a multikey has of a ``key_type``."""
 
     private: Any
+    key_type: str
     identifier: bytes
     public_raw: bytes
 
     @property
     def public_key(self) -> str:
         """The public multikey."""
-        return multikey.encode_public(multikey.ED25519, self.public_raw)
+        return multikey.encode_public(self.key_type, self.public_raw)
 
     def check(self) -> None:
         """Raises ``PKCS11Error`` when the object is no longer there: another process may have destroyed it."""
         self.private[Attribute.ID]
 
     def sign(self, message: bytes) -> bytes:
-        """The Ed25519 signature."""
-        signature: bytes = self.private.sign(message, mechanism=Mechanism.EDDSA, buffer_size=64)
+        """The signature of Ed25519, or ECDSA with SHA-256. The hash is made here: not every token has the mechanism that makes both."""
+        mechanism = Mechanism.EDDSA if self.key_type == multikey.ED25519 else Mechanism.ECDSA
+        signed = message if self.key_type == multikey.ED25519 else hashlib.sha256(message).digest()
+        signature: bytes = self.private.sign(signed, mechanism=mechanism, buffer_size=64)
         return signature
+
+    def check_pair(self) -> None:
+        """Raises ``KeyDamaged`` unless it signs for the public key."""
+        verify = ed25519.verify if self.key_type == multikey.ED25519 else p256.verify
+        try:
+            verify(self.public_raw, _PROBE, self.sign(_PROBE))
+        except (ed25519.Ed25519SignatureInvalid, p256.P256SignatureInvalid) as error:
+            raise KeyDamaged("the private key does not sign for the public key beside it") from error
 
 
 def find(session: pkcs11.Session, name: str) -> TokenKey | None:
@@ -102,41 +116,43 @@ def find(session: pkcs11.Session, name: str) -> TokenKey | None:
     Somebody who may write to the token could put a public key of his own beside the private one; so the pair is tried
     once.
     """
-    found = _objects(session, ObjectClass.PRIVATE_KEY, name)
+    found = [(kind, one) for kind in _KINDS for one in _objects(session, ObjectClass.PRIVATE_KEY, name, kind)]
     if not found:
         return None
     if len(found) > 1:
         raise KeyDamaged("the token has two private keys of this name")
-    identifier: bytes = found[0][Attribute.ID]
+    ((kind, private),) = found
+    identifier: bytes = private[Attribute.ID]
     points = [
         one[Attribute.EC_POINT]
-        for one in _objects(session, ObjectClass.PUBLIC_KEY, name)
+        for one in _objects(session, ObjectClass.PUBLIC_KEY, name, kind)
         if one[Attribute.ID] == identifier
     ]
     if len(points) != 1:
         raise KeyDamaged("the token has not exactly one public key of this name")
-    key = TokenKey(found[0], identifier, _point(points[0]))
-    try:
-        ed25519.verify(key.public_raw, _PROBE, key.sign(_PROBE))
-    except ed25519.Ed25519SignatureInvalid as error:
-        raise KeyDamaged("the private key does not sign for the public key beside it") from error
+    key = TokenKey(private, kind, identifier, _point(kind, points[0]))
+    key.check_pair()
     return key
 
 
 def names(session: pkcs11.Session) -> list[str]:
-    """The names under which there is an Ed25519 key, or half of one, no matter who put it there."""
-    return sorted({str(one[Attribute.LABEL]) for one in list(session.get_objects({**_OURS}))})
+    """The names under which there is a key of a type that is held here, or half of one, no matter who put it there."""
+    found = [one for kind in _KINDS for one in list(session.get_objects(_ours(kind)))]
+    return sorted({str(one[Attribute.LABEL]) for one in found})
 
 
 def generate(session: pkcs11.Session, label: Label, curve: bytes) -> None:
     """Has the token make a key."""
     _forget_halves(session, label.name)
-    parameters = session.create_domain_parameters(KeyType.EC_EDWARDS, {Attribute.EC_PARAMS: curve}, local=True)
+    is_edwards = label.key_type == multikey.ED25519
+    parameters = session.create_domain_parameters(
+        _KINDS[label.key_type], {Attribute.EC_PARAMS: curve if is_edwards else _P256}, local=True
+    )
     parameters.generate_keypair(
         id=label.identifier,
         label=label.name,
         store=True,
-        mechanism=Mechanism.EC_EDWARDS_KEY_PAIR_GEN,
+        mechanism=Mechanism.EC_EDWARDS_KEY_PAIR_GEN if is_edwards else Mechanism.EC_KEY_PAIR_GEN,
         capabilities=pkcs11.MechanismFlag.SIGN | pkcs11.MechanismFlag.VERIFY,
         public_template={**_PUBLIC},
         private_template={**_PRIVATE},
@@ -144,10 +160,18 @@ def generate(session: pkcs11.Session, label: Label, curve: bytes) -> None:
 
 
 def take(session: pkcs11.Session, label: Label, secret: bytes, curve: bytes) -> None:
-    """Puts a raw secret onto the token. Raises ``KeyRefused`` when the token takes no keys from outside."""
+    """Puts a raw secret onto the token. Raises ``KeyRefused`` when it is none, and when the token takes no keys from outside."""
     _forget_halves(session, label.name)
-    named = {**_OURS, Attribute.EC_PARAMS: curve, Attribute.LABEL: label.name, Attribute.ID: label.identifier}
-    point = _OCTET_STRING + ed25519.generate(secret).public
+    is_edwards = label.key_type == multikey.ED25519
+    named = {
+        **_ours(label.key_type),
+        Attribute.EC_PARAMS: curve if is_edwards else _P256,
+        Attribute.LABEL: label.name,
+        Attribute.ID: label.identifier,
+    }
+    public_raw = public_of(label.key_type, secret)
+    point = public_raw if is_edwards else b"\x04" + b"".join(p256.coordinates(public_raw))
+    point = _POINTS[label.key_type][0] + point
     public = session.create_object(
         {Attribute.CLASS: ObjectClass.PUBLIC_KEY, Attribute.EC_POINT: point, **_PUBLIC, **named}
     )
@@ -158,10 +182,20 @@ def take(session: pkcs11.Session, label: Label, secret: bytes, curve: bytes) -> 
         raise KeyRefused("The key token takes no private keys from outside.") from error
 
 
+def public_of(key_type: str, secret: bytes) -> bytes:
+    """What a multikey has of the key of a raw secret. Raises ``KeyRefused``."""
+    if key_type == multikey.ED25519:
+        return ed25519.generate(secret).public
+    try:
+        return p256.public_key(secret)
+    except ValueError as error:
+        raise KeyRefused("The secret is no key of its type.") from error
+
+
 def destroy(session: pkcs11.Session, name: str) -> None:
     """Removes every object of this name, private ones first."""
-    for kind in (ObjectClass.PRIVATE_KEY, ObjectClass.PUBLIC_KEY):
-        for one in _objects(session, kind, name):
+    for wanted in (ObjectClass.PRIVATE_KEY, ObjectClass.PUBLIC_KEY):
+        for one in _all_objects(session, wanted, name):
             one.destroy()
 
 
@@ -178,18 +212,35 @@ _NOT_TAKEN: Final = (
 
 def _forget_halves(session: pkcs11.Session, name: str) -> None:
     """Removes a public object that a process left behind when it died before it made the private one."""
-    for one in _objects(session, ObjectClass.PUBLIC_KEY, name):
+    for one in _all_objects(session, ObjectClass.PUBLIC_KEY, name):
         one.destroy()
 
 
-def _objects(session: pkcs11.Session, kind: ObjectClass, name: str) -> list[Any]:
+def _ours(kind: str) -> dict[Attribute, Any]:
+    return {Attribute.KEY_TYPE: _KINDS[kind], Attribute.TOKEN: True}
+
+
+def _objects(session: pkcs11.Session, wanted: ObjectClass, name: str, kind: str) -> list[Any]:
     # A list at once: until a search has ended, the session does nothing else.
-    return list(session.get_objects({**_OURS, Attribute.CLASS: kind, Attribute.LABEL: name}))
+    return list(session.get_objects({**_ours(kind), Attribute.CLASS: wanted, Attribute.LABEL: name}))
 
 
-def _point(octets: bytes) -> bytes:
-    """The 32 bytes of a ``CKA_EC_POINT``: an OCTET STRING, which some tokens leave out."""
-    raw = octets.removeprefix(_OCTET_STRING) if len(octets) == SECRET_BYTES + len(_OCTET_STRING) else octets
-    if len(raw) != SECRET_BYTES:
-        raise KeyDamaged("the public key is no Ed25519 key")
-    return bytes(raw)
+def _all_objects(session: pkcs11.Session, wanted: ObjectClass, name: str) -> list[Any]:
+    return [one for kind in _KINDS for one in _objects(session, wanted, name, kind)]
+
+
+def _point(kind: str, octets: bytes) -> bytes:
+    """What a multikey has of a ``CKA_EC_POINT``: an OCTET STRING, which some tokens leave out."""
+    head, length = _POINTS[kind]
+    raw = bytes(octets.removeprefix(head) if len(octets) == length + len(head) else octets)
+    if len(raw) != length:
+        raise KeyDamaged("the public key is none of its type")
+    if kind == multikey.ED25519:
+        return raw
+    try:
+        # What does not begin so is no point that is written out (SEC 1, 2.3.3).
+        if raw[:1] != b"\x04":
+            raise ValueError("not written out")
+        return p256.compress(raw[1:33], raw[33:])
+    except ValueError as error:
+        raise KeyDamaged("the public key is no point of P-256") from error

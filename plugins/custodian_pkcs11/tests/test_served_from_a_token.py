@@ -14,6 +14,7 @@ from identity_custodian_pkcs11.module import loaded
 from pkcs11 import Attribute, ObjectClass
 
 from identity_core.domain.dids.log import verify
+from identity_core.domain.jose import CompactJws, JoseKey
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer, Holder
 from tests.fault.service_process import API_KEY, STARTED, Running, service
@@ -109,7 +110,7 @@ def test_several_workers_share_the_keys(environment: Mapping[str, str], tmp_path
         assert all(keys == logs[0] for keys in logs)
 
 
-def test_callers_ed25519_keys_are_kept_and_others_refused(running: Running) -> None:
+def test_callers_keys_that_a_token_knows_are_kept_and_others_refused(running: Running) -> None:
     def body(kind: str, **more: object) -> dict[str, object]:
         return {"method": "ids", "keyType": kind, "options": {"storeSecrets": True} | more}
 
@@ -121,8 +122,24 @@ def test_callers_ed25519_keys_are_kept_and_others_refused(running: Running) -> N
     assert refused.outcome == (422, "INVALID_DOCUMENT")
     details = refused.json["error"]["details"]
     assert details["types"] == ["Bls12381G2Key2020"]
-    assert details["supported"] == ["Ed25519VerificationKey2020"]
+    assert details["supported"] == ["EcdsaSecp256r1VerificationKey2019", "Ed25519VerificationKey2020"]
     assert "storeSecrets" in refused.json["error"]["message"]
+
+
+def test_a_verifiers_requests_to_wallets_are_signed_on_the_token(running: Running) -> None:
+    on_p256 = {"type": "EcdsaSecp256r1VerificationKey2019", "purpose": ["assertionMethod"]}
+    vera = running.stranger.holder(additionalKeys=[on_p256], storeSecrets=True)
+    body = {"verifierDid": vera.did, "credentials": [{"id": "person", "schemaId": "urn:schema:person"}]}
+    headers = {"X-API-Key": API_KEY}
+    asked = running.wire.call("POST", f"{PREFIX}/presentation-requests", body, headers)
+    assert asked.status == 201, asked.body
+    answer = running.wire.call("GET", f"/openid/requests/{asked.json['id']}")
+    jws = CompactJws.open(answer.body.decode(), longest=10_000)
+    (method,) = [
+        one for one in vera.resolve().json["didDocument"]["verificationMethod"] if one["type"] == on_p256["type"]
+    ]
+    assert jws.header["kid"] == method["id"]
+    JoseKey.of_multikey(method["publicKeyMultibase"]).verify(jws)
 
 
 def test_a_token_that_is_taken_out_costs_writes_only(running: Running, softhsm: SoftHsm, token: str) -> None:

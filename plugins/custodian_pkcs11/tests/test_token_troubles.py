@@ -26,7 +26,7 @@ from pkcs11 import Attribute, ObjectClass
 
 from identity_core.codec import multikey
 from identity_core.conformance.custodian import SECRET
-from identity_core.crypto import ed25519
+from identity_core.crypto import ed25519, p256
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, NotConfigured, PluginError
 from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused
@@ -472,6 +472,46 @@ def test_a_public_key_that_somebody_put_beside_the_private_one_is_found_out(benc
             use(bench.custodian)
 
 
+def test_a_name_stands_for_one_key_of_one_type(bench: Bench) -> None:
+    """Also where somebody put one of the other type beside it."""
+    made = bench.custodian.generate("k", multikey.P256, did=DID, purpose="log")
+    with pytest.raises(KeyNameTaken):
+        one_key(bench.custodian)
+    assert bench.custodian.public_key("k") == made
+    bench.on_token(lambda session: keys.generate(session, LABEL, CURVES["name"]))
+    restart(bench)
+    with pytest.raises(PluginUnavailable, match="two private keys"):
+        bench.custodian.sign("k", b"message")
+    assert bench.on_token(keys.names) == ["k"]
+    bench.custodian.destroy("k")
+    assert bench.on_token(lambda session: objects(session)) == []
+
+
+@pytest.mark.parametrize("secret", [bytes(32), b"\xff" * 32])
+def test_what_is_no_secret_of_p256_never_reaches_the_token(bench: Bench, secret: bytes) -> None:
+    with pytest.raises(KeyRefused):
+        bench.custodian.import_key("k", multikey.P256, secret, did=DID, purpose="log")
+    assert bench.on_token(lambda session: objects(session)) == []
+
+
+def test_a_public_point_of_p256_that_somebody_put_there_is_found_out(bench: Bench) -> None:
+    bench.custodian.generate("k", multikey.P256, did=DID, purpose="log")
+    mallory = b"\x04" + b"".join(p256.coordinates(p256.public_key(SECRET)))
+
+    def swap(session: Any) -> None:
+        (public,) = objects(session, CLASS=ObjectClass.PUBLIC_KEY, LABEL="k")
+        attributes = {name: public[name] for name in (Attribute.ID, Attribute.EC_PARAMS)}
+        public.destroy()
+        attributes |= {Attribute.CLASS: ObjectClass.PUBLIC_KEY, Attribute.KEY_TYPE: pkcs11.KeyType.EC}
+        attributes |= {Attribute.TOKEN: True, Attribute.LABEL: "k", Attribute.EC_POINT: b"\x04\x41" + mallory}
+        session.create_object(attributes)
+
+    bench.on_token(swap)
+    restart(bench)
+    with pytest.raises(PluginUnavailable, match="does not sign"):
+        bench.custodian.sign("k", b"message")
+
+
 def test_a_private_key_without_its_public_one_is_not_used(bench: Bench) -> None:
     one_key(bench.custodian)
     bench.on_token(lambda session: objects(session, CLASS=ObjectClass.PUBLIC_KEY)[0].destroy())
@@ -515,14 +555,26 @@ def test_a_token_that_takes_no_keys_refuses_them_and_keeps_nothing(bench: Bench)
 
 @pytest.mark.parametrize("point", [b"\x04\x21" + bytes(33), bytes(31), b"", b"\x04\x20" + bytes(33)])
 def test_a_point_of_another_curve_is_no_key(point: bytes) -> None:
-    with pytest.raises(keys.KeyDamaged):
-        keys._point(point)
+    for kind in (multikey.ED25519, multikey.P256):
+        with pytest.raises(keys.KeyDamaged):
+            keys._point(kind, point)
+
+
+@pytest.mark.parametrize("point", [bytes(65), b"\x04" + bytes(64), b"\x04" + b"\xff" * 64, b"\x02" + bytes(32)])
+def test_what_is_no_point_of_p256_is_no_key(point: bytes) -> None:
+    for wrapped in (point, b"\x04\x41" + point):
+        with pytest.raises(keys.KeyDamaged):
+            keys._point(multikey.P256, wrapped)
 
 
 def test_a_point_is_read_with_and_without_its_wrapping() -> None:
     raw = b"\x04\x20" + bytes(range(30))
-    assert keys._point(raw) == raw
-    assert keys._point(b"\x04\x20" + raw) == raw
+    for wrapped in (raw, b"\x04\x20" + raw):
+        assert keys._point(multikey.ED25519, wrapped) == raw
+    compressed = p256.public_key(SECRET)
+    written = b"\x04" + b"".join(p256.coordinates(compressed))
+    for wrapped in (written, b"\x04\x41" + written):
+        assert keys._point(multikey.P256, wrapped) == compressed
 
 
 # -- What never shows --------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def octets(**places: Any) -> bytes:
 
 
 def test_the_first_place_is_in_the_lowest_bits() -> None:
-    """As in the example of the draft (§4.2), whose values are 1, 2, 0, 3, 0, 1, 0, 1, 1, 2, 3, 3 in 0xC9, 0x44, 0xF9."""
+    """As in the example of the draft, whose values are 1, 2, 0, 3, 0, 1, 0, 1, 1, 2, 3, 3 in 0xC9, 0x44, 0xF9."""
     found = octets(revoked=[0, 3, 5, 7, 8, 10, 11], suspended=[1, 3, 9, 10, 11])
     assert found[:3] == bytes.fromhex("c944f9")
     assert len(found) == ENTRIES // 4
