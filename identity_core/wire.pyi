@@ -436,6 +436,7 @@ class DidResolutionOptions(Struct, frozen=True, kw_only=True):
     service: str | UnsetType = UNSET
     relative_ref: str | UnsetType = UNSET
     no_cache: bool | UnsetType = UNSET
+    public_key_format: Literal["Multikey"] | UnsetType = UNSET
 
 class DidSummary(Struct, frozen=True, kw_only=True):
     did: str
@@ -993,6 +994,7 @@ class ResolveIdentifierQuery(Struct, frozen=True, kw_only=True):
     service: str | None = None
     relative_ref: str | None = None
     no_cache: bool = False
+    public_key_format: Literal["Multikey"] | None = None
 
 class RevokeDelegationRequest(Struct, frozen=True, kw_only=True):
     reason: str | UnsetType = UNSET

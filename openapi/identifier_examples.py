@@ -54,6 +54,7 @@ def identifiers(current: IndexedVersion, stale_at: datetime) -> Json:
     forms = _forms(current, stale_at)
     options = {
         "versionAsDocument": {"accept": DID, "versionId": str(current.state.version_id), "noCache": True},
+        "withMultikeys": {"publicKeyFormat": "Multikey"},
         "serviceAsItWas": {"service": "hub", "relativeRef": "/box", "versionTime": printed(current.state.updated_at)},
     }
     return {

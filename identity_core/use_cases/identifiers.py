@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import orjson
+
 from identity_core.codec.structs import given
-from identity_core.domain.dids import did_url
+from identity_core.domain.dids import did_url, keys
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.did_url import DidUrl
+from identity_core.domain.dids.document import DidDocument
 from identity_core.errors import DidMethodNotSupported, DidNotFound, FeatureNotSupported, InvalidRequest, JsonValue
 from identity_core.ports.did_method import DescribedDidMethod, DidMethod, PublishingDidMethod, ResolvingDidMethod
 from identity_core.use_cases.dids.read import Resolution, ResolveDid
@@ -66,7 +69,7 @@ class ResolveIdentifier:
             raise FeatureNotSupported(details={"feature": "noCache"})
         if found.deactivated:
             return Dereferenced(found, url)
-        return _selected(did, url, found)
+        return _selected(did, url, _with_multikeys(found) if query.public_key_format is not None else found)
 
 
 @value_class
@@ -83,6 +86,7 @@ class ResolveIdentifierWithOptions:
             service=given(options.service, None),
             relative_ref=given(options.relative_ref, None),
             no_cache=given(options.no_cache, False),
+            public_key_format=given(options.public_key_format, None),
         )
         return await self.resolve(text, query)
 
@@ -94,6 +98,12 @@ def _selected(did: Did, url: DidUrl, found: Resolution) -> Dereferenced:
     if url.fragment is not None:
         return Dereferenced(found, url, content=did_url.secondary_resource(did, document, url.fragment))
     return Dereferenced(found, url)
+
+
+def _with_multikeys(found: Resolution) -> Resolution:
+    state = found.version.state
+    octets = orjson.dumps(keys.with_multikeys(orjson.loads(state.document.octets)))
+    return replace(found, version=replace(found.version, state=replace(state, document=DidDocument.load(octets))))
 
 
 def _with_options(url: DidUrl, query: ResolveIdentifierQuery) -> DidUrl:

@@ -86,6 +86,29 @@ def test_the_bare_document(target: Target, hana: Holder, media: str) -> None:
     assert json.loads(response.body)["id"] == hana.did
 
 
+def test_keys_as_multikeys(target: Target, hana: Holder) -> None:
+    def asked(suffix: str, **headers: str) -> Any:
+        answer = target.wire.call("GET", PATH + suffix, None, {"Accept": "application/did", **headers})
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    plain, found = asked(hana.did), asked(f"{hana.did}?publicKeyFormat=Multikey")
+    assert {one["type"] for one in found["verificationMethod"]} == {"Multikey"}
+    assert "https://w3id.org/security/multikey/v1" in found["@context"]
+    assert [one | {"type": ""} for one in found["verificationMethod"]] == [
+        one | {"type": ""} for one in plain["verificationMethod"]
+    ]
+    assert found["service"] == plain["service"]
+    key = asked(f"{hana.key_id.replace('#', '%23')}?publicKeyFormat=Multikey")
+    assert (key["id"], key["type"]) == (hana.key_id, "Multikey")
+    posted = post(target, hana.did, b'{"publicKeyFormat":"Multikey"}', b"Accept: application/did")
+    assert json.loads(posted.body) == found
+    # What is remembered is the document as it is.
+    assert asked(hana.did) == plain
+    for text in ("multikey", "JsonWebKey", "", "Multikey&publicKeyFormat=Multikey"):
+        assert get(target, f"{hana.did}?publicKeyFormat={text}").status == 400
+
+
 def test_each_form_has_an_entity_tag_of_its_own(target: Target, hana: Holder) -> None:
     forms = (
         "application/did-resolution",

@@ -7,10 +7,10 @@ update, rotation, recovery, import.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from identity_core.cache import BoundedCache
 from identity_core.codec import multikey
@@ -80,6 +80,9 @@ P256: Final = KeyType(
 )
 KEY_TYPES: Final = {kind.name: kind for kind in (ED25519, X25519, BLS12381G2, P256)}
 """By name, in the order in which a document lists their contexts."""
+
+MULTIKEY: Final = "Multikey"
+MULTIKEY_CONTEXT: Final = "https://w3id.org/security/multikey/v1"
 
 _ALIASES: Final = {"Ed25519": ED25519.name}
 
@@ -219,3 +222,20 @@ def _refuse_secret(multibase: str) -> None:
     except ValueError:
         return
     raise InvalidDocument("This is a private key. Give its public key; take the private one as exposed.") from None
+
+
+def with_multikeys(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with each key of a type that is known here as a ``Multikey`` (CID 1.0), which has the same members, and with its
+    context in the place of those of the types. A key that is written in another way stays as it is."""
+
+    def converted(method: Any) -> Any:
+        kind = method.get("type") if isinstance(method, dict) and "publicKeyMultibase" in method else None
+        return method | {"type": MULTIKEY} if isinstance(kind, str) and kind in KEY_TYPES else method
+
+    members = ("verificationMethod", *RELATIONSHIPS)
+    methods = {name: [*map(converted, document[name])] for name in members if isinstance(document.get(name), list)}
+    if all(methods[name] == document[name] for name in methods):
+        return dict(document)
+    replaced, said = [*(kind.context for kind in KEY_TYPES.values()), MULTIKEY_CONTEXT], document.get("@context", [])
+    first, *contexts = [one for one in (said if isinstance(said, list) else [said]) if one not in replaced] or [None]
+    return {**document, "@context": [*([] if first is None else [first]), MULTIKEY_CONTEXT, *contexts], **methods}

@@ -1,5 +1,5 @@
 """Digital Bazaar's bbs-2023 takes ours, and ours takes theirs: base proofs that they derive from, and derived proofs both ways. What they
-derive, a served instance verifies by VCALM.
+derive, a served instance verifies by VCALM, and they by the key that it resolves.
 """
 
 from __future__ import annotations
@@ -96,6 +96,12 @@ def test_what_they_derive_is_verified_by_vcalm(independent: Callable[[str, Any],
         assert "member" not in shown["credentialSubject"]
         changed = json.loads(json.dumps(theirs).replace('"age": 41', '"age": 42'))
         assert verdict(changed)[:2] == (False, ["PROOF_VERIFICATION_ERROR"])
+        # And they verify it themselves, by the issuer's key as the service resolves it.
+        resolver = f"{server.url}/1.0/identifiers/"
+        other = Stranger(wire, server.api_key).holder(additionalKeys=[bls]).created["keys"]["assertionMethod"]["keyId"]
+        moved = json.loads(json.dumps(theirs).replace(key["keyId"], other))
+        cases = [{"credential": one, "resolver": resolver} for one in (theirs, changed, moved)]
+        assert independent("bbs2023.mjs", {"contexts": documents(), "cases": cases}) == [True, False, False]
         # What the issuer signed is no presentation.
         assert verdict(issued)[0] is False
         wire.close()
