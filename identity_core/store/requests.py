@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.errors import QuotaExceeded
@@ -100,11 +102,16 @@ class StoredSpentChallenges(Repository):
 
 
 _UNLIMITED: Final = 1 << 62
+COUNTED_AHEAD: Final = 16
+"""Requests of a day that are counted at one time at the most, for those that are still to come."""
+SHARE_AHEAD: Final = 1000
+"""The part of a limit that they never are more than: one in so many."""
+COUNTERS_KEPT: Final = 4096
 
 _CHARGE = """
-INSERT INTO usage (owner, day, records, octets) SELECT :owner, :day, 1, :octets WHERE :octets <= :most_octets
-ON CONFLICT (owner, day) DO UPDATE SET records = usage.records + 1, octets = usage.octets + excluded.octets
-WHERE usage.records < :most_records AND usage.octets + excluded.octets <= :most_octets
+INSERT INTO usage (owner, day, records, octets) SELECT :owner, :day, :records, :octets WHERE :octets <= :most_octets
+ON CONFLICT (owner, day) DO UPDATE SET records = usage.records + excluded.records, octets = usage.octets + excluded.octets
+WHERE usage.records + excluded.records <= :most_records AND usage.octets + excluded.octets <= :most_octets
 RETURNING records
 """
 _REFUND = """
@@ -113,27 +120,63 @@ UPDATE usage SET records = records - 1, octets = octets - :octets WHERE owner = 
 _FORGET_USAGE = delete_first("usage", "day > :kept AND day < :before ORDER BY day")
 
 
+@dataclass(slots=True, eq=False)
+class _Ahead:
+    """What a counter has counted already for requests to come. ``asking``: somebody is about to count more."""
+
+    records: int = 0
+    octets: int = 0
+    asking: bool = False
+
+    def take(self, charge: Charge) -> bool:
+        """Whether there was enough for this one."""
+        if self.records < 1 or self.octets < charge.octets:
+            return False
+        self.add(-1, -charge.octets)
+        return True
+
+    def add(self, records: int, octets: int) -> None:
+        self.records += records
+        self.octets += octets
+
+
 class StoredUsage(Repository):
-    """The port ``Usage`` on the tables of the store."""
+    """The port ``Usage`` on the tables of the store.
+
+    What is counted of a day is counted for several requests at one time, where the limit is far larger: so most requests need no statement.
+    A process that ends has counted some too many, and never too few.
+    """
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._ahead: BoundedCache[tuple[str, int], _Ahead] = BoundedCache(COUNTERS_KEPT)
 
     async def charge(self, charges: Sequence[Charge]) -> None:
-        if not charges:
+        new, taken = list[tuple[Charge, _Ahead]](), list[tuple[Charge, _Ahead]]()
+        for one in charges:
+            ahead = self._ahead_of(one)
+            (taken if ahead.take(one) else new).append((one, ahead))
+        if not new:
             return
-        await self._database.write(lambda transaction: self._charge(transaction, charges), durable=False)
+        asked = [(one, 1 if ahead.asking else _at_one_time(one)) for one, ahead in new]
+        asking = [ahead for (_, ahead), (_, count) in zip(new, asked, strict=True) if count > 1]
+        for ahead in asking:
+            ahead.asking = True
+        try:
+            counted = await self._database.write(lambda transaction: _charge(transaction, asked), durable=False)
+        except BaseException:
+            for one, ahead in taken:
+                ahead.add(1, one.octets)
+            raise
+        finally:
+            for ahead in asking:
+                ahead.asking = False
+        for (one, ahead), count in zip(new, counted, strict=True):
+            ahead.add(count - 1, (count - 1) * one.octets)
 
-    def _charge(self, transaction: Transaction, charges: Sequence[Charge]) -> None:
-        for charge in charges:
-            row = {
-                "owner": charge.owner,
-                "day": charge.day,
-                "octets": charge.octets,
-                "most_records": _UNLIMITED if charge.most_records is None else charge.most_records,
-                "most_octets": _UNLIMITED if charge.most_octets is None else charge.most_octets,
-            }
-            # One that raises is undone alone, and with it what the charges before it have counted.
-            if transaction.execute(_CHARGE, row).fetchone() is None:
-                limits = {"records": charge.most_records, "octets": charge.most_octets}
-                raise QuotaExceeded(details={"quota": charge.name, **limits})
+    def _ahead_of(self, charge: Charge) -> _Ahead:
+        place = charge.owner, charge.day
+        return self._ahead.get(place) or self._ahead.put(place, _Ahead())
 
     async def refund(self, charge: Charge) -> None:
         row = {"owner": charge.owner, "day": charge.day, "octets": charge.octets}
@@ -142,3 +185,44 @@ class StoredUsage(Repository):
     async def forget(self, before_day: int, *, limit: int) -> int:
         parameters = {"kept": KEPT, "before": before_day, "limit": limit}
         return await self._forget(_FORGET_USAGE, parameters)
+
+
+def _at_one_time(charge: Charge) -> int:
+    """For how many requests of this size the counter is moved. What is kept is counted one by one, because some of it is taken back."""
+    if charge.day == KEPT:
+        return 1
+    records, octets = _most(charge)
+    return max(1, min(COUNTED_AHEAD, records // SHARE_AHEAD, octets // SHARE_AHEAD // max(1, charge.octets)))
+
+
+def _most(charge: Charge) -> tuple[int, int]:
+    return (
+        _UNLIMITED if charge.most_records is None else charge.most_records,
+        _UNLIMITED if charge.most_octets is None else charge.most_octets,
+    )
+
+
+def _charge(transaction: Transaction, asked: Sequence[tuple[Charge, int]]) -> list[int]:
+    """For how many requests each was counted: as many as asked, or where that is too much one. Raises ``QuotaExceeded``."""
+    counted = []
+    for charge, count in asked:
+        # One that raises is undone alone, and with it what the charges before it have counted.
+        found = next((each for each in dict.fromkeys((count, 1)) if _is_counted(transaction, charge, each)), None)
+        if found is None:
+            limits = {"records": charge.most_records, "octets": charge.most_octets}
+            raise QuotaExceeded(details={"quota": charge.name, **limits})
+        counted.append(found)
+    return counted
+
+
+def _is_counted(transaction: Transaction, charge: Charge, count: int) -> bool:
+    most_records, most_octets = _most(charge)
+    row = {
+        "owner": charge.owner,
+        "day": charge.day,
+        "records": count,
+        "octets": count * charge.octets,
+        "most_records": most_records,
+        "most_octets": most_octets,
+    }
+    return transaction.execute(_CHARGE, row).fetchone() is not None

@@ -12,6 +12,7 @@ import pytest
 from identity_core.errors import QuotaExceeded
 from identity_core.ports.api_keys import KEPT, Charge
 from identity_core.store import Store
+from identity_core.store.requests import COUNTED_AHEAD, SHARE_AHEAD
 
 TODAY = 20_000
 
@@ -99,7 +100,97 @@ def test_no_limit_is_none(store: Store) -> None:
     async def scenario() -> None:
         for _ in range(20):
             assert await admitted(store, charge(records=None, most=None))
-        assert await counted(store) == (20, 200)
+        records, octets = await counted(store) or (0, 0)
+        assert 20 <= records < 20 + COUNTED_AHEAD
+        assert octets == 10 * records
+
+    run(scenario())
+
+
+LARGE = COUNTED_AHEAD * SHARE_AHEAD
+
+
+@pytest.mark.parametrize(
+    ("records", "most", "octets", "step"),
+    [
+        (LARGE, None, 10, COUNTED_AHEAD),
+        (3 * SHARE_AHEAD, None, 10, 3),
+        (SHARE_AHEAD, None, 10, 1),
+        (7, None, 10, 1),
+        (None, 3 * SHARE_AHEAD * 10, 10, 3),
+        (None, LARGE * 10, 25, COUNTED_AHEAD * 10 // 25),
+        (None, LARGE * 10, LARGE, 1),
+    ],
+)
+def test_no_more_is_counted_ahead_than_a_thousandth_of_the_limit(
+    store: Store, records: int | None, most: int | None, octets: int, step: int
+) -> None:
+    async def scenario() -> None:
+        for number in range(1, 2 * step + 2):
+            assert await admitted(store, charge(octets=octets, records=records, most=most))
+            ahead = -(-number // step) * step
+            assert await counted(store) == (ahead, ahead * octets), "never fewer than there were"
+
+    run(scenario())
+
+
+def test_what_is_kept_is_counted_one_by_one(store: Store) -> None:
+    async def scenario() -> None:
+        for number in (1, 2, 3):
+            assert await admitted(store, charge(day=KEPT, records=None, most=None))
+            assert await counted(store, day=KEPT) == (number, 10 * number)
+
+    run(scenario())
+
+
+def test_the_last_of_a_large_limit_are_counted_one_by_one(store: Store) -> None:
+    async def scenario() -> None:
+        before = LARGE - COUNTED_AHEAD + 3
+        row = {"owner": "did:did:ids:a", "day": TODAY, "records": before}
+        sql = "INSERT INTO usage (owner, day, records, octets) VALUES (:owner, :day, :records, 0)"
+        await store.database.write(lambda transaction: transaction.execute(sql, row).rowcount)
+        one = charge(records=LARGE, most=None)
+        assert [await admitted(store, one) for _ in range(COUNTED_AHEAD)].count(True) == LARGE - before
+        assert (await counted(store) or (0, 0))[0] == LARGE
+
+    run(scenario())
+
+
+def test_many_at_once_count_ahead_but_once(store: Store) -> None:
+    async def scenario() -> None:
+        one = charge(records=LARGE, most=None)
+        assert all(await asyncio.gather(*(admitted(store, one) for _ in range(40))))
+        records, _ = await counted(store) or (0, 0)
+        assert 40 <= records < 40 + COUNTED_AHEAD
+        assert all(await asyncio.gather(*(admitted(store, one) for _ in range(records - 40))))
+        assert (await counted(store) or (0, 0))[0] == records, "what was counted ahead is used up"
+
+    run(scenario())
+
+
+def test_what_is_refused_uses_up_nothing_that_was_counted_ahead(store: Store) -> None:
+    async def scenario() -> None:
+        one = charge(records=LARGE, most=None)
+        assert await admitted(store, one)
+        full = charge("address:192.0.2.1", records=1)
+        assert await admitted(store, full)
+        for _ in range(COUNTED_AHEAD):
+            assert not await admitted(store, one, full)
+        for _ in range(COUNTED_AHEAD - 1):
+            assert await admitted(store, one)
+        assert (await counted(store) or (0, 0))[0] == COUNTED_AHEAD
+
+    run(scenario())
+
+
+def test_a_large_request_is_not_paid_by_what_was_counted_for_small_ones(store: Store) -> None:
+    async def scenario() -> None:
+        assert await admitted(store, charge(octets=1, records=LARGE, most=LARGE))
+        assert await admitted(store, charge(octets=LARGE // 2, records=LARGE, most=LARGE))
+        records, octets = await counted(store) or (0, 0)
+        assert octets >= LARGE // 2 + 1
+        assert not await admitted(store, charge(octets=LARGE // 2, records=LARGE, most=LARGE))
+        assert await counted(store) == (records, octets)
 
     run(scenario())
 
