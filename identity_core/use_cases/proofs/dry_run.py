@@ -57,11 +57,11 @@ class CheckDelegatedProof:
         await making.turns()
         try:
             with making.reader.index.one_look():
-                attempt = await check_capability(attempt, caller, making.reader, making.policy)
+                await check_capability(attempt, caller, making.reader, making.policy)
             if attempt.anchor and (making.anchoring is None or not making.anchoring.enabled):
                 raise AnchoringDisabled
-            attempt = check_delegation(attempt, await self._unused(attempt))
-            await making.prepared(attempt)
+            check_delegation(attempt, await self._unused(attempt))
+            await making.prepare(attempt)
         except IdentityError as error:
             is_failure = error.status >= 500 and not isinstance(error, AnchoringDisabled)
             if is_failure or isinstance(error, Forbidden):

@@ -12,7 +12,7 @@ import asyncio
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
@@ -122,16 +122,16 @@ class GenerateDelegatedProof:
             if attempt.anchor and (self.anchoring is None or not self.anchoring.enabled):
                 raise AnchoringDisabled
             await self.turns()
-            attempt = await check_capability(attempt, context.caller, self.reader, self.policy)
+            await check_capability(attempt, context.caller, self.reader, self.policy)
             found = await self.invocations.look_up(attempt.invocation, attempt.capability.delegation_id, attempt.now)
             earlier = found.outcome
             if isinstance(earlier, RefusedInvocation):
                 return await self._answered(attempt, context, Earlier(earlier))
             try:
-                attempt = check_delegation(attempt, found)
+                check_delegation(attempt, found)
                 if earlier is not None:
                     return await self._answered(attempt, context, Earlier(earlier))
-                attempt = await self.prepared(attempt)
+                await self.prepare(attempt)
             except IdentityError as error:
                 if earlier is not None or isinstance(error, _FAILURES):
                     raise
@@ -155,27 +155,26 @@ class GenerateDelegatedProof:
     async def _refused(self, attempt: ProofAttempt, context: RequestContext, code: str) -> None:
         await self.record(context, event_of(attempt, REFUSED, code), attempt.now)
 
-    async def prepared(self, attempt: ProofAttempt) -> ProofAttempt:
+    async def prepare(self, attempt: ProofAttempt) -> None:
         """Steps 12 to 16, which spend nothing. Raises their refusals."""
         ids = [part.credential_id for part in attempt.asked.parts]
-        credentials = [await self.sealed_credentials.find(one, attempt.holder) for one in ids]
-        attempt = check_scope(replace(attempt, credentials=tuple(credentials)))
+        credentials = tuple([await self.sealed_credentials.find(one, attempt.holder) for one in ids])
+        check_scope(attempt, credentials)
         level = attempt.chain.effective_autonomy
         self.autonomy.check_proof(level, pinned=all(attempt.pinned), anchor=attempt.anchor)
         usable = required(credentials)
         for credential in usable:
             credential.check_usable(attempt.now)
         asked, provers = attempt.asked, self.present.provers
-        prepared = await prepare(asked, attempt.claims, usable, self.sealed_credentials, provers)
+        attempt.prepared = prepared = await prepare(asked, attempt.claims, usable, self.sealed_credentials, provers)
         if prepared.question is not None:
             await self.present.check_issuers(usable)
-        attempt = replace(attempt, prepared=prepared)
 
         def context() -> Context:
             return _context_of(attempt, attempt.now, self.random, self.policy)
 
-        agreed = await agreement(attempt.request, prepared, context, self.consents)
-        return attempt if agreed is None else replace(attempt, agreed=agreed)
+        attempt.agreed = await agreement(attempt.request, prepared, context, self.consents)
+        attempt.credentials = credentials
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
         """Steps 17 to 19, and the receipt of the anchor."""

@@ -9,8 +9,8 @@ limit (``ports/proofs.py``), so that a refusal costs no proof and a limit tells 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -74,21 +74,22 @@ class ProofPolicy:
     places: tuple[str, ...]
 
 
-@value_class
+@dataclass(slots=True, eq=False)
 class ProofAttempt:
-    """A request on its way. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound;
-    ``asked`` is what it asks to be proven.
+    """A request on its way. ``token`` is its IBCT just as it was received, ``digest`` the SHA-256 of the JCS of the whole body, to which
+    nonce and id of the IBCT are bound; ``asked`` is what it asks to be proven.
 
-    Each step sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine token, ``chain`` its
-    delegation, ``credentials`` the holder's or None, in the order of ``asked``; ``claims`` are what the IBCT's actions are about, each with
-    the request's value or the pin's, and ``pinned`` says of each whether the holder fixed it; ``agreed`` is the consent of
-    a wallet."""
+    Each step that ends well sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine token,
+    ``chain`` its delegation, ``credentials`` the holder's or None, in the order of ``asked``; ``claims`` are what the IBCT's actions are
+    about, each with the request's value or the pin's, and ``pinned`` says of each whether the holder fixed it; ``agreed`` is the consent
+    of a wallet."""
 
     request: DelegatedProofRequest
     asked: AskedProof
     holder: Did
     agent: Did
     anchor: bool
+    token: Mapping[str, str] = field(repr=False)
     digest: bytes
     now: datetime
     capability: Capability = _LATER
@@ -112,22 +113,20 @@ class ProofAttempt:
         if not given(request.domain, "").isprintable():
             raise InvalidRequest("domain is of printable characters.", details={"member": "domain"})
         try:
-            digest = hashlib.sha256(jcs.canonicalize(plain(request))).digest()
+            body = plain(request)
+            digest = hashlib.sha256(jcs.canonicalize(body)).digest()
         except ValueError as error:
             # An integer past 2^53 - 1, which two readers may take for two; as a string it is one.
             raise InvalidRequest("The body has no canonical form: send integers past 2^53 - 1 as strings.") from error
-        return cls(request, asked, holder, agent, given(request.anchor, False), digest, now)
+        return cls(request, asked, holder, agent, given(request.anchor, False), body["ibct"], digest, now)
 
 
-async def check_capability(
-    attempt: ProofAttempt, caller: Caller, reader: DidReader, policy: ProofPolicy
-) -> ProofAttempt:
+async def check_capability(attempt: ProofAttempt, caller: Caller, reader: DidReader, policy: ProofPolicy) -> None:
     """Steps 5 to 9: a genuine, unexpired token. Raises ``Forbidden``, ``IbctInvalid``, ``DidDeactivated``, ``IbctExpired``; in this
     order."""
     now = attempt.now
     _check_caller(caller, attempt)
-    # Its signature covers the object just as it was received.
-    capability = Capability.parse(plain(attempt.request.ibct), places=policy.places)
+    capability = Capability.parse(attempt.token, places=policy.places)
     capability.check_parties(str(attempt.holder), str(attempt.agent))
     capability.check_times(now, leeway=policy.leeway, longest=policy.longest)
     holder = await _active(reader, attempt.holder, "invoker")
@@ -136,14 +135,14 @@ async def check_capability(
     decoded = map(multikey.decode_public, history.authentication_keys(holder, now))
     capability.check_signature(raw for kind, raw in decoded if kind == multikey.ED25519)
     capability.check_unexpired(now)
-    invocation = Invocation(
+    attempt.capability = capability
+    attempt.invocation = Invocation(
         capability.invoker,
         capability.nonce_digest,
         capability.id_digest,
         attempt.digest,
         capability.expires_at + policy.leeway + MARGIN,
     )
-    return replace(attempt, capability=capability, invocation=invocation)
 
 
 def _check_caller(caller: Caller, attempt: ProofAttempt) -> None:
@@ -166,7 +165,7 @@ async def _active(reader: DidReader, did: Did, member: str) -> DidState:
         raise invalid(f"the DID of {member} does not resolve") from None
 
 
-def check_delegation(attempt: ProofAttempt, found: Precedent) -> ProofAttempt:
+def check_delegation(attempt: ProofAttempt, found: Precedent) -> None:
     """Step 11, which an identical repetition of a request that was proven passes anew. Raises ``IbctRevoked``; ``DelegationInvalid``,
     the same for every reason; then ``DelegationRevoked``, ``DelegationExpired``, ``DelegationNotActive``."""
     if found.is_revoked:
@@ -176,10 +175,10 @@ def check_delegation(attempt: ProofAttempt, found: Precedent) -> ProofAttempt:
         raise DelegationInvalid
     chain.check_sound(attempt.holder, attempt.agent)
     chain.check_state(attempt.now)
-    return replace(attempt, chain=chain)
+    attempt.chain = chain
 
 
-def check_scope(attempt: ProofAttempt) -> ProofAttempt:
+def check_scope(attempt: ProofAttempt, credentials: Sequence[Credential | None]) -> None:
     """Step 12: the actions are what is asked, the grants cover each, credentials and verifier are allowed. Raises ``ScopeMismatch``, and
     ``InvalidRequest`` where a value is left out and no pin supplies it. That there is no credential is for a later step to say."""
     chain, asked = attempt.chain, attempt.asked
@@ -195,13 +194,13 @@ def check_scope(attempt: ProofAttempt) -> ProofAttempt:
         value = chain.only_value(action) if claim.value is None else claim.value
         action.check_names(claim.attribute, claim.type, value)
         chain.check_covers(action, value)
-        named.append(replace(claim, value=value))
-    for part, credential in zip(asked.parts, attempt.credentials, strict=True):
+        named.append(claim if claim.value is value else replace(claim, value=value))
+    for part, credential in zip(asked.parts, credentials, strict=True):
         chain.check_credential(part.credential_id)
         if credential is not None:
             chain.check_schema(credential.schema.id)
     chain.check_verifier(given(attempt.request.domain, None))
-    return replace(attempt, claims=tuple(named), pinned=tuple(map(chain.is_pinned, actions)))
+    attempt.claims, attempt.pinned = tuple(named), tuple(map(chain.is_pinned, actions))
 
 
 def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:

@@ -11,7 +11,7 @@ import pytest
 
 from identity_core.codec import jcs, multibase
 from identity_core.crypto import ed25519
-from identity_core.domain.delegations.ibct import Capability, delegation_id, signatures_of
+from identity_core.domain.delegations.ibct import Capability, delegation_id, signatures_of, signing_input_of
 from identity_core.errors import IbctExpired, IbctInvalid
 
 NOW = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)
@@ -286,3 +286,20 @@ def test_the_forms_of_a_reference(reference: str) -> None:
 )
 def test_what_is_no_reference_is_looked_up_nowhere(reference: str) -> None:
     assert delegation_id(reference, PLACES) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"action": 'zkp.prove.age.gte ,"proofValue":"x"'},
+        {"nonce": 'a ,"proofValue":"' + "é" * 16 + '\\",'},
+        {"id": ',"proofValue":"' + "1" * 64 + '"'},
+        {"delegationRef": '\\","proofValue":"'},
+    ],
+)
+def test_what_is_signed_is_the_token_without_its_proof_value(change: dict[str, str]) -> None:
+    token = signed(**change)
+    capability = Capability.parse(token, places=())
+    assert capability.signing_input == signing_input_of(token)
+    capability.check_signature([PAIR.public])
