@@ -15,6 +15,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from identity_core.errors import PluginUnavailable
@@ -24,6 +25,7 @@ from identity_core.plugin.processes.channel import (
     Ended,
     Failed,
     Line,
+    Message,
     Raised,
     Read,
     Ready,
@@ -46,7 +48,6 @@ START_SECONDS: Final = 60.0
 LEAVE_SECONDS: Final = 1.0
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 10.0
-
 
 MOST_TOGETHER: Final = 16
 """Proofs that a worker reads or verifies together. More save little, and the first waits for the last."""
@@ -192,31 +193,33 @@ class Pool:
             self._restarts += 1
 
     async def _work(self, worker: WorkerProcess) -> bool:
-        """Reads what the worker sends until it has ended. Whether it was ever ready."""
+        """Hears what the worker sends until it has ended. Whether it was ever ready."""
         self._workers.add(worker)
         start = self._loop.call_later(START_SECONDS, worker.kill, f"was not ready after {START_SECONDS:g} s")
-        async for message in worker.messages():
-            match message:
-                case Line():
-                    level = logging.getLevelNamesMapping().get(message.level, logging.WARNING)
-                    self._logger.getChild(self._order.provider).log(level, "%s", message.text)
-                case Ready() if worker not in self._up:
-                    start.cancel()
-                    self.ready = message
-                    self._trouble, self._unfit = "", None
-                    self._free(worker)
-                    self._told.set()
-                case Unfit() if worker not in self._up:
-                    self._unfit = message
-                    worker.kill(message.text or "cannot say why")
-                case Returned() | Raised() | Failed() if (turn := self._up.get(worker)) and len(turn.jobs) == 1:
-                    self._ended(worker, turn, [message])
-                case Ended(outcomes) if (turn := self._up.get(worker)) and len(turn.jobs) == len(outcomes) > 1:
-                    self._ended(worker, turn, outcomes)
-                case _:
-                    worker.kill("spoke out of turn")
+        await worker.run(partial(self._heard, worker, start))
         start.cancel()
         return self._lost(worker)
+
+    def _heard(self, worker: WorkerProcess, start: asyncio.TimerHandle, message: Message) -> None:
+        match message:
+            case Line():
+                level = logging.getLevelNamesMapping().get(message.level, logging.WARNING)
+                self._logger.getChild(self._order.provider).log(level, "%s", message.text)
+            case Ready() if worker not in self._up:
+                start.cancel()
+                self.ready = message
+                self._trouble, self._unfit = "", None
+                self._free(worker)
+                self._told.set()
+            case Unfit() if worker not in self._up:
+                self._unfit = message
+                worker.kill(message.text or "cannot say why")
+            case Returned() | Raised() | Failed() if (turn := self._up.get(worker)) and len(turn.jobs) == 1:
+                self._ended(worker, turn, [message])
+            case Ended(outcomes) if (turn := self._up.get(worker)) and len(turn.jobs) == len(outcomes) > 1:
+                self._ended(worker, turn, outcomes)
+            case _:
+                worker.kill("spoke out of turn")
 
     def _lost(self, worker: WorkerProcess) -> bool:
         was_up = worker in self._up

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
 from typing import Final
@@ -95,25 +95,45 @@ class WorkerProcess:
         with contextlib.suppress(OSError):
             await self._loop.sock_sendall(self._channel, octets)
 
-    async def messages(self) -> AsyncIterator[Message]:
-        """Sends the order, and yields what comes up until the process has ended. What comes after its verdict is left unread."""
+    async def run(self, hear: Callable[[Message], None]) -> None:
+        """Sends the order, and has ``hear`` take what comes up until the process has ended. What comes after its verdict is left unread.
+        Raises what ``hear`` does."""
         await self._send(frame(pickle.dumps(self._order)))
-        reader = FrameReader()
+        closed = self._loop.create_future()
+        # Not a task that waits for each message: to wake it takes longer than to read.
+        self._loop.add_reader(self._channel, self._read, FrameReader(), hear, closed)
         try:
-            while octets := await self._loop.sock_recv(self._channel, _PIECE):
-                for message in reader.feed(octets):
-                    if not self.verdict:
-                        yield message
-        except Unreadable as unreadable:
-            self.kill(str(unreadable))
-        except OSError:
-            pass  # It has closed the channel.
+            await closed
+        finally:
+            self._loop.remove_reader(self._channel)
         patience = self._loop.call_later(_CLOSED_SECONDS, self.kill, "closed its channel")
         await self._ended.wait()
         patience.cancel()
         status = self._process.wait()
         self.verdict = self.verdict or _described(status)
         self._channel.close()
+
+    def _read(self, reader: FrameReader, hear: Callable[[Message], None], closed: asyncio.Future[None]) -> None:
+        """Something has come, or the channel is closed."""
+        if closed.done():
+            return
+        try:
+            octets = self._channel.recv(_PIECE)
+            for message in reader.feed(octets):
+                if not self.verdict:
+                    hear(message)
+        except BlockingIOError:
+            return
+        except Unreadable as unreadable:
+            self.kill(str(unreadable))
+            octets = b""
+        except OSError:
+            octets = b""  # It has closed the channel.
+        except Exception as error:  # noqa: BLE001  (for who waits)
+            closed.set_exception(error)
+            return
+        if not octets:
+            closed.set_result(None)
 
     def leave(self) -> None:
         """Asks an idle worker to end."""
@@ -122,7 +142,7 @@ class WorkerProcess:
             self._channel.shutdown(socket.SHUT_WR)
 
     def kill(self, verdict: str) -> None:
-        """Ends the process and all that it forked; one that has ended gets a verdict at least. ``messages`` ends with it."""
+        """Ends the process and all that it forked; one that has ended gets a verdict at least. ``run`` ends with it."""
         self.verdict = self.verdict or verdict
         if not self.gone:
             self._kill_group()

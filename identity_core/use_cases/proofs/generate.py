@@ -210,7 +210,6 @@ class GenerateDelegatedProof:
             made = await prove(attempt, known, self.present, bound)
             salt, caller = self.random(SALT_OCTETS), context.caller
             proof = to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
-            await self.turns()
             event = event_of(attempt, DONE, proof=proof)
             await self.invocations.finish(lease, proof, rows_of(context, event, proof.created_at))
             is_kept = True
