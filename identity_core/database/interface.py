@@ -9,7 +9,7 @@ a server. What the client sees never does.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -23,7 +23,9 @@ Dialect = Literal["sqlite", "postgresql"]
 MAPPED_MEBIBYTES = 0
 """How much of an SQLite file a connection maps into memory unless somebody says less; more SQLite does not."""
 
-NOTHING: Mapping[str, object] = MappingProxyType({})
+Parameters = Mapping[str, object] | Sequence[object]
+
+NOTHING: Parameters = MappingProxyType({})
 
 
 class Cursor(Protocol):
@@ -51,8 +53,9 @@ class Transaction(Protocol):
         """Numbers the writer's transactions: jobs that see the same number are committed together or not at all."""
         ...
 
-    def execute(self, sql: str, parameters: Mapping[str, object] = NOTHING, /) -> Cursor:
-        """Runs one statement."""
+    def execute(self, sql: str, parameters: Parameters = NOTHING, /) -> Cursor:
+        """Runs one statement. Its parameters are ``:name``, or ``?`` for a sequence of them, which SQLite binds in a third less of the
+        time."""
         ...
 
 

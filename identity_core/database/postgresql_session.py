@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -20,6 +20,7 @@ from identity_core.database.interface import (
     DatabaseUnavailable,
     Job,
     NotReplicated,
+    Parameters,
     T,
     ValueNotStorable,
 )
@@ -40,8 +41,8 @@ _PARAMETER = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
 
 @lru_cache(maxsize=1024)
 def translated_sql(sql: str) -> str:
-    """``:name`` as psycopg writes it."""
-    return _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
+    """``:name`` and ``?`` as psycopg writes them."""
+    return _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%").replace("?", "%s"))
 
 
 class PostgresqlSession:
@@ -53,7 +54,7 @@ class PostgresqlSession:
         self._replicated = True
         self.group = 0
 
-    def execute(self, sql: str, parameters: Mapping[str, object] = NOTHING, /) -> Cursor:
+    def execute(self, sql: str, parameters: Parameters = NOTHING, /) -> Cursor:
         """See ``Transaction.execute``. Never connects: what follows a lost connection would not be one transaction."""
         return self.connection().execute(translated_sql(sql), parameters)
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from identity_core.database.files import FileLock
 from identity_core.database.group_commit import Pending, run_together
-from identity_core.database.interface import ConstraintViolated, DatabaseDamaged, DatabaseError, DatabaseUnavailable
+from identity_core.database.interface import (
+    ConstraintViolated,
+    DatabaseDamaged,
+    DatabaseError,
+    DatabaseUnavailable,
+    Parameters,
+)
 
 POLL_SECONDS = 0.002
 
@@ -41,7 +47,7 @@ class BetweenGroups:
         self._writer = writer
         self._reader = reader
 
-    def execute(self, sql: str, /, *parameters: Mapping[str, object]) -> sqlite3.Cursor:
+    def execute(self, sql: str, /, *parameters: Parameters) -> sqlite3.Cursor:
         # No statement of SQLite that begins so writes; one that begins with WITH may.
         connection = self._writer if sql.startswith(_SELECTS) else self._reader
         return connection.execute(sql, *parameters)
