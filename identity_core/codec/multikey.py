@@ -6,6 +6,7 @@ is decided by ``domain.dids.keys``. Secrets have the CID 1.0 form: prefix and 32
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import multibase
@@ -46,6 +47,8 @@ def encode_public(key_type: str, raw: bytes) -> str:
     return _encode(_PUBLIC, key_type, raw)
 
 
+# Of the same few DIDs again and again, whose signatures are checked.
+@lru_cache(maxsize=1024)
 def decode_public(text: str) -> tuple[str, bytes]:
     """The verification method type and the raw public key."""
     return _decode(_PUBLIC_TYPES, text)

@@ -229,6 +229,7 @@ class StoredActivity:
             if isinstance(row, AuditRow):
                 self._audit.append(transaction, row)
             elif isinstance(row, TimelineEntry):
-                transaction.execute(_EVENTS.insert, _EVENTS.write(row, id=row_id(row.at, self._random)))
+                transaction.execute(_EVENTS.insert_by_place, _EVENTS.row(row, row_id(row.at, self._random)))
             else:
-                transaction.execute(_VERIFICATIONS.insert, _VERIFICATIONS.write(row, id=row_id(row.at, self._random)))
+                parameters = _VERIFICATIONS.row(row, row_id(row.at, self._random))
+                transaction.execute(_VERIFICATIONS.insert_by_place, parameters)

@@ -41,7 +41,7 @@ PATIENCE_SECONDS: Final = 0.005
 """How long the commits of a proof may wait for those of other proofs that are under way."""
 
 _TABLE = Table("invocations", Invocation, extra=("lease", "lease_until"))
-_BEGIN = Table("invocations", Invocation, extra=("lease", "lease_until", "outcome", "details")).insert
+_BEGIN = Table("invocations", Invocation, extra=("lease", "lease_until", "outcome", "details"))
 _FIND = """
 SELECT nonce_digest, id_digest, request_digest, lease_until, outcome, proof_id, details FROM invocations
 WHERE invoker = :invoker AND (nonce_digest = :nonce_digest OR id_digest = :id_digest)
@@ -98,7 +98,7 @@ class StoredInvocations(Repository):
 
     def _patience(self, lease: Lease) -> float:
         """None for a proof that is made alone: there is nothing to wait for."""
-        return PATIENCE_SECONDS if self._leased - {lease.token} else 0.0
+        return PATIENCE_SECONDS if len(self._leased) > (lease.token in self._leased) else 0.0
 
     def _consume(
         self, transaction: Transaction, lease: Lease, holds: Holds, now: datetime
@@ -114,18 +114,20 @@ class StoredInvocations(Repository):
                 return taken
             # The request that had the lease was counted, and only a predicate that holds gives a lease.
             return lease if refusal is None else _end_refused(transaction, invocation, lease.token, refusal)
-        row = _TABLE.write(invocation, lease=lease.token, lease_until=micros(now + LEASE))
+        leased = lease.token, micros(now + LEASE)
         refusal = refusal or limited(chain, asked)
         if refusal is not None:
-            transaction.execute(_BEGIN, row | _refused(RefusedInvocation.of(refusal)))
-            return RefusedInvocation.of(refusal)
+            ended = RefusedInvocation.of(refusal)
+            row = _BEGIN.row(invocation, *leased, *_refused(ended).values())
+            transaction.execute(_BEGIN.insert_by_place, row)
+            return ended
         satisfied = holds(sealed_values(transaction, spending, chain))
         refused = RefusedInvocation.of(
             PredicateNotSatisfied(details=count(transaction, spending, asked, at, satisfied=satisfied))
         )
         # One statement for both answers, with other parameters.
-        settled = {"outcome": None if satisfied else REFUSED, "details": orjson.dumps(refused.details)}
-        transaction.execute(_BEGIN, row | settled)
+        settled = None if satisfied else REFUSED, orjson.dumps(refused.details)
+        transaction.execute(_BEGIN.insert_by_place, _BEGIN.row(invocation, *leased, *settled))
         return lease if satisfied else refused
 
     async def refuse(

@@ -177,4 +177,4 @@ def add_proof(transaction: Transaction, proof: StoredProof) -> None:
     """Inserts the row of a new proof; where ``anchor`` is pending, also that of the outbox which the anchoring worker reads."""
     if proof.anchor is not None and proof.anchor.status is AnchorStatus.PENDING:
         add_leaf(transaction, proof, proof.created_at)
-    transaction.execute(_TABLE.insert, _TABLE.write(proof, id=proof.id))
+    transaction.execute(_TABLE.insert_by_place, _TABLE.row(proof, proof.id))

@@ -9,10 +9,11 @@ be spread over several columns instead, and several fields may share one JSON co
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -21,6 +22,10 @@ import orjson
 from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Dialect
 from identity_core.values import value_class
+
+DOCUMENTS_KEPT: Final = 256
+MOST_KEPT_OCTETS: Final = 4_096
+"""JSON columns that a table remembers decoded, and how long one may be for it."""
 
 R = TypeVar("R")
 Convert = Callable[[Any], Any]
@@ -140,38 +145,55 @@ class Table(Generic[R]):
         spread, shown = spread or {}, shown or {}
         self._record = record
         self._document, searched = document or ("", hints)
-        self._spread = [(field, tuple(columns), hints[field]) for field, columns in spread.items()]
-        inside = [one.name for one in _fields(record) if one.name not in {*omit, *spread, *searched}]
-        apart = {*omit, *spread, *inside}
-        kept: list[tuple[str, Convert, Form]] = [
-            (one.name, attrgetter(one.name), _form(hints[one.name])) for one in _fields(record) if one.name not in apart
-        ]
-        kept += [part for field, columns, kind in self._spread for part in _parts(field, columns, kind)]
+        named = [one.name for one in _fields(record)]
+        inside = [name for name in named if name not in {*omit, *spread, *searched}]
+        own = [name for name in named if name not in {*omit, *spread, *inside}]
+        self._values = _values_of(own)
+        self._spread = [_Spread(field, tuple(columns), hints[field]) for field, columns in spread.items()]
+        forms = {name: _form(hints[name]) for name in own}
+        self._written = [(place, form.write) for place, form in enumerate(forms.values()) if form.write is not _same]
+        for each in self._spread:
+            forms |= zip(each.columns, each.forms, strict=True)
+        self._inside = _object_form(record, inside, dict) if document else Form()
         if document:
-            kept.append((self._document, _same, _in_json(_object_form(record, inside, dict))))
-        self._written = [(column, get, form.write) for column, get, form in kept]
-        self._reads = [form.read for _, _, form in kept]
-        self._names = [column for column, _, _ in kept]
+            forms[self._document] = Form(read=_remembered(_in_json(self._inside).read))
+        self._read = [(column, form.read) for column, form in forms.items() if form.read is not _same]
+        self._names = [*forms]
         dot = f"{alias}." if alias else ""
         self.columns = ", ".join(shown.get(column, f"{dot}{column}") for column in self._names)
         # Names of tables and columns are constants of this package.
         names = [*extra, *self._names]
-        self.insert = f"INSERT INTO {name} ({', '.join(names)}) VALUES (:{', :'.join(names)})"  # noqa: S608
+        into = f"INSERT INTO {name} ({', '.join(names)}) VALUES"
+        self.insert = f"{into} (:{', :'.join(names)})"
+        self.insert_by_place = f"{into} ({', '.join('?' * len(names))})"
         self.select = f"SELECT {self.columns} FROM {name}{alias and f' AS {alias}'}"  # noqa: S608
 
     def write(self, record: R, **extra: object) -> dict[str, object]:
         """The parameters of ``insert``."""
-        return {column: _applied(write, get(record)) for column, get, write in self._written} | extra
+        return dict(zip(self._names, self.row(record), strict=True)) | extra
+
+    def row(self, record: R, *extra: object) -> list[object]:
+        """The parameters of ``insert_by_place``: ``extra`` in the order in which they were declared."""
+        values = [*self._values(record)]
+        for place, write in self._written:
+            if values[place] is not None:
+                values[place] = write(values[place])
+        for each in self._spread:
+            values += each.row(record)
+        if self._document:
+            values.append(orjson.dumps(self._inside.write(record)))
+        return [*extra, *values]
 
     def read(self, row: Any, **omitted: object) -> R:
         """The record of a row that was selected as ``columns``."""
-        found = {
-            name: value if value is None or read is _same else read(value)
-            for name, value, read in zip(self._names, row, self._reads, strict=True)
-        }
-        for field, columns, make in self._spread:
-            parts = [found.pop(column) for column in columns]
-            found[field] = None if parts[0] is None else make(*parts)
+        found = dict(zip(self._names, row, strict=True))
+        for column, read in self._read:
+            value = found[column]
+            if value is not None:
+                found[column] = read(value)
+        for each in self._spread:
+            parts = [found.pop(column) for column in each.columns]
+            found[each.field] = None if parts[0] is None else each.kind(*parts)
         if self._document:
             found |= found.pop(self._document)
         return self._record(**found, **omitted)
@@ -181,17 +203,34 @@ def _fields(record: Any) -> tuple[Field[Any], ...]:
     return fields(record)
 
 
-def _parts(field: str, columns: Collection[str], kind: Any) -> list[tuple[str, Convert, Form]]:
-    """The columns of a dataclass that is spread over them."""
-    hints, whole = get_type_hints(kind), attrgetter(field)
-    return [
-        (column, _part_of(whole, part.name), _form(_bare(hints[part.name])))
-        for column, part in zip(columns, fields(kind), strict=True)
-    ]
+def _values_of(names: Sequence[str]) -> Convert:
+    """What gives the values of these fields of a record, in this order."""
+    # attrgetter of one name gives no tuple.
+    return attrgetter(*names) if len(names) > 1 else lambda record: [getattr(record, name) for name in names]
 
 
-def _part_of(whole: Convert, name: str) -> Convert:
-    return lambda record: getattr(whole(record), name, None)
+def _remembered(read: Convert) -> Convert:
+    """``read``, which remembers what it made of the octets that it was given last: a delegation is read at each of its uses."""
+    known = lru_cache(maxsize=DOCUMENTS_KEPT)(read)
+    return lambda octets: (known if len(octets) <= MOST_KEPT_OCTETS else read)(bytes(octets))
+
+
+class _Spread:
+    """The columns of a field that is a dataclass of ``kind``, and the forms of its fields."""
+
+    def __init__(self, field: str, columns: tuple[str, ...], kind: Any) -> None:
+        hints = get_type_hints(kind)
+        self.field, self.columns, self.kind = field, columns, kind
+        self.forms = [_form(_bare(hints[part.name])) for part in _fields(kind)]
+        self._parts = [(part.name, form.write) for part, form in zip(_fields(kind), self.forms, strict=True)]
+        self._nothing = [None for _ in columns]
+
+    def row(self, record: Any) -> list[Any]:
+        """The values of the columns."""
+        whole = getattr(record, self.field)
+        return (
+            self._nothing if whole is None else [_applied(write, getattr(whole, name)) for name, write in self._parts]
+        )
 
 
 _OF_FIRST: Final[Mapping[Dialect, str]] = {

@@ -58,6 +58,7 @@ class PredicateType(StrEnum):
 PREDICATE_NAMES: Final = (*(kind.value for kind in PredicateType), NOT_EQUAL)
 """What may be asked, in the order in which schemas list it."""
 
+_TYPES: Mapping[str, PredicateType] = {kind.value: kind for kind in PredicateType}
 _BOUNDS = (PredicateType.GTE, PredicateType.GT, PredicateType.LTE, PredicateType.LT)
 _SUPPORTED: Mapping[AttributeType, frozenset[PredicateType]] = {
     kind: frozenset(
@@ -103,9 +104,9 @@ class Predicate:
         found = schema.attribute(attribute)
         if found is None:
             raise _unsupported("the schema has no such attribute")
-        if type_ not in (known.value for known in PredicateType):
+        kind = _TYPES.get(type_)
+        if kind is None:
             raise _unsupported("unknown predicate type")
-        kind = PredicateType(type_)
         if kind not in _SUPPORTED[found.type]:
             raise _unsupported(f"{kind.value} does not apply to a {found.type.value}")
         try:

@@ -56,7 +56,6 @@ class ProofRow(StoreModel, table=True):
     __tablename__ = "proofs"
     __table_args__ = (
         Index(None, "holder", "created_at", "id"),
-        Index(None, "agent", "created_at", "id"),
         # What retention looks along.
         Index(None, "expires_at"),
         Index(

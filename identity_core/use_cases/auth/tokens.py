@@ -23,7 +23,7 @@ from typing import Final
 from identity_core.cache import BoundedCache
 from identity_core.codec import multibase
 from identity_core.codec.structs import UnsetType, given
-from identity_core.crypto.jws import JwsSignatureInvalid, VerificationKey
+from identity_core.crypto.jws import JwsSignatureInvalid
 from identity_core.domain import tokens as token
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.authorization_code import AuthorizationCode, withdrawal_of
@@ -188,9 +188,9 @@ class AuthenticateBearer:
         is named, only tokens of ours are good. Raises ``AuthFailed``, or ``PluginUnavailable`` when a plugin that may know the token
         broke."""
         now = self.clock.now()
-        envelope = self._own(text)
-        if envelope is not None:
-            return await self._caller(self._verified(text, envelope, now, resource), now)
+        own = self._own(text)
+        if own is not None:
+            return await self._caller(self._verified(text, *own, now, resource), now)
         if resource:
             raise AuthFailed
         caller = self.plugins(text, now)
@@ -206,32 +206,30 @@ class AuthenticateBearer:
 
     def has_been_good(self, text: str) -> bool:
         """Whether this process has found the signature of this token good before; nothing else is asked."""
-        return self.claims_to_be_ours(text) and _digest(text) in self.genuine
+        own = self._own(text)
+        return own is not None and own[0] in self.genuine
 
-    def _own(self, text: str) -> Envelope | None:
+    def _own(self, text: str) -> tuple[bytes, Envelope] | None:
+        """The digest and the parts of a token that names us as its issuer."""
         try:
-            envelope = self.genuine.get(_digest(text)) or Envelope.open(text)
+            digest = _digest(text)
+            envelope = self.genuine.get(digest) or Envelope.open(text)
         except ValueError:
             return None
-        return envelope if envelope.claims.get("iss") == self.issuer else None
+        return (digest, envelope) if envelope.claims.get("iss") == self.issuer else None
 
-    def _verified(self, text: str, envelope: Envelope, now: datetime, resource: str) -> AccessToken:
+    def _verified(self, text: str, digest: bytes, envelope: Envelope, now: datetime, resource: str) -> AccessToken:
         accepted = (self.issuer + resource,) if resource else token.audiences(self.issuer)
         try:
             key = self.keys.known.get(envelope.key_id())
             if key is None:
                 raise ValueError("the kid is none of our keys")
-            self._check_signature(key, text, envelope)
+            if digest not in self.genuine:
+                key.verify(text)
+                self.genuine.put(digest, envelope)
             return envelope.read(self.issuer, now, accepted)
         except (ValueError, JwsSignatureInvalid) as error:
             raise AuthFailed from error
-
-    def _check_signature(self, key: VerificationKey, text: str, envelope: Envelope) -> None:
-        digest = _digest(text)
-        if digest in self.genuine:
-            return
-        key.verify(text)
-        self.genuine.put(digest, envelope)
 
     async def _caller(self, found: AccessToken, now: datetime) -> Caller:
         try:

@@ -46,7 +46,7 @@ from identity_core.errors import (
 from identity_core.ports.proofs import Consumption, Disclosure, Invocation, Precedent
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.asked import AskedProof, Claim
-from identity_core.use_cases.proofs.prepare import PreparedProof
+from identity_core.use_cases.proofs.prepare import AskedOfAttribute, PreparedProof
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.values import value_class
 from identity_core.wire import DelegatedProofRequest
@@ -207,21 +207,23 @@ def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
     """What will be counted for the answer."""
     since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
     prepared = attempt.prepared
+    asked = zip(prepared.disclosures(attempt.claims), attempt.pinned, strict=True)
     # Two ways to write one value are one question.
     questions = dict.fromkeys(
-        Disclosure(
-            prepared.credentials[one.part].id,
-            one.attribute,
-            hashlib.sha256(jcs.canonicalize(one.json)).digest(),
-            policy.disclosures,
-            since,
-            hashlib.sha256(jcs.canonicalize([prepared.credentials[one.part].id, one.json])).digest(),
-        )
-        for one, is_pinned in zip(prepared.disclosures(attempt.claims), attempt.pinned, strict=True)
+        _disclosure(prepared.credentials[one.part].id, one, policy.disclosures, since)
+        for one, is_pinned in asked
         if one is not None and not is_pinned
     )
     chain = tuple(record.id for record in attempt.chain.records)
     return Consumption(chain, tuple(one.id for one in prepared.credentials), tuple(questions))
+
+
+def _disclosure(credential_id: str, asked: AskedOfAttribute, most: int, since: datetime | None) -> Disclosure:
+    predicate = jcs.canonicalize(asked.json)
+    # The JCS of an array of both.
+    of_credential = b"[%b,%b]" % (jcs.canonicalize(credential_id), predicate)
+    digests = [hashlib.sha256(octets).digest() for octets in (predicate, of_credential)]
+    return Disclosure(credential_id, asked.attribute, digests[0], most, since, digests[1])
 
 
 async def prove(
