@@ -31,6 +31,7 @@ from identity_core.bootstrap.ports import SystemClock
 from identity_core.client import Signer, ibct
 from identity_core.codec.times import printed
 from identity_core.database import sqlite_connection
+from identity_core.domain.dids.challenge import hash_body
 from identity_core.settings import load
 from identity_core.use_cases.background import Repeating
 
@@ -138,7 +139,8 @@ def _is_domain_object(call: Call) -> bool:
 
 @cache
 def walks() -> dict[str, Walk]:
-    """The walks of createDid, of generateDelegatedProof with a credential of each suite, and of verifyStoredProof."""
+    """The walks of createDid, of generateDelegatedProof with a credential of each suite and under a token of the agent, and of
+    verifyStoredProof."""
     statements = Statements()
     with tempfile.TemporaryDirectory() as folder, statements.listening():
         return asyncio.run(_walks(Path(folder), statements))
@@ -191,6 +193,15 @@ class WalkedInstallation:
         assert answer.is_success, answer.text
         return answer.json()
 
+    async def token(self, signer: Signer) -> dict[str, str]:
+        """The headers of a DID that has signed in."""
+        digest = hash_body({})
+        wanted = {"did": signer.did, "purpose": "token", "bodyHash": digest, "named": "true"}
+        challenge = (await self.client.get("/auth/challenge", params=wanted)).json()["challenge"]
+        signed = signer.header(challenge, purpose="token", digest=digest, named=True)
+        answer = await self.post("/auth/token", {}, {"Authorization": signed})
+        return {"Authorization": f"Bearer {answer['access_token']}"}
+
     async def walk(self, request: Callable[[], tuple[Any, ...]]) -> Walk:
         rounds, asked = [], []
         with nothing_beside():
@@ -214,22 +225,27 @@ async def _measured(house: WalkedInstallation) -> dict[str, Walk]:
     create = await house.walk(lambda: ("/dids", {"method": "ids"}))
     requests = {suite: await proof_requests(house, suite) for suite in (1, 2)}
     proofs = {suite: await house.walk(request) for suite, request in requests.items()}
+    by_agent = await house.walk(await proof_requests(house, 1, by_agent=True))
     made = await house.post(*requests[1]())
     verify = await house.walk(lambda: (f"/zkp/proofs/{made['proof']['proofId']}/verify", {}))
     return {
         "createDid": create,
         "generateDelegatedProof of suite 1": proofs[1],
+        "generateDelegatedProof under a token": by_agent,
         "generateDelegatedProof": proofs[2],
         "verifyStoredProof": verify,
     }
 
 
-async def proof_requests(house: WalkedInstallation, suite: int = 2) -> Callable[[], tuple[Any, ...]]:
-    """What makes a request for a proof under a token of its own, with a question that no one has asked before."""
+async def proof_requests(
+    house: WalkedInstallation, suite: int = 2, *, by_agent: bool = False
+) -> Callable[[], tuple[Any, ...]]:
+    """What makes a request for a proof under an IBCT of its own, with a question that no one has asked before; of the agent with an access
+    token, or of the operator."""
     bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
     ivo = await house.post("/dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
     hana, aki = [await house.post("/dids", {"method": "ids"}) for _ in range(2)]
-    schema = {"id": f"https://schemas.example/walk/{suite}", "attributes": [{"name": "age", "type": "integer"}]}
+    schema = {"id": f"https://schemas.example/walk/{suite}/{by_agent}", "attributes": [{"name": "age", "type": "integer"}]}
     await house.post("/credential-schemas", schema)
     claims = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": schema["id"], "attributes": {"age": 37}}
     credential = await house.post("/credentials", claims | {"suite": suite})
@@ -244,11 +260,12 @@ async def proof_requests(house: WalkedInstallation, suite: int = 2) -> Callable[
     bounds = count(18)
     expires = {"expiresAt": printed(datetime.now(UTC) + timedelta(days=1))}
     delegation = await house.post("/delegations", terms | expires)
-    signer = Signer(hana["did"], hana["keys"]["authentication"]["privateKey"])
+    signer = Signer.of(hana)
+    headers = await house.token(Signer.of(aki)) if by_agent else None
 
     def request() -> tuple[Any, ...]:
         wish = ibct.IbctTemplate(aki["did"], action, delegation["id"], timedelta(hours=1))
         body = ibct.proof_request(ibct.issue(signer, wish), credential["id"], value=next(bounds))
-        return "/zkp/delegated-proofs", json.loads(json.dumps(body))
+        return "/zkp/delegated-proofs", json.loads(json.dumps(body)), headers
 
     return request
