@@ -201,6 +201,9 @@ class ToyGate:
     def pays_at_once(self, operation: Operation, request: Request) -> bool:
         return False
 
+    def refuse_at_once(self, operation: Operation, request: Request) -> None:
+        return None
+
     def look_at_once(self, operation: Operation, request: Request) -> None:
         return None
 

@@ -105,8 +105,12 @@ class AnswerCache:
         return cached
 
     def resolve_did_at_once(self, request: Request, pays: Callable[[], bool]) -> Answer | None:
-        """The answer of resolveDid where it is held, and paid; counted then."""
-        cached = self.held(request.path["did"], resolution_media(request.header("accept")))
+        """The answer of resolveDid where it is held, and paid."""
+        return self.at_once(request, request.path["did"], resolution_media(request.header("accept")), pays)
+
+    def at_once(self, request: Request, did: str, media: str, pays: Callable[[], bool]) -> Answer | None:
+        """The answer that still holds, where the request could be paid; counted then."""
+        cached = self.held(did, media)
         if cached is None or not pays():
             return None
         self.asked += 1

@@ -15,7 +15,7 @@ from typing import Any, Final
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.cross_origin import Origins
-from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
+from identity_core.api.decode import Parse, Query, RequestBody, has_body, parser, refuse_body
 from identity_core.api.page_requests import form_run, page_run
 from identity_core.api.placement import APART_PAGES, PAGES_WITH_BOTH, ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
@@ -29,6 +29,8 @@ from identity_core.errors import MethodNotAllowed
 
 REALM: Final = "identity"
 BEARER: Final = "Bearer"
+# Who brings a credential is asked for, and a body is refused: no remembered answer is for them.
+NOT_REMEMBERED: Final = frozenset({"authorization", "x-api-key", "content-length", "transfer-encoding"})
 
 
 class HandlerResolver(Resolver):  # type: ignore[misc]
@@ -88,7 +90,8 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         self._apart: Routes[Run] = Routes()
         # What is read without a credential, also by pages of other origins.
         self._shared: set[Run] = set()
-        self._at_once: dict[Run, tuple[Operation, AtOnce]] = {}
+        # What may be answered without waiting: the remembered answers of some operations, and refusals of others.
+        self._at_once: dict[Run, Callable[[Request, Scope], Answer | None]] = {}
         for path, page in wiring.pages.items():
             run = page_run(page, wiring.gate)
             self._shared.add(run)
@@ -111,15 +114,19 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             operation = specification.operation_cls.from_spec(
                 specification, path=path, method=method, resolver=resolver
             )
-            run = compile_operation(raw, path, method, declared, operation.function, schemas, self._wiring)
+            known = facts(raw, path, method, declared, self._wiring)
+            run, refuse = compile_operation(raw, known, declared, operation.function, schemas, self._wiring)
             if self._wiring.verify:
-                run = verified(run, Promises(raw, facts(raw, path, method, declared, self._wiring), declared, schemas))
+                run = verified(run, Promises(raw, known, declared, schemas))
             if method == "get" and not declared.get("security", raw.get("security", [])):
                 self._shared.add(run)
-                at_once = self._wiring.at_once.get(declared["operationId"])
-                # Where answers are checked, or two listeners answer different paths, every request takes the one pass.
-                if at_once is not None and not self._wiring.verify and self._wiring.apart is None:
-                    self._at_once[run] = facts(raw, path, method, declared, self._wiring), at_once
+            # Where answers are checked, or two listeners answer different paths, every request takes the one pass.
+            if not self._wiring.verify and self._wiring.apart is None:
+                at_once = self._wiring.at_once.get(known.operation_id)
+                if at_once is not None:
+                    self._at_once[run] = partial(self._remembered, known, at_once)
+                elif known.schemes:
+                    self._at_once[run] = refuse
             for routes in self._routes_of(declared["operationId"], declared.get("tags", ())):
                 routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
             compiled[declared["operationId"]] = method.upper(), run, declared.get("tags", ())
@@ -142,21 +149,27 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             return [self._routes, self._apart]
         return [self._apart if path.startswith(APART_PAGES) else self._routes]
 
-    def find(self, request: Request) -> Answer | None:
-        """The answer to a GET without query, credential and body that can be given without waiting, and is paid; else None. Raises
-        refusals of the path and of ``Accept``, and ``RateLimited``."""
-        targets, request.path = self._routes.find(request.raw_path)
-        run = targets.get("GET")
-        known = None if run is None else self._at_once.get(run)
-        if known is None:
+    def find(self, request: Request, scope: Scope) -> Answer | None:
+        """The answer to a request, all of which has come, that can be given without waiting; else None. Raises refusals; those that
+        are answers are ``paid``."""
+        if "x-api-key" in request.headers:
             return None
-        request.operation, at_once = known
-        request.operation_id = request.operation.operation_id
+        targets, request.path = self._routes.find(request.raw_path)
+        run = targets.get(request.method)
+        answer = None if run is None else self._at_once.get(run)
+        return None if answer is None else answer(request, scope)
+
+    def _remembered(self, operation: Operation, at_once: AtOnce, request: Request, scope: Scope) -> Answer | None:
+        """The answer to a GET without query, credential and body that is remembered, and is paid; else None. Raises refusals of ``Accept``,
+        and ``RateLimited``."""
+        if scope["query_string"] or not NOT_REMEMBERED.isdisjoint(request.headers):
+            return None
+        request.operation, request.operation_id = operation, operation.operation_id
         request.cross_origin = self._wiring.origins.headers(request)
         gate = self._wiring.gate
-        answer = at_once(request, partial(gate.pays_at_once, request.operation, request))
+        answer = at_once(request, partial(gate.pays_at_once, operation, request))
         if answer is None:
-            gate.look_at_once(request.operation, request)
+            gate.look_at_once(operation, request)
         return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -213,15 +226,14 @@ def facts(
 
 def compile_operation(
     document: Mapping[str, Any],
-    path: str,
-    method: str,
+    operation: Operation,
     declared: Mapping[str, Any],
     handler: Handler,
     schemas: Schemas,
     wiring: Wiring,
-) -> Run:
-    """The pass of one operation, with everything that the document decides bound in."""
-    operation = facts(document, path, method, declared, wiring)
+) -> tuple[Run, Callable[[Request, Scope], None]]:
+    """The pass of one operation, with everything that the document decides bound in, and the part of it that raises a refusal of the gate
+    where that is certain without waiting."""
     if wiring.refusals is not None:
         handler = wiring.refusals.around(operation, handler)
     operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
@@ -255,7 +267,19 @@ def compile_operation(
             return await handler(request)
         return await around(request, lambda: handler(request))
 
-    return run
+    def refuse(request: Request, scope: Scope) -> None:
+        request.operation = operation
+        request.operation_id = operation_id
+        arrived: bytes | None = scope.get("identity.body")
+        if body is None:
+            refuse_body(request)
+        elif arrived is not None or not has_body(request):
+            request.body_octets = body.take(request, arrived or b"")
+        else:
+            return
+        wiring.gate.refuse_at_once(operation, request)
+
+    return run, refuse
 
 
 def _template(document: Mapping[str, Any], path: str, declared: Mapping[str, Any]) -> str:

@@ -14,20 +14,17 @@ import re
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Request
 from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver, whole
 from identity_core.codec.structs import encode
-from identity_core.errors import IdentityError, InternalError, Overloaded, RateLimited
+from identity_core.errors import IdentityError, InternalError, Overloaded
 
 # Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:%-]{24,}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
-# Who brings a credential is asked for, and a body is refused: not at once.
-NOT_AT_ONCE: Final = frozenset({"authorization", "x-api-key", "content-length", "transfer-encoding"})
 
 log = logging.getLogger("identity.api")
 
@@ -54,7 +51,8 @@ class ClientConnection(Protocol):
 class Guard:
     """An ASGI application around ``app``.
 
-    ``find`` gives the answer to a request that needs neither credential nor body and can be answered without waiting, or None.
+    ``find`` gives the answer to a request that has come whole and can be answered without waiting, or None; what it raises is one where it
+    is ``paid``.
     ``limit`` bounds the requests that are worked on, ``exempt`` are the raw paths that the bound does not count: health and
     readiness must answer when all else is busy. ``identify`` gives the id of a request that brings none. ``charge`` takes a
     token of the address's bucket, or raises what is answered then.
@@ -70,7 +68,7 @@ class Guard:
         limit: int,
         exempt: frozenset[bytes],
         monotonic: Callable[[], float],
-        find: Callable[[Request], Answer | None] = lambda request: None,
+        find: Callable[[Request, Scope], Answer | None] = lambda request, scope: None,
     ) -> None:
         self.app = app
         self._find = find
@@ -85,22 +83,22 @@ class Guard:
     def at_once(self, scope: Scope) -> tuple[int, bytes, int, bytes] | None:
         """The answer to a request that needs none of the rest: the status, the lines of the header, how many there are, the body. None for
         every other request, which goes through ``__call__`` as if it had not been here. What is refused is refused there, but for who asks
-        too often."""
-        if scope["method"] != "GET" or scope["query_string"] or self._in_progress >= self._limit:
+        too often, and for a credential that is none."""
+        if scope["method"] == "HEAD" or self._in_progress >= self._limit:
             return None
-        request = Request(raw_path=scope["raw_path"], arrived=self._monotonic())
+        request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
         client = scope["client"]
         request.client_address = client[0] if client else ""
         try:
             admit_headers(request, scope, self._identify)
             scope["identity.request"] = request
-            if request.headers.keys() & NOT_AT_ONCE:
-                return None
             try:
-                answer = self._find(request)
-            except RateLimited as error:
+                answer = self._find(request, scope)
+            except IdentityError as error:
+                if not request.paid:
+                    return None
                 request.refusal = error.code
-                answer = error_answer(error, request.request_id, request.operation)
+                answer = error_answer(error, request.request_id, request.operation, has_bearer=request.has_bearer)
                 answer.body = encode(answer.body)
             if answer is None:
                 return None

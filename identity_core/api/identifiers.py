@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from identity_core.api import caching
@@ -59,6 +60,8 @@ _FORMS: Final[dict[str, AnswerForm]] = {
 _OFFERED: Final = tuple(_FORMS)
 # Those that clients send as they are. Who takes anything and reads JSON (ACA-Py, by aiohttp) knows it by a media type that ends in json.
 _USUAL: Final = {"": _RESULT, "*/*": _PROFILED, **_FORMS, _PROFILED.media: _PROFILED}
+# What an answer is kept by. The result of a DID alone is octet for octet what resolveDid answers, so both keep it once.
+_KEYS: Final = {W3C: W3C, **{media: f"identifiers {media}" for media in (*_FORMS, PROFILED) if media != W3C}}
 # A path whose colons stand as they are holds a DID as it is, and nobody has percent-encoded the one in it (did:web of a port).
 _AS_IT_IS: Final = re.compile(rb"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]|%3[Aa])+")
 _DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]
@@ -80,9 +83,7 @@ class IdentifierHandlers:
     async def resolve_identifier(self, request: Request) -> Answer:
         form = _form(request.header("accept") or "")
         query: ResolveIdentifierQuery = request.query
-        text = _identifier(request)
-        # The result of a DID alone is octet for octet what resolveDid answers, so both keep it once.
-        key = W3C if form.media == W3C else f"identifiers {form.media}"
+        text, key = _identifier(request), _KEYS[form.media]
         is_plain = query == _NOTHING_ASKED
         cached = self.cache.find(text, key) if is_plain else None
         if cached is None:
@@ -95,6 +96,11 @@ class IdentifierHandlers:
             if is_plain and str(found.url.did) == text:
                 self.cache.keep(text, key, cached)
         return cached.answer_to(request)
+
+    def resolve_at_once(self, request: Request, pays: Callable[[], bool]) -> Answer | None:
+        """The answer of resolveIdentifier where it is held, and paid. Raises ``NotAcceptable``."""
+        key = _KEYS[_form(request.header("accept") or "").media]
+        return self.cache.at_once(request, _identifier(request), key, pays)
 
     async def resolve_identifier_with_options(self, request: Request) -> Answer:
         options: DidResolutionOptions = request.body

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol
 
@@ -49,7 +50,7 @@ class Metrics:
             registry=self.registry,
             buckets=BUCKETS,
         )
-        self._children: dict[tuple[str, int], Histogram] = {}
+        self._children: dict[tuple[str, int], tuple[list[Callable[[float], None]], Callable[[float], None]]] = {}
         self._figures: list[Callable[[], None]] = []
 
     def before_render(self, copy: Callable[[], None]) -> None:
@@ -60,9 +61,12 @@ class Metrics:
         """Notes one answered request; an empty ``operation_id`` is a path outside the document."""
         child = self._children.get((operation_id, status))
         if child is None:
-            child = self._requests.labels(operation_id or "none", str(status))
-            self._children[operation_id, status] = child
-        child.observe(seconds)
+            made = self._requests.labels(operation_id or "none", str(status))
+            child = self._children[operation_id, status] = [each.inc for each in made._buckets], made._sum.inc
+        # What ``Histogram.observe`` does, for a third of its cost.
+        buckets, total = child
+        buckets[bisect_left(BUCKETS, seconds)](1)
+        total(seconds)
 
     def render(self, dependencies: Mapping[str, str]) -> bytes:
         """The text exposition, over all workers; ``dependencies`` is the state of each in a word, as this worker finds it."""

@@ -273,8 +273,14 @@ class Admission(Protocol):
         could not, nothing is spent. Raises ``RateLimited``."""
         ...
 
+    def refuse_at_once(self, operation: Operation, request: Request) -> None:
+        """Raises what ``admit`` would, once it is paid, of a request that carries nothing to be looked up or checked, or only a signature
+        that is none. Returns where that is not certain, or somebody would have to be waited for; nothing is spent then."""
+        ...
+
     def look_at_once(self, operation: Operation, request: Request) -> None:
-        """Raises ``RateLimited`` where a stranger's request for a public operation is certainly not going to be paid."""
+        """Raises ``RateLimited`` where a stranger's request for a public operation is certainly not going to be paid, which counts as
+        ``paid``."""
         ...
 
     async def charge(self, request: Request, tokens: int = 1) -> None:

@@ -29,7 +29,8 @@ def percent_decode(octets: bytes) -> str:
             raise ValueError("broken percent-encoding")
         octets = unquote_to_bytes(octets)
     text = octets.decode("utf-8")
-    if _CONTROL.search(text):
+    # No control character is printable, and to ask for that costs a fifth of the search.
+    if not text.isprintable() and _CONTROL.search(text):
         raise ValueError("control character")
     return text
 
@@ -53,12 +54,18 @@ class Routes(Generic[T]):
 
     def __init__(self) -> None:
         self._static: dict[bytes, dict[str, T]] = {}
+        # The literal segments before a first parameter, and where they lead.
+        self._before_last: dict[bytes, _Node[T]] = {}
         self._root: _Node[T] = _Node()
 
     def add(self, template: str, targets: Mapping[str, T]) -> None:
         """Registers ``template``. Raises ValueError when another name stands for the same parameter already."""
         node = self._root
+        before = template.partition("/{")[0].encode("ascii")
         for segment in template.split("/")[1:]:
+            if segment.startswith("{"):
+                # The first one: of those behind it the same is known by then.
+                self._before_last.setdefault(before, node)
             if segment.endswith(":path}"):
                 node.rest = (segment[1:-6], {**(node.rest[1] if node.rest else {}), **targets})
                 return
@@ -84,13 +91,31 @@ class Routes(Generic[T]):
         static = self._static.get(raw_path)
         if static is not None:
             return static, NOTHING
+        return self._near(raw_path) or self._walked(raw_path)
+
+    def _near(self, raw_path: bytes) -> tuple[dict[str, T], Mapping[str, str]] | None:
+        """The same for a path of which only the last segment is a parameter, where that is text: nearly all are. None for others."""
+        before, _, last = raw_path.rpartition(b"/")
+        node = self._before_last.get(before)
+        if node is None or not last or _literal(node, last) is not None:
+            return None
+        following = node.following
+        name, found = node.rest or (node.parameter, following.found if following is not None else None)
+        if name is None or found is None:
+            return None
+        try:
+            return found, {name: percent_decode(last)}
+        except ValueError:
+            return None
+
+    def _walked(self, raw_path: bytes) -> tuple[dict[str, T], Mapping[str, str]]:
         node = self._root
         values: dict[str, str] = {}
         broken: str | None = None
         segments = raw_path.split(b"/")[1:]
         for place, segment in enumerate(segments):
-            literal = node.literals.get(segment) or (b"%" in segment and _escaped(node, segment))
-            if literal:
+            literal = _literal(node, segment)
+            if literal is not None:
                 node = literal
                 continue
             if node.rest is not None:
@@ -130,6 +155,8 @@ def _not_text(name: str) -> InvalidRequest:
     return InvalidRequest(says, details={"parameter": name})
 
 
-def _escaped(node: _Node[T], segment: bytes) -> _Node[T] | None:
-    """The literal child that ``segment`` spells with needless escapes (RFC 3986 §6.2.2.2: equivalent)."""
+def _literal(node: _Node[T], segment: bytes) -> _Node[T] | None:
+    """The literal child that ``segment`` spells, perhaps with needless escapes (RFC 3986 §6.2.2.2: equivalent)."""
+    if b"%" not in segment:
+        return node.literals.get(segment)
     return None if _BROKEN_PERCENT.search(segment) else node.literals.get(unquote_to_bytes(segment))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from identity_core.api.operations import PURPOSES, tokens
 from identity_core.api.request import Headers, Operation, Request
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import SignedHeader
+from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 from identity_core.errors import (
     AuthAmbiguous,
@@ -55,6 +56,15 @@ class HeaderCredential:
 
     scheme: str
     value: str
+
+
+class Claim(NamedTuple):
+    """What a request says of its caller: it is refused, once the state of ``did`` is told, or it is ``signed``. Neither: a stranger, a key
+    or a token."""
+
+    refusal: IdentityError | None = None
+    did: Did | None = None
+    signed: SignedHeader | None = None
 
 
 def credential_of(request: Request) -> HeaderCredential | None:
@@ -155,18 +165,73 @@ class Gate:
         key: ApiKey | None,
         refusal: IdentityError | None,
     ) -> Caller | None:
-        if "{did}" in operation.path and operation.schemes & {DID_AUTH, RECOVERY_KEY}:
-            return await self._controller(operation, request, credential, refusal)
-        if refusal is not None:
-            raise refusal
-        if credential is None and operation.optional:
+        claim = self._claim(operation, request, credential, refusal)
+        if claim.refusal is not None:
+            if claim.did is not None:
+                await self.reader.active(claim.did)
+            raise claim.refusal
+        if credential is None:
             return None
-        return await self._caller(operation, request, credential, key)
+        if claim.signed is not None:
+            return await self._signer(operation, request, claim.signed, credential.scheme)
+        return await self._caller(operation, credential, key)
+
+    def _claim(
+        self,
+        operation: Operation,
+        request: Request,
+        credential: HeaderCredential | None,
+        refusal: IdentityError | None,
+    ) -> Claim:
+        """What comes of a credential before it is looked up or checked; ``refusal`` is that of one that is none. Raises ``InvalidDid``."""
+        is_controlled = "{did}" in operation.path and not operation.schemes.isdisjoint((DID_AUTH, RECOVERY_KEY))
+        did = self.reader.parse(request.path["did"]) if is_controlled else None
+        if refusal is not None:
+            return Claim(refusal, did)
+        if credential is None:
+            return Claim(None if operation.optional and not is_controlled else AuthRequired(), did)
+        if credential.scheme in operation.schemes and (is_controlled or credential.scheme == DID_AUTH):
+            try:
+                signed = challenge.parse_header(credential.value)
+            except AuthFailed as error:
+                return Claim(error)
+            return Claim(AuthFailed(), did) if is_controlled and signed.did != did else Claim(signed=signed)
+        if is_controlled or credential.scheme not in (API_KEY, BEARER):
+            return Claim(AuthRequired(_OTHER_KIND), did)
+        return Claim()
+
+    def refuse_at_once(self, operation: Operation, request: Request) -> None:
+        """Raises what ``admit`` would, once it is paid, where that is certain without waiting. A key or a token may be somebody's, and a
+        signature may be good: they are left to ``admit``."""
+        if operation.method != "GET" and self.mismatch() is not None:
+            return
+        credential: HeaderCredential | None = None
+        refusal: IdentityError | None = None
+        try:
+            credential = credential_of(request)
+        except (AuthAmbiguous, AuthFailed) as error:
+            refusal = error
+        if credential is not None and credential.scheme in (API_KEY, BEARER):
+            return
+        cost = _cost(operation, request) if credential is None else 1
+        if not isinstance(refusal, AuthAmbiguous):
+            try:
+                claim = self._claim(operation, request, credential, refusal)
+                refusal = claim.refusal
+                if claim.did is not None and self.reader.known_active(claim.did) is None:
+                    return
+            except IdentityError as error:
+                refusal = error
+        if refusal is not None and self._pays_at_once(request, cost):
+            raise refusal
 
     def pays_at_once(self, operation: Operation, request: Request) -> bool:
         """Whether the address has paid for a request without a credential, as ``admit`` has it pay. Raises ``RateLimited``."""
+        return self._pays_at_once(request, _cost(operation, request))
+
+    def _pays_at_once(self, request: Request, cost: int) -> bool:
         try:
-            headers = self.policy.spend_address_at_once(self._address(request), _cost(operation, request))
+            headers = self.policy.spend_address_at_once(self._address(request), cost)
         except BucketEmpty as error:
             request.paid, request.answer_headers = True, error.headers
             raise
@@ -231,33 +296,14 @@ class Gate:
                 return None
             raise
 
-    async def _caller(
-        self, operation: Operation, request: Request, credential: HeaderCredential | None, key: ApiKey | None
-    ) -> Caller:
-        if credential is None:
-            raise AuthRequired
+    async def _caller(self, operation: Operation, credential: HeaderCredential, key: ApiKey | None) -> Caller:
         if key is not None and API_KEY in operation.schemes:
             return Caller(api_key=key)
         if credential.scheme == BEARER and BEARER in operation.schemes:
             return await self.bearers(credential.value, operation.resource)
         if credential.scheme == BEARER:
             raise AuthFailed
-        if credential.scheme == DID_AUTH and DID_AUTH in operation.schemes:
-            return await self._signer(operation, request, challenge.parse_header(credential.value), DID_AUTH)
         raise AuthRequired(_OTHER_KIND)
-
-    async def _controller(
-        self, operation: Operation, request: Request, credential: HeaderCredential | None, refusal: IdentityError | None
-    ) -> Caller:
-        did = self.reader.parse(request.path["did"])
-        if refusal is not None or credential is None or credential.scheme not in operation.schemes:
-            await self.reader.active(did)
-            raise refusal or (AuthRequired() if credential is None else AuthRequired(_OTHER_KIND))
-        signed = challenge.parse_header(credential.value)
-        if signed.did != did:
-            await self.reader.active(did)
-            raise AuthFailed
-        return await self._signer(operation, request, signed, credential.scheme)
 
     async def _signer(self, operation: Operation, request: Request, signed: SignedHeader, scheme: str) -> Caller:
         hashed = body_hash(request)

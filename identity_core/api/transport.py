@@ -143,14 +143,19 @@ class ClientGone(Exception):
     """The client closed the connection before its request was complete; there is no one to answer."""
 
 
+def check_size(request: Request, cap: int, arrived: bytes | None) -> None:
+    """Raises ``PayloadTooLarge`` where the header fields announce more than ``cap`` octets, or more have ``arrived``."""
+    declared = request.header("content-length")
+    if (declared is not None and int(declared) > cap) or (arrived is not None and len(arrived) > cap):
+        raise PayloadTooLarge(details={"maxBytes": cap})
+
+
 async def read_body(
     request: Request, receive: Receive, *, cap: int, seconds: float, arrived: bytes | None = None
 ) -> bytes:
     """The whole body: what has ``arrived``, or what comes. Raises ``PayloadTooLarge`` past ``cap`` octets, ``InvalidRequest`` when it is
     not complete after ``seconds``, ``ClientGone``."""
-    declared = request.header("content-length")
-    if (declared is not None and int(declared) > cap) or (arrived is not None and len(arrived) > cap):
-        raise PayloadTooLarge(details={"maxBytes": cap})
+    check_size(request, cap, arrived)
     if arrived is not None:
         # A deadline costs as much as all the rest of this.
         return arrived

@@ -20,6 +20,7 @@ from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.guide import guide_pages
 from identity_core.api.idempotency import Idempotency
+from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.metrics import Metrics
 from identity_core.api.oauth import TOKEN_PATH, TokenEndpoint
 from identity_core.api.pages import metadata_pages, resource_metadata_url, resources_of
@@ -173,6 +174,7 @@ async def _observer(opened: Runtime, measured: Metrics) -> Observe:
 def _handlers(
     opened: Runtime,
     tags: PageTags,
+    identifiers: IdentifierHandlers,
     operator: OperatorHandlers,
     token_keys: TokenKeys,
     challenges: ChallengeBook,
@@ -181,7 +183,7 @@ def _handlers(
     """Those of all operations."""
     return (
         tags.dids,
-        identifier_handlers(opened, tags.dids),
+        identifiers,
         registration_handlers(opened, tags.dids, operations),
         vcalm_handlers(opened, tags.credentials.verify),
         auth_handlers(opened, token_keys, challenges),
@@ -232,6 +234,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     pages, forms = await pages_for_people(opened, tags, operator, challenges, consents, render, stack)
     decisions, decided = authorization_pages(opened, challenges, token)
     gate, operations = gate_of(opened, token_keys, challenges), dict[str, Run]()
+    identifiers = identifier_handlers(opened, tags.dids)
     wiring = Wiring(
         gate=gate,
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
@@ -247,12 +250,15 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         apart=settings.server.admin_port,
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
-        at_once={"resolveDid": tags.dids.cache.resolve_did_at_once},
+        at_once={
+            "resolveDid": tags.dids.cache.resolve_did_at_once,
+            "resolveIdentifier": identifiers.resolve_at_once,
+        },
     )
     try:
         return build_app(
             load_document(),
-            _handlers(opened, tags, operator, token_keys, challenges, wiring.operations),
+            _handlers(opened, tags, identifiers, operator, token_keys, challenges, wiring.operations),
             wiring,
             observe=await _observer(opened, measured),
             identify=request_ids(secrets.token_hex(4)),

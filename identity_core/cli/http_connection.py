@@ -107,7 +107,7 @@ class HttpConnection(asyncio.Protocol, ABC):
         if self.transport.is_closing():
             # It came behind a request that ends the connection: nobody is there to be answered, and nothing of it is done.
             return
-        if not self._refused and not self.flow.write_paused:
+        if not (self._refused or exchange.more_body or self.flow.write_paused):
             made = self._at_once(exchange.scope)
             if made is not None:
                 exchange.answer(*made)

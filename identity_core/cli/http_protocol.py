@@ -62,6 +62,8 @@ class HttpProtocol(HttpConnection):
         self._unparsed = 0
         # Of a body that is still to be answered.
         self._body_octets = 0
+        # The newest request, while nobody has begun to answer it and none is before it.
+        self._unstarted: HttpExchange | None = None
         # Of the newest message.
         self._target = b""
         self._headers: list[tuple[bytes, bytes]] = []
@@ -73,7 +75,7 @@ class HttpProtocol(HttpConnection):
         super().connection_lost(exc)
         # They refer to this connection: without them it goes at once, and not with the collector's next look.
         del self.parser
-        self._newest, self._scope = None, {}
+        self._newest, self._unstarted, self._scope = None, None, {}
         self._pipeline.clear()
 
     def data_received(self, data: bytes) -> None:
@@ -82,6 +84,9 @@ class HttpProtocol(HttpConnection):
         while data and not self._refused:
             self._parse(data[:PARSED_AT_ONCE])
             data = data[PARSED_AT_ONCE:]
+        if self._unstarted is not None:
+            # Of its body there is more to come, or no more is taken.
+            self._start_newest()
 
     def _parse(self, octets: bytes) -> None:
         self._unparsed += len(octets)
@@ -140,7 +145,7 @@ class HttpProtocol(HttpConnection):
             wants_continue=self._wants_continue,
         )
         if before is None or before.response_complete:
-            self._start(self._newest)
+            self._unstarted = self._newest
         else:
             self.flow.pause_reading()
             self._pipeline.append(self._newest)
@@ -195,6 +200,13 @@ class HttpProtocol(HttpConnection):
             self._deadline = self._now + self._limits.keep_alive_timeout_seconds
             return
         newest.complete()
+        if self._unstarted is not None:
+            self._start_newest()
+
+    def _start_newest(self) -> None:
+        newest, self._unstarted = self._unstarted, None
+        if newest is not None:
+            self._start(newest)
 
     def answered(self) -> None:
         """An answer is in the transport's buffer, or sent: the next request of the connection, or the wait for one."""

@@ -77,6 +77,10 @@ class DocumentIndex(Protocol):
         """Within it ``head`` may say what was so when it was first asked: for several DIDs of one request, which came before it."""
         ...
 
+    def known(self, did: str) -> IndexedVersion | None:
+        """What ``head`` gives where it is cheap to know and cannot be stale; None elsewhere, also for a DID without any."""
+        ...
+
     def generation(self, did: str) -> int | None:
         """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``)."""
         ...

@@ -92,7 +92,7 @@ class Documents:
         self._foreign = database.foreign_changes()
 
     async def head(self, did: str) -> IndexedVersion | None:
-        known = self._known(did)
+        known = self.known(did)
         if known is not None:
             return known
         found = await self._one(_HEAD, {"did": did})
@@ -144,7 +144,7 @@ class Documents:
         return ()
 
     def generation(self, did: str) -> int | None:
-        known = self._known(did)
+        known = self.known(did)
         return None if known is None else known.state.version_id
 
     async def record(
@@ -195,7 +195,7 @@ class Documents:
             lambda transaction: transaction.execute(_KEEP_CURSOR, parameters).rowcount, durable=False
         )
 
-    def _known(self, did: str) -> IndexedVersion | None:
+    def known(self, did: str) -> IndexedVersion | None:
         known = self._heads.get(did)
         look = _LOOK.get()
         if known is not None and look is not None and look.foreign == self._foreign is not None:

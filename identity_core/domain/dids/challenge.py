@@ -28,6 +28,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import count, islice
 from typing import Final
 
@@ -160,6 +161,8 @@ def build_header(signer: str, signature: bytes) -> str:
     return base64.b64encode(f"{signer}.{multibase.base64url_encode(signature)}".encode()).decode("ascii")
 
 
+# Asked when it is looked whether there is a signature to check, and when it is checked.
+@lru_cache(maxsize=64)
 def parse_header(value: str) -> SignedHeader:
     """Raises ``AuthFailed`` for whatever ``build_header`` would not have written.
 

@@ -109,6 +109,11 @@ class HeadCheck:
         # Others wrote at every look. This was the newest when the ledger was asked last, which is after the call.
         return brought
 
+    def known(self, did: Did) -> IndexedVersion | None:
+        """What ``head`` gives to who decides by it, where nobody has to be asked for it; None elsewhere."""
+        head, checked = self.index.known(did.text), self._checked.get(did.text)
+        return head if checked is not None and checked.head is head else None
+
     async def fold(self, did: Did, head: IndexedVersion) -> None:
         """Raises ``DidQuarantined`` unless the ledger's log of the DID, every signature of it, ends in ``head``; ``VersionConflict``
         when there is more of it by now. Costs nothing for what was folded or written in this process."""

@@ -103,17 +103,14 @@ class DidReader:
     async def active(self, did: Did) -> CurrentVersion:
         """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,
         ``DidDeactivated``, ``DidQuarantined``, and ``PluginUnavailable`` where the ledger would have to be asked and cannot."""
-        standing = await self.standing(did, decides=True)
-        state = standing.head.state
-        if state.deactivated:
-            raise DidDeactivated(
-                details={
-                    "did": str(did),
-                    "deactivatedAt": printed(state.updated_at),
-                    "versionId": state.version_id,
-                }
-            )
-        return standing
+        return _in_use(did, await self.standing(did, decides=True))
+
+    def known_active(self, did: Did) -> CurrentVersion | None:
+        """The same where nothing has to be asked for it, else None. Raises ``DidDeactivated``."""
+        recorded = self.check.known(did) if did.method in self.methods else None
+        if recorded is None:
+            return None
+        return _in_use(did, CurrentVersion(recorded, self.due(recorded, self.clock.now())))
 
     async def caller(self, did: Did) -> CurrentVersion:
         """The same for a DID that signs in. Anybody can make a did:key, so one that is only expanded from its identifier is no one's
@@ -152,6 +149,20 @@ class DidReader:
             versions.append(IndexedVersion(state, None, history.changes(before, state)))
             before = state
         return tuple(versions)
+
+
+def _in_use(did: Did, standing: CurrentVersion) -> CurrentVersion:
+    """``standing`` of a DID that may be used. Raises ``DidDeactivated``."""
+    state = standing.head.state
+    if state.deactivated:
+        raise DidDeactivated(
+            details={
+                "did": str(did),
+                "deactivatedAt": printed(state.updated_at),
+                "versionId": state.version_id,
+            }
+        )
+    return standing
 
 
 PAGE = 500

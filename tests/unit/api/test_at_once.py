@@ -156,6 +156,7 @@ def test_what_is_not_remembered_is_asked_of_the_layers_as_one_request() -> None:
     class Empty(Paying):
         def look_at_once(self, operation: Operation, request: Request) -> None:
             if self.is_empty:
+                request.paid = True
                 raise RateLimited(details={"retryAfter": 2})
 
     gate = Empty()
