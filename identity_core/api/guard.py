@@ -11,20 +11,27 @@ from __future__ import annotations
 import itertools
 import logging
 import re
+import secrets
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Request
 from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver, whole
+from identity_core.cache import BoundedCache
 from identity_core.codec.structs import encode
 from identity_core.errors import IdentityError, InternalError, Overloaded
 
 # Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:%-]{24,}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+# Stands for the id of a request in what is kept of a refusal; nobody else can know it, and write it somewhere.
+_ANY_ID: Final = secrets.token_hex(16)
+_ANY_ID_OCTETS: Final = _ANY_ID.encode("ascii")
+REFUSALS_KEPT: Final = 256
 
 log = logging.getLogger("identity.api")
 
@@ -79,6 +86,7 @@ class Guard:
         self._exempt = exempt
         self._monotonic = monotonic
         self._in_progress = 0
+        self._refusals: BoundedCache[object, Answer] = BoundedCache(REFUSALS_KEPT)
 
     def at_once(self, scope: Scope) -> tuple[int, bytes, int, bytes] | None:
         """The answer to a request that needs none of the rest: the status, the lines of the header, how many there are, the body. None for
@@ -97,18 +105,29 @@ class Guard:
             except IdentityError as error:
                 if not request.paid:
                     return None
-                request.refusal = error.code
-                answer = error_answer(error, request.request_id, request.operation, has_bearer=request.has_bearer)
-                answer.body = encode(answer.body)
-            if answer is None:
-                return None
-            made = whole(answer, request)
+                made = self._refused_at_once(request, error)
+            else:
+                if answer is None:
+                    return None
+                made = whole(answer, request, answer.body)
         except Exception:  # noqa: BLE001 - the pass of all others meets it again, and tells of it
             # It begins with a request of its own.
             scope.pop("identity.request", None)
             return None
         self._observe(request, self._monotonic() - request.arrived)
         return made
+
+    def _refused_at_once(self, request: Request, error: IdentityError) -> tuple[int, bytes, int, bytes]:
+        """``whole`` of what ``_refuse`` answers. Floods repeat themselves, so what they are answered is kept but for the id."""
+        request.refusal = error.code
+        key = type(error), error.args, encode(error.details), request.operation_id, request.has_bearer
+        answer = self._refusals.get(key)
+        if answer is None:
+            answer = error_answer(error, _ANY_ID, request.operation, has_bearer=request.has_bearer)
+            answer.body = encode(answer.body)
+            self._refusals.put(key, answer)
+        _forget_frames(error)
+        return whole(answer, request, answer.body.replace(_ANY_ID_OCTETS, request.request_id.encode("ascii")))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request, whatever happens."""
@@ -194,6 +213,7 @@ class Guard:
         if answer.status >= 500 and answer.status != 501:
             log.error("%s %s: %s", request.operation_id or "-", error.code, _story(error), extra=_about(request, error))
         await self._answer(request, answer, send)
+        _forget_frames(error)
 
     async def _fail(self, request: Request, error: Exception, send: Send) -> None:
         request.refusal = InternalError.code
@@ -205,6 +225,15 @@ class Guard:
             # The head is on its way with another status; a broken connection is the only honest end.
             raise ConnectionAbortedError("the answer failed half-way")
         await deliver(answer, request, send)
+
+
+def _forget_frames(error: IdentityError) -> None:
+    """Lets what led to a refusal go at once: a frame may hold the refusal that holds the frame, and a flood of such pairs has the collector
+    look again and again."""
+    known: BaseException | None = error
+    while known is not None:
+        known.__traceback__ = None
+        known = known.__context__
 
 
 def request_ids(prefix: str) -> Callable[[], str]:

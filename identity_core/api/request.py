@@ -82,12 +82,10 @@ class Answer:
         return self._encoded
 
     def lines(self) -> tuple[bytes, int]:
-        """The header fields of an answer whose body is octets, as they go out, its length among them; and how many there are."""
+        """The header fields as they go out, but that of the length, and how many there are."""
         if self._lines is None:
-            fields = [*self.encoded_headers()]
-            if self.status not in (204, 304):
-                fields.append((b"content-length", b"%d" % len(self.body)))
-            self._lines = b"".join(b"%b: %b\r\n" % each for each in fields), len(fields)
+            fields = self.encoded_headers()
+            self._lines = b"".join([b"%b: %b\r\n" % each for each in fields]), len(fields)
         return self._lines
 
 

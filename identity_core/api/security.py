@@ -70,28 +70,27 @@ class Claim(NamedTuple):
 def credential_of(request: Request) -> HeaderCredential | None:
     """The one credential of the request. Raises ``AuthAmbiguous`` for two different ones, ``AuthFailed`` for a header that
     is none. An API key may come twice, in two forms, when it is the same key."""
-    if request.header("authorization") is None and request.header("x-api-key") is None:
+    headers = request.headers
+    if "authorization" not in headers and "x-api-key" not in headers:
         return None
-    found: set[HeaderCredential] = set()
-    for value in request.all_headers("x-api-key"):
-        found.add(HeaderCredential(API_KEY, value.strip()))
+    found = [HeaderCredential(API_KEY, value.strip()) for value in request.all_headers("x-api-key")]
     for value in request.all_headers("authorization"):
         scheme, _, rest = value.strip().partition(" ")
         known = SCHEMES.get(scheme.lower())
         if known is None or not rest.strip():
             raise AuthFailed("The Authorization header names no known scheme, or carries nothing.")
-        found.add(HeaderCredential(known, rest.strip()))
-    if len({credential.value for credential in found}) > 1:
-        raise AuthAmbiguous
-    schemes = {credential.scheme for credential in found}
-    if len(schemes) > 1:
-        if schemes != {API_KEY, BEARER}:
-            raise AuthAmbiguous
-        return HeaderCredential(API_KEY, next(iter(found)).value)
-    credential = next(iter(found), None)
-    if credential is not None and not credential.value:
+        found.append(HeaderCredential(known, rest.strip()))
+    credential = found[0] if len(found) == 1 else _one_of(found)
+    if not credential.value:
         raise AuthFailed
     return credential
+
+
+def _one_of(found: Sequence[HeaderCredential]) -> HeaderCredential:
+    schemes = {credential.scheme for credential in found}
+    if len({credential.value for credential in found}) > 1 or (len(schemes) > 1 and schemes != {API_KEY, BEARER}):
+        raise AuthAmbiguous
+    return found[0] if len(schemes) == 1 else HeaderCredential(API_KEY, found[0].value)
 
 
 @value_class

@@ -216,16 +216,19 @@ async def deliver(answer: Answer, request: Request, send: Send) -> None:
         raise ClientGone from error
 
 
-def whole(answer: Answer, request: Request) -> tuple[int, bytes, int, bytes]:
-    """What ``deliver`` sends of an answer to a GET whose body is octets: the status, the lines of the header, how many there are, the
-    body."""
+def whole(answer: Answer, request: Request, body: bytes) -> tuple[int, bytes, int, bytes]:
+    """What ``deliver`` sends of an answer with this body, but to HEAD: the status, the lines of the header, how many there are, the body."""
+    status = answer.status
     octets, count = answer.lines()
     more = [f"{name.lower()}: {value}\r\n" for name, value in (*request.answer_headers, *request.cross_origin)]
+    if status == 304 or status == 204:
+        body = b""
+    else:
+        more.append(f"content-length: {len(body)}\r\n")
     lines = octets + f"x-request-id: {request.request_id}\r\n{''.join(more)}".encode("latin-1")
-    body = b"" if answer.status in (204, 304) else answer.body
-    request.status = answer.status
+    request.status = status
     request.sent_octets = len(body)
-    return answer.status, lines, count + 1 + len(more), body
+    return status, lines, count + 1 + len(more), body
 
 
 async def _deliver_parts(answer: Answer, body: Parts, request: Request, send: Send) -> None:
