@@ -202,7 +202,7 @@ class Gate:
     def refuse_at_once(self, operation: Operation, request: Request) -> None:
         """Raises what ``admit`` would, once it is paid, where that is certain without waiting. A key or a token may be somebody's, and a
         signature may be good: they are left to ``admit``."""
-        if operation.method != "GET" and self.mismatch() is not None:
+        if not self.policy.buckets.at_once or (operation.method != "GET" and self.mismatch() is not None):
             return
         credential: HeaderCredential | None = None
         refusal: IdentityError | None = None

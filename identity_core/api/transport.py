@@ -217,7 +217,7 @@ async def deliver(answer: Answer, request: Request, send: Send) -> None:
 
 
 def whole(answer: Answer, request: Request, body: bytes) -> tuple[int, bytes, int, bytes]:
-    """What ``deliver`` sends of an answer with this body, but to HEAD: the status, the lines of the header, how many there are, the body."""
+    """What ``deliver`` sends, but to HEAD, of an answer with this body: status, lines of the header, how many there are, body."""
     status = answer.status
     octets, count = answer.lines()
     more = [f"{name.lower()}: {value}\r\n" for name, value in (*request.answer_headers, *request.cross_origin)]

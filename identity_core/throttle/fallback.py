@@ -71,9 +71,25 @@ class FallbackStorage(TokenBucketStorage):
                     return await self._shared.acquire_token_bucket(key, rate, burst, cost)
             except self._failures as error:
                 self._open_circuit(error)
+        return self._spend_locally(key, rate, burst, cost)
+
+    @property
+    def at_once(self) -> bool:
+        """As the store that is in use."""
+        return self.degraded or self._shared.at_once
+
+    def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision | None:
+        if not self.degraded:
+            try:
+                return self._shared.spend_at_once(key, rate, burst, cost)
+            except self._failures as error:
+                self._open_circuit(error)
+        return self._spend_locally(key, rate, burst, cost)
+
+    def _spend_locally(self, key: str, rate: float, burst: int, cost: int) -> Decision:
         self.local_decisions += 1
         share = max(burst // self._processes, cost, 1)
-        return await self._local.acquire_token_bucket(key, rate / self._processes, share, cost)
+        return self._local.spend_at_once(key, rate / self._processes, share, cost)
 
     def _open_circuit(self, error: Exception) -> None:
         self.degraded = True

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+from identity_core.cache import BoundedCache
 from identity_core.database.files import FileLock
 from identity_core.throttle.token_bucket import BucketDebit, Decision, TokenBucketStorage
 
@@ -41,6 +42,7 @@ _SWEEP = "DELETE FROM bucket WHERE key > :after AND key <= :last AND full_at <= 
 # Every 32 decisions, which add at most 32 rows, 64 rows are looked at: the file cannot outgrow the live buckets much.
 _SWEEP_EVERY = 32
 _SWEEP_PAGE = 64
+_REFUSED_KEPT = 4_096
 
 
 class TokenBucketSqliteStorage(TokenBucketStorage):
@@ -62,6 +64,8 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
         super().__init__(uri, wrap_exceptions)
         self._monotonic = monotonic
         self._lock = threading.Lock()
+        # When buckets will be full that were found empty, for as long as they are: floods are refused without a look at the file.
+        self._refused: BoundedCache[str, int] = BoundedCache(_REFUSED_KEPT)
         self._swept_to = ""
         self._until_sweep = _SWEEP_EVERY
         path = unquote(urlparse(uri).path)
@@ -89,9 +93,21 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
         """The faults of the file: locked, full, unreadable."""
         return sqlite3.Error
 
+    @property
+    def at_once(self) -> bool:
+        """Always."""
+        return True
+
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         """See ``TokenBucketSupport``. Never suspends."""
+        return self.spend_at_once(key, rate, burst, cost)
+
+    def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         spending = BucketDebit.of(rate, burst, cost, _NANOSECONDS)
+        # Others can only have spent since: what was not payable then is not before its time.
+        debt = (self._refused.get(key) or 0) - self._now()
+        if cost and spending.capacity - spending.cost < debt <= spending.capacity:
+            return spending.refused(debt)
         execute = self._connection.execute
         with self._lock:
             parameters = {"key": key, "cost": spending.cost, "capacity": spending.capacity}
@@ -106,6 +122,8 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
                 # No one can owe that much: the clock has begun anew. The bucket is empty from now on.
                 execute(_EMPTY, parameters)
                 debt = spending.capacity
+            elif cost and row is not None:
+                self._refused.put(key, row[0])
         return spending.refused(debt) if cost else spending.allowed(debt)
 
     def _now(self) -> int:
@@ -133,11 +151,13 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
     async def reset(self) -> int | None:
         """Forgets every bucket and says how many there were."""
         with self._lock:
+            self._refused.clear()
             return self._connection.execute("DELETE FROM bucket").rowcount
 
     async def clear(self, key: str) -> None:
         """Forgets one bucket: it is full again."""
         with self._lock:
+            self._refused.forget(key)
             self._connection.execute("DELETE FROM bucket WHERE key = :key", {"key": key})
 
     async def close(self) -> None:

@@ -264,3 +264,61 @@ def test_at_the_start_it_is_asked_whether_the_shared_store_is_there(health):
         await storage.close()
 
     run(scenario())
+
+
+class SharedHere(Shared):
+    """One on the same machine, which decides without waiting."""
+
+    at_once = True
+
+    def spend_at_once(self, key, rate, burst, cost=1):
+        self.asked += 1
+        if self.health == "down":
+            raise StoreIsDown
+        return self._buckets.spend_at_once(key, rate, burst, cost)
+
+
+def test_what_decides_without_waiting_does_so_through_it():
+    async def scenario():
+        shared = SharedHere()
+        storage = over(shared, processes=2, deadline=None)
+        decisions = [storage.spend_at_once("a", 0.001, 10) for _ in range(11)]
+        assert [each.allowed for each in decisions] == [True] * 10 + [False]
+        assert (shared.asked, storage.local_decisions, storage.at_once) == (11, 0, True)
+        # It shares its buckets with who waits.
+        assert await allowed(storage, 3) == 0
+        await storage.close()
+
+    run(scenario())
+
+
+def test_without_waiting_too_a_store_that_fails_gives_way_to_a_share_of_the_limit():
+    async def scenario():
+        shared = SharedHere()
+        shared.health = "down"
+        storage = over(shared, processes=2, deadline=None)
+        assert sum(storage.spend_at_once("a", 0.001, 10).allowed for _ in range(20)) == 5
+        assert (shared.asked, storage.local_decisions, storage.degraded) == (1, 20, True)
+        shared.health = "well"
+        while storage.degraded:
+            await asyncio.sleep(0.01)
+        assert storage.spend_at_once("a", 0.001, 10).allowed
+        assert shared.asked == 2
+        await storage.close()
+
+    run(scenario())
+
+
+def test_a_store_that_is_waited_for_is_not_asked_without_waiting():
+    async def scenario():
+        shared = Shared()
+        storage = over(shared)
+        assert (storage.spend_at_once("a", 0.001, 10), storage.at_once, shared.asked) == (None, False, 0)
+        shared.health = "down"
+        assert await allowed(storage, 1) == 1
+        # Out of reach it is not waited for, either.
+        assert storage.at_once
+        assert storage.spend_at_once("a", 0.001, 10).allowed
+        await storage.close()
+
+    run(scenario())

@@ -22,7 +22,7 @@ from identity_core.throttle.policy import (
     limit_fields,
     parse_proxies,
 )
-from identity_core.throttle.token_bucket import Decision
+from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
 from tests.unit.throttle.promises import Ticking, run
 
 
@@ -278,13 +278,20 @@ def test_an_address_pays_the_same_at_once():
 
 
 def test_buckets_that_must_be_waited_for_give_no_answer_at_once():
+    class Waited(TokenBucketMemoryStorage):
+        at_once = False
+
+        def spend_at_once(self, key, rate, burst, cost=1):
+            return TokenBucketSupport.spend_at_once(self, key, rate, burst, cost)
+
     shared = Policy(
         FallbackStorage(
-            TokenBucketMemoryStorage(),
+            Waited(),
             processes=2,
             monotonic=Ticking(),
             logger=logging.getLogger(),
-            deadline_seconds=None,
+            deadline_seconds=0.02,
         )
     )
     assert shared.spend_address_at_once("192.0.2.1") is None
+    assert not shared.buckets.at_once

@@ -42,6 +42,29 @@ def test_two_connections_share_a_bucket(tmp_path):
     run(two.close())
 
 
+def test_an_empty_bucket_is_refused_without_the_file_until_it_pays_again(tmp_path):
+    clock = Ticking()
+    one, two = (TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock) for _ in range(2))
+    assert [one.spend_at_once("a", 1.0, 4, cost).allowed for cost in (4, 1)] == [True, False]
+    holder = sqlite3.connect(tmp_path / "limits.sqlite", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    seen = one.spend_at_once("a", 1.0, 4)
+    assert (seen.allowed, seen.remaining, seen.retry_after_seconds, seen.reset_after_seconds) == (False, 0, 1.0, 4.0)
+    clock.now += 1.5
+    assert (again := one.spend_at_once("a", 1.0, 4, 2)).allowed is False
+    assert (again.remaining, again.retry_after_seconds) == (1, 0.5)
+    with pytest.raises(sqlite3.OperationalError):
+        one.spend_at_once("a", 1.0, 4)
+    holder.execute("ROLLBACK")
+    # What another process has spent meanwhile counts.
+    assert two.spend_at_once("a", 1.0, 4).allowed
+    assert not one.spend_at_once("a", 1.0, 4).allowed
+    run(one.clear("a"))
+    assert one.spend_at_once("a", 1.0, 4).allowed
+    for storage in (one, two):
+        run(storage.close())
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     rate=st.floats(0.01, 10_000),
