@@ -18,7 +18,7 @@ from identity_prover_bbs.suite2 import PresentationEnvelope
 from identity_core.conformance.prover_cases import HANA
 from identity_core.crypto.bbs.consent import consent as give_consent
 from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import ORDER, Curve, select
+from identity_core.crypto.bls12381 import ORDER, Curve
 from identity_core.domain.proofs.presentation import PresentationStatement, StatusPart
 from tests.attack.conftest import TRIES
 from tests.attack.presentation_forge import CHEATS, PLACES, PresentationForger, material
@@ -36,6 +36,7 @@ from tests.attack.test_presentation_soundness import (
     scene,
     signed_anew,
 )
+from tests.curves import curve_on
 from tests.presenting import DAY, HANDLE, REVOKED, Scene, context, seeded
 from tests.random_presentations import mutant, presentations
 
@@ -200,7 +201,7 @@ KINDS = (
 @pytest.mark.parametrize("backend", FORGERIES)
 def test_forgers(backend, record_property):
     """Each kind as often as any other."""
-    random, curve = Random(f"forgers of {backend}"), select(backend)
+    random, curve = Random(f"forgers of {backend}"), curve_on(backend)
     count = tries(FORGERIES, backend)
     kinds = (KINDS[number % len(KINDS)] for number in range(count)) if count >= len(KINDS) else [random.choice(KINDS)]
     for number, kind in enumerate(kinds):
@@ -219,7 +220,7 @@ def honest(count: int):
 @pytest.mark.parametrize(("backend", "share"), [(one, share) for one in MUTANTS for share in range(SHARES.get(one, 1))])
 def test_mutants(backend, share, record_property):
     """Nothing but an honest proof itself is accepted of what was made from honest proofs."""
-    random, curve = Random(f"mutants of {backend}, {share}"), select(backend)
+    random, curve = Random(f"mutants of {backend}, {share}"), curve_on(backend)
     most = tries(MUTANTS, backend) // SHARES.get(backend, 1)
     cases = [replace(case, scene=replace(case.scene, curve=curve)) for case in honest(4 if backend == "py_ecc" else 20)]
     texts = {case.text for case in cases}

@@ -14,7 +14,7 @@ from identity_prover_bbs.range_argument import RangeProver
 from identity_prover_bbs.set_argument import SetProver
 
 from identity_core.conformance.prover_cases import HANA, SCHEMA, BbsIssuer
-from identity_core.crypto.bls12381 import ORDER, select
+from identity_core.crypto.bls12381 import ORDER
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET, Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
@@ -32,10 +32,10 @@ from tests.attack.prover_forge import (
     verdict,
     wrap,
 )
+from tests.curves import BACKENDS, curve_on
 
 BALANCE, SCORE, DEBT = (SCHEMA.numeric_slot(name) for name in ("balance", "score", "debt"))
 MISMATCH = "the proof does not match"
-BACKENDS = ["blst", "pyblst", "arkworks", "py_ecc"]
 
 
 def with_slot(slot, scalar):
@@ -418,7 +418,7 @@ def test_equality_needs_its_mask_and_its_value():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_recomputed_points_that_are_the_identity_are_refused(backend):
-    curve = select(backend)
+    curve = curve_on(backend)
     asked = ask(("n", "lte", 2), schema=mixed_schema())
     messages = [b"", b"", OFFSET + 1, OFFSET]
 

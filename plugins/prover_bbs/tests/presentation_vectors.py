@@ -20,10 +20,11 @@ from identity_core.crypto.bbs import blind
 from identity_core.crypto.bbs.octets import mixed_messages_to_scalars
 from identity_core.crypto.bbs.openings import PSEUDONYM_DST
 from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import Curve, select
+from identity_core.crypto.bls12381 import Curve
 from identity_core.crypto.frames import scalar
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
+from tests.curves import curve_on
 from tests.presenting import IVO, PLAIN, Holder, Issuer, Scene, ask
 
 FILE = Path(__file__).with_name("presentation_vectors.json")
@@ -53,7 +54,7 @@ CASES = {
 
 def scene(name: str, backend: str = "pyblst") -> Scene:
     """One case, with its credentials issued anew."""
-    curve = select(backend)
+    curve = curve_on(backend)
     issuer, holder = Issuer(curve=curve), Holder(curve=curve)
     header = issuer.header(SMALL)
     predicates, options = CASES[name]

@@ -14,8 +14,8 @@ from identity_prover_bbs.relation import Relation, set_scalars
 from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.crypto.bbs.suite import P1, ciphersuite
 from identity_core.crypto.bls12381 import select
+from tests.curves import BACKENDS, curve_on
 
-BACKENDS = ["blst", "pyblst", "arkworks", "py_ecc"]
 ISSUER = BbsIssuer()
 STATEMENTS = {
     "range": [("balance", "gte", 5)],
@@ -49,7 +49,7 @@ TRANSCRIPT = "81781444f895ae0b58434970c86cf2035e36fbe9bb6d6cdc29de392ac5df39a0"
 
 def proof_digest(backend, predicates):
     asked = statement(ISSUER.key, *predicates)
-    prover = BbsProver(select(backend), random.Random(42).randbytes)
+    prover = BbsProver(curve_on(backend), random.Random(42).randbytes)
     made = prover.prove(asked, ISSUER.credential(SCHEMA, HANA), context=context())
     prover.verify(asked, made, context=context(), now=NOW)
     return sha256("\n".join((made.proof, *made.public_signals)).encode()).hexdigest()
@@ -62,7 +62,7 @@ def test_proofs_are_byte_identical_on_every_backend(name, backend):
 
 
 def first_generators(backend, count):
-    curve = select(backend)
+    curve = curve_on(backend)
     roles = [(labels.COEFFICIENT, 0), (labels.COEFFICIENT_BLINDING, 0), (labels.BLINDING, 0)]
     roles += [(labels.DIGIT, index) for index in range(count)]
     return [curve.g1_to_octets(curve.hash_to_g1(generator_message(*role), labels.GENERATOR_DST)) for role in roles]
@@ -88,7 +88,7 @@ def test_the_generators_are_the_same_everywhere(backend):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_long_digit_vectors_use_the_same_generators(backend):
     """Past the first shelf, products and digit sums are those of the plain definition."""
-    curve = select(backend)
+    curve = curve_on(backend)
     made = generators(curve)
     points = [curve.hash_to_g1(generator_message(labels.DIGIT, index), labels.GENERATOR_DST) for index in range(40)]
     blinding = curve.hash_to_g1(generator_message(labels.BLINDING, 0), labels.GENERATOR_DST)

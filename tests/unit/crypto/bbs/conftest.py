@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import BackendUnavailable, select
+from tests.curves import BACKENDS, curve_on
 from tests.vectors.files import vector_json
 
 
-@pytest.fixture(params=["blst", "pyblst", "arkworks", "py_ecc"])
+@pytest.fixture(params=BACKENDS)
 def suite(request):
-    try:
-        return ciphersuite(select(request.param))
-    except BackendUnavailable as fault:
-        if os.environ.get("CI") or "not installed" not in str(fault):
-            raise
-        pytest.skip(str(fault))
+    return ciphersuite(curve_on(request.param))
 
 
 @pytest.fixture

@@ -1,22 +1,16 @@
-"""Every test that takes ``curve`` runs on each backend; one that is not installed skips visibly, and fails in CI."""
+"""Every test that takes ``curve`` runs on each backend."""
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
-from identity_core.crypto.bls12381 import BackendUnavailable, Curve, choice, select
+from identity_core.crypto.bls12381 import choice
+from tests.curves import BACKENDS, curve_on
 
 
-@pytest.fixture(params=["blst", "pyblst", "arkworks", "py_ecc"])
+@pytest.fixture(params=BACKENDS)
 def curve(request, monkeypatch):
-    try:
-        chosen: Curve = select(request.param)
-    except BackendUnavailable as fault:
-        if os.environ.get("CI") or "not installed" not in str(fault):
-            raise
-        pytest.skip(str(fault))
+    chosen = curve_on(request.param)
     # What takes the first backend that works takes this one too.
     monkeypatch.setattr(choice, "LOADERS", {request.param: choice.LOADERS[request.param], **choice.LOADERS})
     return chosen

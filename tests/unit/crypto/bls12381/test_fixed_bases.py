@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from identity_core.crypto.bls12381 import ORDER, Curve, fixed_bases
 from identity_core.crypto.bls12381.fixed_bases import TableShelf, WindowedBases, scalar_digits
+from tests.curves import curve_on
 
 from .test_curves import EVERY_BACKEND
 
@@ -135,8 +136,8 @@ def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture
 def alone() -> Curve:
     """The backend blst, whose tables no other test has filled."""
-    blst = pytest.importorskip("identity_core.crypto.bls12381.blst")
-    return blst.BlstCurve()
+    made: Curve = type(curve_on("blst"))()
+    return made
 
 
 @pytest.mark.parametrize(("window", "positions"), [(1, 256), (5, 52), (8, 32)])

@@ -1,0 +1,27 @@
+"""The backends of the curve by name: what is not installed skips its tests visibly, and fails in CI, where all are."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from identity_core.crypto.bls12381 import BackendUnavailable, Curve, available, select
+
+BACKENDS = ("blst", "pyblst", "arkworks", "py_ecc")
+
+
+def curve_on(backend: str) -> Curve:
+    """The curve on this backend; one that is installed and does not work fails everywhere."""
+    try:
+        return select(backend)
+    except BackendUnavailable as fault:
+        if os.environ.get("CI") or "not installed" not in str(fault):
+            raise
+        pytest.skip(str(fault))
+
+
+def every_curve() -> list[Curve]:
+    """The curves on all backends that are installed, which in CI are all."""
+    installed = [state.name for state in available() if os.environ.get("CI") or "not installed" not in state.reason]
+    return [select(name) for name in installed]
