@@ -85,7 +85,8 @@ class Offset:
         """The sum of each row's entry of its digit, without the offsets, in a time that depends on their number alone."""
         if not digits:
             return self._curve.g1_identity()
-        starts, distances = b"".join(rows), bytearray(_ADDRESS_OCTETS * len(digits))
+        starts = b"".join(rows)
+        distances = bytearray(len(starts))
         distances[::_ADDRESS_OCTETS], distances[1::_ADDRESS_OCTETS] = digits.translate(_LOW), digits.translate(_HIGH)
         # All addresses by one addition of long integers, which carries nothing from one address into the next. Their order is of no
         # concern: on a big-endian machine it is the reverse.
