@@ -122,8 +122,9 @@ def body(report: Report) -> str:
             *_table(
                 ("command", "at", "commit", "took", "processors that others used"),
                 (
-                    (run.command, run.at, run.commit, f"{run.seconds:.0f} s", f"{run.load:.1f}")
-                    for run in (*report.runs, *report.before)
+                    (run.command + state, run.at, run.commit, f"{run.seconds:.0f} s", f"{run.load:.1f}")
+                    for runs, state in ((report.runs, ""), (report.before, " (before)"))
+                    for run in runs
                 ),
             ),
         ]
