@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 
 from identity_core.codec.times import micros
-from identity_core.database import Database, Transaction
+from identity_core.database import Database, Job, Transaction
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
 from identity_core.errors import IbctReplayed, IdentityError, PredicateNotSatisfied, RequestInProgress
@@ -30,6 +30,8 @@ from identity_core.store.proofs import add_proof, find_proof
 from identity_core.store.records import Repository, Table, delete_first
 from identity_core.store.spending import count, in_force, limited, revoked, sealed_values, standing
 
+T = TypeVar("T")
+
 LEASE: Final = timedelta(seconds=60)
 # Rows that are no longer needed go in one statement for that many requests, not in one for each; more rows would hold the writer too long.
 REQUESTS_BETWEEN_PRUNES: Final = 16
@@ -37,7 +39,7 @@ PRUNED_AT_ONCE: Final = 8 * REQUESTS_BETWEEN_PRUNES
 _LEASE_OCTETS: Final = 16
 PROVED: Final = "proved"
 REFUSED: Final = "refused"
-PATIENCE_SECONDS: Final = 0.005
+PATIENCE_SECONDS: Final = 0.01
 """How long the commits of a proof may wait for those of other proofs that are under way."""
 
 _TABLE = Table("invocations", Invocation, extra=("lease", "lease_until"))
@@ -74,7 +76,9 @@ class StoredInvocations(Repository):
         self._activity = activity
         self._random = random
         self._requests_to_prune = 0
+        # The leases of the proofs that are under way, and how many of them wait for a commit.
         self._leased: set[bytes] = set()
+        self._waiting = 0
 
     async def look_up(self, invocation: Invocation, delegation_id: str | None, now: datetime) -> Precedent:
         def look_up(transaction: Transaction) -> Precedent:
@@ -88,17 +92,25 @@ class StoredInvocations(Repository):
         self, invocation: Invocation, spending: Consumption, holds: Holds, now: datetime
     ) -> Lease | RefusedInvocation | Earlier:
         lease = Lease(invocation, spending, self._random(_LEASE_OCTETS))
-        # Durable whatever the answer: the disk must not tell what the limits keep.
-        ended = await self._database.write(
-            lambda transaction: self._consume(transaction, lease, holds, now), patience_seconds=self._patience(lease)
-        )
-        if ended is lease:
-            self._leased.add(lease.token)
-        return ended
+        self._leased.add(lease.token)
+        ended: Lease | RefusedInvocation | Earlier | None = None
+        try:
+            # Durable whatever the answer: the disk must not tell what the limits keep.
+            ended = await self._committed(lambda transaction: self._consume(transaction, lease, holds, now))
+            return ended
+        finally:
+            if ended is not lease:
+                self._leased.discard(lease.token)
 
-    def _patience(self, lease: Lease) -> float:
-        """None for a proof that is made alone: there is nothing to wait for."""
-        return PATIENCE_SECONDS if len(self._leased) > (lease.token in self._leased) else 0.0
+    async def _committed(self, job: Job[T]) -> T:
+        """What a job of a proof gives, committed with those of others. It waits for none where all that are under way are waiting, and so
+        not at all for a proof that is made alone."""
+        self._waiting += 1
+        patience = PATIENCE_SECONDS if len(self._leased) > self._waiting else 0.0
+        try:
+            return await self._database.write(job, patience_seconds=patience)
+        finally:
+            self._waiting -= 1
 
     def _consume(
         self, transaction: Transaction, lease: Lease, holds: Holds, now: datetime
@@ -153,9 +165,7 @@ class StoredInvocations(Repository):
         self._requests_to_prune -= 1
 
     async def finish(self, lease: Lease, proof: StoredProof, rows: Sequence[ActivityRow]) -> None:
-        refusal = await self._database.write(
-            lambda transaction: self._finish(transaction, lease, proof, rows), patience_seconds=self._patience(lease)
-        )
+        refusal = await self._committed(lambda transaction: self._finish(transaction, lease, proof, rows))
         self._leased.discard(lease.token)
         if refusal is not None:
             raise refusal
