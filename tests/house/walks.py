@@ -245,7 +245,10 @@ async def proof_requests(
     bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
     ivo = await house.post("/dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
     hana, aki = [await house.post("/dids", {"method": "ids"}) for _ in range(2)]
-    schema = {"id": f"https://schemas.example/walk/{suite}/{by_agent}", "attributes": [{"name": "age", "type": "integer"}]}
+    schema = {
+        "id": f"https://schemas.example/walk/{suite}/{by_agent}",
+        "attributes": [{"name": "age", "type": "integer"}],
+    }
     await house.post("/credential-schemas", schema)
     claims = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": schema["id"], "attributes": {"age": 37}}
     credential = await house.post("/credentials", claims | {"suite": suite})

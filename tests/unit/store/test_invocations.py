@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from identity_core.database import DatabaseError
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof
@@ -472,6 +473,42 @@ def test_commits_wait_only_while_another_proof_is_made(store: Store, monkeypatch
         assert waited == [0.0, 0.0, 0.0]
 
     told(store, story)
+
+
+def test_no_commit_waits_where_all_proofs_that_are_made_are_waiting(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(store: Store) -> None:
+        write, waited = store.database.write, []
+
+        def spy(job: Any, *, durable: bool = True, patience_seconds: float = 0.0, heavy: bool = False) -> Any:
+            waited.append(patience_seconds)
+            return write(job, durable=durable)
+
+        monkeypatch.setattr(store.database, "write", spy)
+        leases = await asyncio.gather(*(consume(store, invocation(), spending()) for _ in range(3)))
+        assert waited == [0.0, 0.0, 0.0]
+        waited.clear()
+        kept = [proof(ibct_id=str(number), nonce=f"nonce {number}") for number in range(3)]
+        pairs = zip(leases, kept, strict=True)
+        await asyncio.gather(*(store.invocations.finish(lease, one, ()) for lease, one in pairs))
+        # The last to come finds nobody who is still at work.
+        assert waited == [PATIENCE_SECONDS, PATIENCE_SECONDS, 0.0]
+        waited.clear()
+        lost = await consume(store, invocation(), spending())
+        monkeypatch.setattr(store.database, "write", _broken)
+        with pytest.raises(DatabaseError):
+            await consume(store, invocation(), spending())
+        monkeypatch.setattr(store.database, "write", spy)
+        await store.invocations.release(lost)
+        await consume(store, invocation(), spending())
+        assert waited == [0.0, 0.0, 0.0], "what failed is not under way"
+
+    told(store, story)
+
+
+async def _broken(job: Any, **_: Any) -> Any:
+    raise DatabaseError("no")
 
 
 def test_parallel_questions_get_no_more_refusals_than_are_allowed(tmp_path: Path, url: str | None) -> None:

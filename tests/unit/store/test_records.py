@@ -14,7 +14,7 @@ import pytest
 
 from identity_core.domain.dids.did import Did
 from identity_core.errors import JsonValue
-from identity_core.store.records import Table
+from identity_core.store.records import MOST_KEPT_OCTETS, Table
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 DID = Did.parse("did:web:hana.example")
@@ -83,6 +83,21 @@ def test_a_field_that_came_later_has_its_default() -> None:
     before, now = (Table("things", kind, document=("more", ("id",))) for kind in (Earlier, Later))
     row = before.write(Earlier("a", "b"))
     assert now.read([row[name] for name in now.columns.split(", ")]) == Later("a", "b", None)
+
+
+def test_parameters_by_place_are_those_by_name() -> None:
+    for thing in (FULL, BARE):
+        named = TABLE.write(thing, owner="hana")
+        columns = TABLE.insert.partition("(")[2].partition(")")[0].split(", ")
+        assert TABLE.row(thing, "hana") == [named[column] for column in columns]
+    assert TABLE.insert_by_place.count("?") == len(columns)
+
+
+def test_a_document_that_is_remembered_is_that_of_its_octets() -> None:
+    columns = TABLE.columns.split(", ")
+    rows = [TABLE.write(replace(FULL, any_value={"text": "x" * size})) for size in (1, MOST_KEPT_OCTETS, 2, 1)]
+    read = [TABLE.read([row[column] for column in columns], counted=3) for row in rows]
+    assert [len(one.any_value["text"]) for one in read if one.any_value] == [1, MOST_KEPT_OCTETS, 2, 1]
 
 
 def test_values_have_the_forms_of_columns() -> None:
