@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.errors import QuotaExceeded
@@ -106,7 +105,9 @@ COUNTED_AHEAD: Final = 16
 """Requests of a day that are counted at one time at the most, for those that are still to come."""
 SHARE_AHEAD: Final = 1000
 """The part of a limit that they never are more than: one in so many."""
-COUNTERS_KEPT: Final = 4096
+COUNTERS_AHEAD: Final = 4096
+"""Counters of a day for which a process does so. None of them is forgotten before the day ends, because what it had counted ahead would be
+lost: all others are moved by one."""
 
 _CHARGE = """
 INSERT INTO usage (owner, day, records, octets) SELECT :owner, :day, :records, :octets WHERE :octets <= :most_octets
@@ -149,17 +150,21 @@ class StoredUsage(Repository):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._ahead: BoundedCache[tuple[str, int], _Ahead] = BoundedCache(COUNTERS_KEPT)
+        self._day = KEPT
+        self._ahead: dict[str, _Ahead] = {}
 
     async def charge(self, charges: Sequence[Charge]) -> None:
-        new, taken = list[tuple[Charge, _Ahead]](), list[tuple[Charge, _Ahead]]()
+        new, taken = list[tuple[Charge, _Ahead | None]](), list[tuple[Charge, _Ahead]]()
         for one in charges:
             ahead = self._ahead_of(one)
-            (taken if ahead.take(one) else new).append((one, ahead))
+            if ahead is not None and ahead.take(one):
+                taken.append((one, ahead))
+            else:
+                new.append((one, ahead))
         if not new:
             return
-        asked = [(one, 1 if ahead.asking else _at_one_time(one)) for one, ahead in new]
-        asking = [ahead for (_, ahead), (_, count) in zip(new, asked, strict=True) if count > 1]
+        asked = [(one, 1 if ahead is None or ahead.asking else _at_one_time(one)) for one, ahead in new]
+        asking = [ahead for (_, ahead), (_, count) in zip(new, asked, strict=True) if ahead is not None and count > 1]
         for ahead in asking:
             ahead.asking = True
         try:
@@ -172,11 +177,18 @@ class StoredUsage(Repository):
             for ahead in asking:
                 ahead.asking = False
         for (one, ahead), count in zip(new, counted, strict=True):
-            ahead.add(count - 1, (count - 1) * one.octets)
+            if ahead is not None:
+                ahead.add(count - 1, (count - 1) * one.octets)
 
-    def _ahead_of(self, charge: Charge) -> _Ahead:
-        place = charge.owner, charge.day
-        return self._ahead.get(place) or self._ahead.put(place, _Ahead())
+    def _ahead_of(self, charge: Charge) -> _Ahead | None:
+        """None for a counter that is moved by one: what is kept is, because some of it is taken back."""
+        if charge.day > self._day:
+            self._day, self._ahead = charge.day, {}
+        if charge.day != self._day or charge.day == KEPT:
+            return None
+        if charge.owner not in self._ahead and len(self._ahead) < COUNTERS_AHEAD:
+            self._ahead[charge.owner] = _Ahead()
+        return self._ahead.get(charge.owner)
 
     async def refund(self, charge: Charge) -> None:
         row = {"owner": charge.owner, "day": charge.day, "octets": charge.octets}
@@ -188,9 +200,7 @@ class StoredUsage(Repository):
 
 
 def _at_one_time(charge: Charge) -> int:
-    """For how many requests of this size the counter is moved. What is kept is counted one by one, because some of it is taken back."""
-    if charge.day == KEPT:
-        return 1
+    """For how many requests of this size the counter is moved."""
     records, octets = _most(charge)
     return max(1, min(COUNTED_AHEAD, records // SHARE_AHEAD, octets // SHARE_AHEAD // max(1, charge.octets)))
 

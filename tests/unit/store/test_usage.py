@@ -134,6 +134,24 @@ def test_no_more_is_counted_ahead_than_a_thousandth_of_the_limit(
     run(scenario())
 
 
+def test_of_more_counters_than_are_known_each_is_moved_by_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("identity_core.store.requests.COUNTERS_AHEAD", 2)
+
+    async def scenario() -> None:
+        names = [f"did:did:ids:{number}" for number in range(5)]
+        for number in range(1, 4):
+            for name in names:
+                assert await admitted(store, charge(name, records=LARGE, most=None))
+            found = [(await counted(store, name) or (0, 0))[0] for name in names]
+            assert found == [COUNTED_AHEAD, COUNTED_AHEAD, number, number, number]
+        # Another day has counters of its own, and a clock that is set back none.
+        for day, count in ((TODAY + 1, COUNTED_AHEAD), (TODAY, 4)):
+            assert await admitted(store, charge(names[4], day, records=LARGE, most=None))
+            assert (await counted(store, names[4], day) or (0, 0))[0] == count
+
+    run(scenario())
+
+
 def test_what_is_kept_is_counted_one_by_one(store: Store) -> None:
     async def scenario() -> None:
         for number in (1, 2, 3):
