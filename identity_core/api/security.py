@@ -221,23 +221,23 @@ class Gate:
                     return
             except IdentityError as error:
                 refusal = error
-        if refusal is not None and self._pays_at_once(request, cost):
+        if refusal is not None and self._spent_at_once(request, cost) is not None:
             raise refusal
 
     def pays_at_once(self, operation: Operation, request: Request) -> bool:
         """Whether the address has paid for a request without a credential, as ``admit`` has it pay. Raises ``RateLimited``."""
-        return self._pays_at_once(request, _cost(operation, request))
+        headers = self._spent_at_once(request, _cost(operation, request))
+        request.answer_headers = headers or ()
+        return headers is not None
 
-    def _pays_at_once(self, request: Request, cost: int) -> bool:
+    def _spent_at_once(self, request: Request, cost: int) -> Headers | None:
         try:
             headers = self.policy.spend_address_at_once(self._address(request), cost)
         except BucketEmpty as error:
             request.paid, request.answer_headers = True, error.headers
             raise
-        if headers is None:
-            return False
-        request.paid, request.answer_headers = True, headers
-        return True
+        request.paid = headers is not None
+        return headers
 
     def look_at_once(self, operation: Operation, request: Request) -> None:
         """Raises ``RateLimited`` where the address is not going to pay for a request without a credential."""

@@ -42,8 +42,25 @@ def exchange(address: tuple[str, int], octets: bytes, *, head: bool = False) -> 
         return _read(connection, head=head)
 
 
-def _read(connection: socket.socket, *, head: bool) -> Response:
+def read_several(connection: socket.socket, number: int) -> list[Response]:
+    """So many answers to requests that are no HEAD; those before the last one of all (1xx) are left out. Raises ConnectionError."""
+    found: list[Response] = []
     received = b""
+    while len(found) < number:
+        response, received = _next(connection, received, head=False)
+        if response.status >= 200:
+            found.append(response)
+    if received:
+        raise ValueError("more came than was asked for")
+    return found
+
+
+def _read(connection: socket.socket, *, head: bool) -> Response:
+    return _next(connection, b"", head=head)[0]
+
+
+def _next(connection: socket.socket, received: bytes, *, head: bool) -> tuple[Response, bytes]:
+    """An answer, and what came behind it."""
     while b"\r\n\r\n" not in received:
         received += _more(connection)
     top, _, body = received.partition(b"\r\n\r\n")
@@ -55,7 +72,7 @@ def _read(connection: socket.socket, *, head: bool) -> Response:
     length = 0 if head else int(headers.get("content-length", "0"))
     while len(body) < length:
         body += _more(connection)
-    return Response(int(status_line.split()[1]), headers, body)
+    return Response(int(status_line.split()[1]), headers, body[:length]), body[length:]
 
 
 def _more(connection: socket.socket) -> bytes:

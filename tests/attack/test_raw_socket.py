@@ -4,7 +4,9 @@ Every case is a documented 4xx in the one error shape, also where the HTTP parse
 Nothing is a 5xx and nothing that must be refused is taken.
 """
 
+import random
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,7 +14,7 @@ import httpx
 import orjson
 import pytest
 
-from tests.attack.raw_http import DIDS, JSON, SECONDS, Case, corpus, exchange, request
+from tests.attack.raw_http import DIDS, JSON, SECONDS, Case, Response, corpus, exchange, read_several, request
 from tests.attack.stranger import GENEROUS
 from tests.servers import local_server
 
@@ -117,6 +119,9 @@ def test_head_has_no_body(target: Target) -> None:
     [
         [],
         [b"Accept: application/did"],
+        [b"Accept: application/did-resolution"],
+        [b'Accept: application/ld+json;profile="https://w3id.org/did-resolution"'],
+        [b"Accept: application/did-url-dereferencing;q=0.5, application/ld+json"],
         [b"Accept: application/json", b"Accept: application/did"],
         [b"Accept: text/html"],
         [b"Accept: \xff"],
@@ -139,9 +144,13 @@ def test_head_has_no_body(target: Target) -> None:
     ],
     ids=str,
 )
-def test_what_is_remembered_is_answered_as_everything_else(target: Target, fields: list[bytes]) -> None:
-    """A GET that the cache answers takes a shorter way than its HEAD, which tells what the whole way has to say."""
-    path = f"{DIDS}/{target.did}"
+@pytest.mark.parametrize("path", [f"{DIDS}/{DID}", f"/1.0/identifiers/{DID}", f"/api/v1/identifiers/{DID}", DIDS])
+def test_what_is_answered_at_once_is_answered_as_everything_else(
+    target: Target, path: str, fields: list[bytes]
+) -> None:
+    """A GET that the cache answers, or that is refused for its credential, takes a shorter way than its HEAD, which tells what the whole
+    way has to say."""
+    path = path.replace(DID, target.did)
     ends = [
         b"" if b"Content-Length: 1" not in fields else b"x",
         b"0\r\n\r\n" if b"Transfer-Encoding: chunked" in fields else b"",
@@ -156,6 +165,104 @@ def test_what_is_remembered_is_answered_as_everything_else(target: Target, field
         (name, head.headers[name]) for name in got.headers.keys() - differ
     ]
     assert got.status >= 400 or got.headers.get("content-length") == head.headers.get("content-length")
+
+
+def told(response: Response) -> tuple[object, ...]:
+    """All of an answer that does not depend on when it was asked for, or how often."""
+    headers = dict(response.headers)
+    for name in ("date", "ratelimit"):
+        headers.pop(name, None)
+    body = response.body.replace(headers.pop("x-request-id").encode(), b"")
+    # The id of a request grows with their number.
+    length = int(headers.pop("content-length", "0")) - len(response.body)
+    return response.status, headers, length, body
+
+
+def answers(target: Target, pieces: list[bytes], number: int) -> list[Response]:
+    """What is answered to octets that come piece by piece."""
+    with socket.create_connection(target.address, timeout=SECONDS) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for place, piece in enumerate(pieces):
+            if place:
+                # Long enough for the pieces before to be worked on.
+                time.sleep(0.05)
+            connection.sendall(piece)
+        return read_several(connection, number)
+
+
+REFUSED = [
+    [],
+    [b"Authorization: DIDAuth bm90IGEgc2lnbmF0dXJl"],
+    [b"Authorization: DIDAuth ((("],
+    [b"Authorization: RecoveryKey bm90IGEgc2lnbmF0dXJl"],
+    [b"Authorization: Basic YTpi"],
+    [b"Authorization: Bearer nobody"],
+    [b"Authorization:"],
+    [b"Authorization: DIDAuth a", b"Authorization: DIDAuth b"],
+    [b"Authorization: DIDAuth a", b"X-API-Key: b"],
+    [b"X-API-Key: wrong"],
+    [b"X-API-Key: a", b"X-API-Key: b"],
+    [b"Content-Encoding: gzip"],
+    [b"Origin: https://a.example"],
+    [b"Idempotency-Key: once"],
+    [b"Expect: 100-continue"],
+    [b"Host: another"],
+    [b"Connection: close"],
+]
+
+
+@pytest.mark.parametrize("fields", REFUSED, ids=str)
+@pytest.mark.parametrize("media", [b"Content-Type: application/json", b"Content-Type: text/plain"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("DELETE", f"{DIDS}/{DID}"),
+        ("PATCH", f"{DIDS}/{DID}?versionId=1"),
+        ("DELETE", f"{DIDS}/did:ids:nobody"),
+        ("DELETE", f"{DIDS}/no-did"),
+        ("DELETE", f"http://elsewhere{DIDS}/{DID}"),
+        ("POST", DIDS),
+        ("POST", "/api/v1/proofs/verify"),
+    ],
+    ids=str,
+)
+def test_a_refusal_is_the_same_whether_its_body_comes_at_once_or_later(
+    target: Target, method: str, path: str, media: bytes, fields: list[bytes]
+) -> None:
+    """Who is refused for a credential is answered when all of the request is there, without the layers that wait for the rest of it."""
+    octets = request(method, path.replace(DID, target.did), media, *fields, body=b'{"confirm":true}')
+    head, _, body = octets.partition(b"\r\n\r\n")
+    whole = answers(target, [octets], 1)
+    # A client that asked whether to go on is told so before its answer.
+    parts = answers(target, [head + b"\r\n\r\n" + body[:3], body[3:]], 1)
+    assert [told(each) for each in whole] == [told(each) for each in parts]
+    assert whole[0].status in (400, 401, 404, 415)
+
+
+def test_however_requests_are_cut_their_answers_are_the_same(target: Target) -> None:
+    path, body = f"{DIDS}/{target.did}", b'{"confirm":true}'
+    chunks = b"4\r\n%b\r\nc\r\n%b\r\n0\r\nTrailer: t\r\n\r\n" % (body[:4], body[4:])
+    asked = [
+        request("GET", path),
+        request("DELETE", path, JSON, body=body),
+        request("GET", f"/1.0/identifiers/{target.did}"),
+        request("DELETE", path, JSON, b"Transfer-Encoding: chunked") + chunks,
+        request("POST", DIDS, JSON, b"Authorization: DIDAuth x", body=VALID),
+        request("GET", DIDS),
+        request("GET", "/health"),
+        request("PATCH", path, b"Content-Type: text/plain", body=b"x"),
+        request("GET", path, b'If-None-Match: "1.did+ld+json"'),
+        request("DELETE", path, JSON, b"Connection: close", body=body),
+        request("GET", path),
+    ]
+    octets, number = b"".join(asked), len(asked) - 1
+    whole = [told(each) for each in answers(target, [octets], number)]
+    assert [each[0] for each in whole] == [200, 401, 200, 401, 401, 401, 200, 415, 304, 401]
+    generator = random.Random(18)
+    for _ in range(12):
+        cuts = sorted(generator.sample(range(1, len(octets)), 4))
+        pieces = [octets[a:b] for a, b in zip([0, *cuts], [*cuts, len(octets)], strict=True)]
+        assert [told(each) for each in answers(target, pieces, number)] == whole, cuts
 
 
 def test_requests_in_one_packet_are_answered_in_order(target: Target) -> None:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 import pytest
 
 from identity_core.api.cross_origin import Origins
 from identity_core.api.guard import Guard
 from identity_core.api.request import Answer, Headers, Operation, Request
 from identity_core.domain.callers import Caller
-from identity_core.errors import RateLimited
+from identity_core.errors import (
+    AuthAmbiguous,
+    AuthFailed,
+    AuthRequired,
+    DidDeactivated,
+    IdentityError,
+    RateLimited,
+)
 from tests.toy import DID, KEY, ToyGate, ToyHandlers, ask, build_toy
 
 TARGET = f"/api/v1/dids/{DID}"
@@ -176,6 +186,155 @@ def test_what_is_not_remembered_is_asked_of_the_layers_as_one_request() -> None:
     refused = app.at_once(scope())
     assert refused is not None
     assert refused[0] == 429
+
+
+class Refusing(Paying):
+    """Refuses all for their credential, with what ``refused`` makes; ``is_certain``: before anything is asked."""
+
+    def __init__(self, refused: Callable[[], IdentityError], *, is_certain: bool = True) -> None:
+        super().__init__()
+        self.refused = refused
+        self.is_certain = is_certain
+
+    async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
+        request.paid = True
+        raise self.refused()
+
+    def refuse_at_once(self, operation: Operation, request: Request) -> None:
+        if self.is_certain:
+            self.paid += 1
+            request.paid = True
+            # As a gate does that looks at several things before it raises one of them.
+            refusal = self.refused()
+            raise refusal
+
+
+REFUSALS: list[Callable[[], IdentityError]] = [
+    AuthRequired,
+    AuthFailed,
+    lambda: AuthRequired("Another kind."),
+    lambda: DidDeactivated(details={"did": DID, "versionId": 2, "more": ["a", {"b": None}]}),
+    lambda: RateLimited(details={"retryAfter": 3}),
+    AuthAmbiguous,
+]
+BODY = b'{"reason":"r"}'
+ASKED = [
+    ("DELETE", TARGET, BODY, [(b"content-type", b"application/json")]),
+    ("DELETE", TARGET, BODY, [(b"content-type", b"application/json"), (b"authorization", b"Bearer t")]),
+    ("DELETE", f"http://elsewhere{TARGET}"[16:], None, []),
+    ("POST", "/api/v1/dids", b"{", [(b"content-type", b"APPLICATION/JSON"), (b"x-request-id", b"mine")]),
+    ("GET", "/api/v1/dids", None, []),
+]
+
+
+def with_body(method: str, target: str, body: bytes | None, fields: list[tuple[bytes, bytes]]) -> dict[str, Any]:
+    length = [] if body is None else [(b"content-length", b"%d" % len(body))]
+    asked = scope(target, *fields, *length, method=method)
+    return asked if body is None else asked | {"identity.body": body}
+
+
+@pytest.mark.parametrize("refused", REFUSALS)
+@pytest.mark.parametrize(("method", "target", "body", "fields"), ASKED)
+def test_who_is_refused_for_a_credential_is_answered_as_by_all_the_layers(
+    refused: Callable[[], IdentityError],
+    method: str,
+    target: str,
+    body: bytes | None,
+    fields: list[tuple[bytes, bytes]],
+) -> None:
+    app, handlers, seen = made(gate=Refusing(refused), origins=Origins(("*",)))
+    # Twice: the second time of what the first has left.
+    for number in (1, 2):
+        at_once = app.at_once(with_body(method, target, body, fields))
+        assert at_once is not None
+        slow, _, slowly_seen = made(gate=Refusing(refused), origins=Origins(("*",)))
+        for _ in range(number):
+            slowly = ask(
+                slow, method, target, body=body or b"", headers=[(name.decode(), value) for name, value in fields]
+            )
+        status, lines, count, octets = at_once
+        assert (status, octets) == (slowly.status, slowly.body)
+        assert sorted(lines.splitlines()) == sorted(b"%b: %b" % each for each in slowly.raw_headers)
+        assert count == len(slowly.raw_headers)
+        assert seen == slowly_seen
+    assert handlers.calls == []
+
+
+def test_a_refusal_that_is_kept_tells_each_its_own() -> None:
+    texts = iter(["did:toy:a", "did:toy:b", "did:toy:a"])
+    app, _, _ = made(gate=Refusing(lambda: DidDeactivated(details={"did": next(texts)})))
+    bodies = [app.at_once(scope("/api/v1/dids", (b"x-request-id", each)))[3] for each in (b"one", b"two", b"three")]  # type: ignore[index]
+    errors = [orjson.loads(body)["error"]["details"] for body in bodies]
+    assert errors == [
+        {"did": "did:toy:a", "requestId": "one"},
+        {"did": "did:toy:b", "requestId": "two"},
+        {"did": "did:toy:a", "requestId": "three"},
+    ]
+
+
+def test_a_refusal_that_was_answered_leaves_nothing_to_the_collector() -> None:
+    raised: list[weakref.ref[IdentityError]] = []
+
+    def refused() -> IdentityError:
+        error = AuthFailed()
+        error.__context__ = AuthRequired()
+        raised.append(weakref.ref(error))
+        return error
+
+    app, _, _ = made(gate=Refusing(refused))
+    gc.disable()
+    try:
+        assert app.at_once(scope("/api/v1/dids")) is not None
+        assert ask(app, "GET", "/api/v1/dids").status == 401
+        assert [each() for each in raised] == [None, None]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        with_body("DELETE", TARGET, BODY, [(b"content-type", b"text/plain")]),
+        with_body("DELETE", TARGET, BODY, [(b"content-type", b"application/json"), (b"content-encoding", b"gzip")]),
+        with_body("DELETE", TARGET, bytes(1025), [(b"content-type", b"application/json")]),
+        with_body("DELETE", TARGET, BODY, [(b"content-type", b"application/json"), (b"x-api-key", b"k")]),
+        scope(TARGET, (b"content-type", b"application/json"), (b"content-length", b"14"), method="DELETE"),
+        scope(TARGET, (b"content-type", b"application/json"), (b"transfer-encoding", b"chunked"), method="DELETE"),
+        scope("/api/v1/dids", (b"content-length", b"1")),
+        scope("/api/v1/dids", method="HEAD"),
+        scope("/api/v1/dids", method="OPTIONS"),
+        scope("/api/v1/dids", method="PUT"),
+        scope("/api/v1/dids", host=b""),
+        scope("/api/v1/dids", (b"authorization", b"\xff")),
+    ],
+    ids=str,
+)
+def test_what_comes_before_the_gate_goes_through_all(asked: dict[str, Any]) -> None:
+    gate = Refusing(AuthRequired)
+    app, _, seen = made(gate=gate)
+    assert app.at_once(asked) is None
+    assert (seen, gate.paid) == ([], 0)
+
+
+@pytest.mark.parametrize("options", [{"limit": 0}, {"verify": True}, {"apart": 8081}], ids=str)
+def test_where_more_is_to_be_done_nobody_is_refused_at_once(options: dict[str, Any]) -> None:
+    gate = Refusing(AuthRequired)
+    app, _, seen = made(gate=gate, **options)
+    assert app.at_once(scope("/api/v1/dids")) is None
+    assert (seen, gate.paid) == ([], 0)
+
+
+def test_whom_the_gate_does_not_refuse_is_asked_of_the_layers_once() -> None:
+    gate = Refusing(AuthRequired, is_certain=False)
+    app, _, seen = made(gate=gate)
+    asked, sent = with_body(*ASKED[0]), []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    assert app.at_once(asked) is None
+    asyncio.run(app(asked, None, send))  # type: ignore[arg-type]
+    assert (sent[0]["status"], seen) == (401, [("deactivateDid", 401)])
 
 
 @pytest.mark.parametrize("options", [{"limit": 0}, {"verify": True}, {"apart": 8081}], ids=str)

@@ -1,8 +1,11 @@
+import math
 import subprocess
 import sys
 from pathlib import Path
 
-from identity_core.api.metrics import Metrics
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+
+from identity_core.api.metrics import BUCKETS, Metrics
 
 
 def test_counts_and_times_by_operation_and_status() -> None:
@@ -14,6 +17,23 @@ def test_counts_and_times_by_operation_and_status() -> None:
     assert 'identity_request_duration_seconds_count{operation="resolveDid",status="200"} 3.0' in text
     assert 'identity_request_duration_seconds_bucket{le="0.00025",operation="resolveDid",status="200"} 2.0' in text
     assert 'identity_request_duration_seconds_count{operation="none",status="404"} 1.0' in text
+
+
+def test_a_time_is_counted_as_a_histogram_of_the_library_counts_it() -> None:
+    metrics, registry = Metrics(shared=None), CollectorRegistry()
+    name = "identity_request_duration_seconds"
+    theirs = Histogram(name, "Seconds.", ["operation", "status"], registry=registry, buckets=BUCKETS).labels("a", "200")
+    for bound in BUCKETS:
+        for seconds in (bound, math.nextafter(bound, 0.0), math.nextafter(bound, math.inf), 1.5 * bound):
+            metrics.observe("a", 200, seconds)
+            theirs.observe(seconds)
+    metrics.observe("a", 200, 0.0)
+    theirs.observe(0.0)
+
+    def samples(text: bytes) -> list[str]:
+        return [line for line in text.decode().splitlines() if line.startswith(name) and "_created" not in line]
+
+    assert samples(metrics.render({})) == samples(generate_latest(registry)) != []
 
 
 def test_two_applications_do_not_share() -> None:

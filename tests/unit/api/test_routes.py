@@ -1,3 +1,6 @@
+import contextlib
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,6 +111,33 @@ def test_any_path_ends_in_a_route_or_a_refusal(path: bytes) -> None:
     assert targets == {"GET": "x"}
     assert path.count(b"/") == 1
     assert all((value and value.isprintable()) or not value.isascii() for value in values.values())
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "b", "c", "{x}", "{x:path}"]), min_size=1, max_size=4), max_size=6),
+    st.lists(
+        st.lists(
+            st.sampled_from([b"a", b"b", b"c", b"d", b"", b"%61", b"%6", b"%00", b"%ff", b"\xc3\xa9"]), max_size=5
+        ),
+        max_size=20,
+    ),
+)
+def test_the_short_way_finds_what_the_walk_finds(templates: list[list[str]], paths: list[list[bytes]]) -> None:
+    routes: Routes[str] = Routes()
+    for segments in templates:
+        with contextlib.suppress(ValueError):
+            routes.add("/" + "/".join(segments), {"GET": "/".join(segments)})
+
+    def outcome(path: bytes, find: Callable[[bytes], object]) -> object:
+        try:
+            return find(path)
+        except IdentityError as refusal:
+            return type(refusal), refusal.details
+
+    for segments_of_path in paths:
+        path = b"/" + b"/".join(segments_of_path)
+        if path not in routes._static:
+            assert outcome(path, routes.find) == outcome(path, routes._walked)
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cc", "Cs"]), min_size=1))

@@ -478,6 +478,57 @@ def test_what_is_known_is_answered_without_a_task() -> None:
     assert (at_once, transport.is_closed) == (2, False)
 
 
+def post(path: bytes, *fields: bytes, body: bytes = b"body") -> bytes:
+    head = b"\r\n".join([b"POST %b HTTP/1.1" % path, b"Host: h", b"Content-Length: %d" % len(body), *fields, b"", b""])
+    return head + body
+
+
+def test_a_request_with_its_body_is_answered_without_a_task() -> None:
+    transport, at_once = asked_at_once(AtOnce(), post(b"/now") + post(b"/now", b"Expect: 100-continue") + get(b"/now"))
+    assert transport.writes == [b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"] * 3
+    assert at_once == 3
+
+
+@pytest.mark.parametrize("cut", range(1, 6))
+def test_a_request_without_the_rest_of_its_body_waits_in_a_task(cut: int) -> None:
+    application = AtOnce()
+    _, at_once = asked_at_once(
+        application, post(b"/now", b"Expect: 100-continue")[:-cut] if cut < 5 else post(b"/now")[:-4]
+    )
+    assert (at_once, application.later) == (0, [b"/now"])
+
+
+@pytest.mark.parametrize("size", [4_000, 9_000, 40_000])
+def test_a_request_of_many_pieces_is_begun_once(size: int) -> None:
+    application = AtOnce()
+    octets = post(b"/now", body=bytes(size)) + post(b"/later", body=bytes(size)) + post(b"/now", body=bytes(size))
+    transport, at_once = asked_at_once(application, octets)
+    assert [each[-5:] for each in transport.writes] == [b"hello", b"later", b"hello"]
+    assert (at_once, application.later) == (1, [b"/later"])
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"POST /now HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+        b"POST /now HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbodyx",
+    ],
+)
+def test_a_body_that_breaks_is_refused_and_never_answered_at_once(broken: bytes) -> None:
+    application = AtOnce()
+    transport, at_once = asked_at_once(application, broken)
+    assert (at_once, application.later) == (0, [b"/now"])
+    assert transport.is_closed
+
+
+def test_what_breaks_behind_a_request_leaves_its_answer() -> None:
+    application = AtOnce()
+    transport, at_once = asked_at_once(application, post(b"/now") + b"no request at all\r\n\r\n")
+    assert (at_once, application.later) == (1, [b"/"])
+    assert transport.writes[0].endswith(b"hello")
+    assert transport.is_closed
+
+
 def test_what_is_known_waits_for_the_requests_before_it() -> None:
     application = AtOnce()
     transport, at_once = asked_at_once(application, get(b"/now") + get(b"/later") + get(b"/now"))
