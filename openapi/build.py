@@ -37,6 +37,7 @@ ERRORS: Final = HERE.parent / "identity_core" / "errors.py"
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 CATALOGUE: Final = "x-error-catalogue"
 MAX_INTEGER: Final = 2**53 - 1
+NO_CONTROL_CHARACTERS: Final = r"^[^\u0000-\u001f\u007f]*$"
 EXAMPLE_REQUEST_ID: Final = "0190b6e1f3a7"
 
 # Headers that are part of what a status or a code means, whatever the operation.
@@ -90,6 +91,7 @@ def bundle() -> Json:
             _join(document["components"].setdefault(kind, {}), members, name)
     _name_members(document["components"]["schemas"])
     _bound_integers(document)
+    _refuse_control_characters(document)
     errors = read("errors.yaml")
     used = set(errors["anywhere"])
     responses: Json = {}
@@ -137,6 +139,17 @@ def _bound_integers(part: Any) -> None:
         part = list(part.values())
     for inner in part if isinstance(part, list) else ():
         _bound_integers(inner)
+
+
+def _refuse_control_characters(part: Any) -> None:
+    """No path parameter has a control character: the router takes none, and those who generate requests shall know. A DID stays plain text:
+    a bad one is refused by a code of its own."""
+    if isinstance(part, dict):
+        if part.get("in") == "path" and part.get("name") != "did" and part["schema"].get("type") == "string":
+            part["schema"].setdefault("pattern", NO_CONTROL_CHARACTERS)
+        part = list(part.values())
+    for inner in part if isinstance(part, list) else ():
+        _refuse_control_characters(inner)
 
 
 def _name_members(schemas: Json) -> None:

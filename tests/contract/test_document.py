@@ -288,6 +288,21 @@ def test_only_what_generators_understand(document: Json) -> None:
     assert list(strange(document["components"]["schemas"], "")) == []
 
 
+def test_no_path_parameter_has_a_control_character(document: Json) -> None:
+    """But for a DID, see above."""
+    found = {}
+    for path, item in document["paths"].items():
+        listed = [
+            one for part in (item, *item.values()) if isinstance(part, dict) for one in part.get("parameters", [])
+        ]
+        for parameter in (dereference(document, one) for one in listed):
+            if parameter["in"] == "path" and parameter["name"] != "did":
+                found[path, parameter["name"]] = re.compile(dereference(document, parameter["schema"])["pattern"])
+    assert len(found) > 20
+    for place, pattern in found.items():
+        assert not any(pattern.fullmatch(f"a{character}b") for character in "\x00\t\n\r\x1f\x7f"), place
+
+
 def test_no_integer_is_larger_than_every_reader_holds(document: Json) -> None:
     """2^53 - 1: beyond it readers that keep numbers as IEEE 754 doubles round (RFC 8259 §6)."""
 
