@@ -18,7 +18,6 @@ whose documents have no place for the proof, and did:key, where the DID is the k
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -43,6 +42,7 @@ from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState, SpentChallenge, authentication_keys, digest
 from identity_core.errors import AuthFailed, Forbidden, InvalidDocument
+from identity_core.values import replace
 
 DID_AUTH: Final = "DIDAuth"
 RECOVERY_KEY: Final = "RecoveryKey"

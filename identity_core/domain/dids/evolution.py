@@ -7,7 +7,6 @@ hashed here; the state that comes back has no entry hash yet.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -42,7 +41,7 @@ from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, digest
 from identity_core.errors import DidDeactivated, DidExists, DidNotFound, InvalidDocument, VersionConflict
-from identity_core.values import value_class
+from identity_core.values import replace, value_class
 
 MAX_UPDATE_KEYS: Final = 10
 MAX_OPERATIONS: Final = 50

@@ -7,7 +7,7 @@ the finished document is checked as a whole by ``document.check``. Whether someb
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.dids import did as endpoint
@@ -17,6 +17,7 @@ from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InvalidDocument
+from identity_core.values import replace
 
 
 @dataclass(slots=True)

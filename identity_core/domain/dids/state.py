@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.domain.dids.revision import Revision
 from identity_core.errors import IdentityError
-from identity_core.values import value_class
+from identity_core.values import replace, value_class
 
 CREATE: Final = "create"
 UPDATE: Final = "update"

@@ -10,7 +10,6 @@ deactivateDid: the end of a DID, for good. The reason goes to the audit log only
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 
 from identity_core.codec import times
@@ -24,7 +23,7 @@ from identity_core.errors import ConfirmationRequired, InvalidRequest
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
-from identity_core.values import value_class
+from identity_core.values import replace, value_class
 from identity_core.wire import (
     DeactivateDidRequest,
     RecoverDidRequest,

@@ -7,7 +7,6 @@ the custodian (DIF Registration's word).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 
 from identity_core.codec.structs import given
@@ -23,7 +22,7 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
-from identity_core.values import value_class
+from identity_core.values import replace, value_class
 from identity_core.wire import AdditionalKey, CreateDidOptions, CreateDidRequest
 
 

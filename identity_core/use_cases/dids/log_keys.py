@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Protocol, cast
 
@@ -26,7 +26,7 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, UnsignedEntry
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.background import Repeating
-from identity_core.values import value_class
+from identity_core.values import replace, value_class
 
 LOG_KEY: Final = "log"
 SERVICE_KEY: Final = "service"

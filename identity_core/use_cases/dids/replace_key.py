@@ -7,7 +7,6 @@ it within a second and goes on. A crash before the entry leaves all as it was, a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -16,7 +15,7 @@ from identity_core.domain.dids.log.service_keys import TYPE, Replacement, newest
 from identity_core.errors import JsonValue
 from identity_core.use_cases.dids.log_keys import FRESH_SECONDS
 from identity_core.use_cases.dids.service_log import ServiceLog
-from identity_core.values import value_class
+from identity_core.values import replace, value_class
 
 NONCE_BYTES: Final = 32
 MOST_LISTED: Final = 16

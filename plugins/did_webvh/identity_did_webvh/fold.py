@@ -13,7 +13,6 @@ All errors are ``LogInvalid`` or ``InvalidDocument``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from identity_core.domain.dids.log.entry import PLACEHOLDER
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
+from identity_core.values import replace
 from identity_did_webvh import witnesses
 from identity_did_webvh.conclusion import concluded
 

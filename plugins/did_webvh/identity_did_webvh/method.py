@@ -7,7 +7,6 @@ A log key of the service signs every entry. Left out on purpose: watchers, porta
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -27,6 +26,7 @@ from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDocument
+from identity_core.values import replace
 from identity_did_webvh import fold
 
 _PROOF_ROOM: Final = 640

@@ -7,7 +7,6 @@ Said is only what differs from the logs of before there was a choice, so that ev
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from identity_core.domain.dids.changes import Change, Create
 from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.state import MAX_RECOVERY_WINDOW, RECOVERY_WINDOW, DidState, LogInvalid
+from identity_core.values import replace
 
 _STRICT_GRACE: Final = "strictGrace"
 _STRICT_EVIDENCE: Final = "strictEvidence"

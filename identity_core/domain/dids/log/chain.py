@@ -9,7 +9,6 @@ the documents. ``verify`` is for strangers: lines in, what they prove out; it ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -26,7 +25,7 @@ from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid, authentication_keys
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument, JsonValue
-from identity_core.values import value_class
+from identity_core.values import replace, value_class
 
 MAX_ENTRY: Final = 16 * 1024
 _PROOF_ROOM: Final = 640

@@ -9,7 +9,6 @@ our methods draft and read by these rules; ``webvh`` reads the logs of others by
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from identity_core.domain.dids import keys
@@ -18,7 +17,7 @@ from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.log.entry import HASH, multihash
 from identity_core.domain.dids.state import DidState, LogInvalid, digest
 from identity_core.errors import InvalidDocument
-from identity_core.values import value_class
+from identity_core.values import replace, value_class
 
 UPDATE_KEYS: Final = "updateKeys"
 NEXT_KEY_HASHES: Final = "nextKeyHashes"
