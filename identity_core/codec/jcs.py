@@ -51,6 +51,14 @@ def canonicalize(value: Any) -> bytes:
         raise ValueError(f"not canonicalizable: {error}") from error
 
 
+def canonicalize_plain(value: Any) -> bytes:
+    """``canonicalize`` for a value that has neither a fraction nor a name past ASCII in it, which is not looked for. Raises ``ValueError``."""
+    try:
+        return orjson.dumps(value, option=_SORTED)
+    except TypeError as error:
+        raise ValueError(f"not canonicalizable: {error}") from error
+
+
 def canonicalize_each(values: Iterable[str | int]) -> list[bytes]:
     """The canonical octets of each text, integer or boolean, for a fraction of the price of so many calls. Raises ``ValueError``."""
     try:

@@ -112,21 +112,14 @@ class DidDocument:
 
     def named(self, old: str, new: str) -> DidDocument:
         """With the text ``new`` wherever ``old`` stands, which must be one that nothing but DIDs can have in them."""
+        ids = {method.id: method.id.replace(old, new) for method in self.methods}
         return DidDocument(
-            did=self.did.replace(old, new),
-            methods=tuple(
-                VerificationMethod(method.id.replace(old, new), method.type, method.multibase, method.revoked)
-                for method in self.methods
-            ),
-            relationships=tuple(
-                (relationship, tuple(key_id.replace(old, new) for key_id in key_ids))
-                for relationship, key_ids in self.relationships
-            ),
-            services=tuple(
-                ServiceEntry(service.id.replace(old, new), service.type, service.endpoint) for service in self.services
-            ),
-            also_known_as=self.also_known_as,
-            contexts=self.contexts,
+            self.did.replace(old, new),
+            tuple([VerificationMethod(ids[one.id], one.type, one.multibase, one.revoked) for one in self.methods]),
+            tuple([(name, tuple([ids[key_id] for key_id in key_ids])) for name, key_ids in self.relationships]),
+            tuple([ServiceEntry(one.id.replace(old, new), one.type, one.endpoint) for one in self.services]),
+            self.also_known_as,
+            self.contexts,
             written=self.octets.replace(old.encode(), new.encode()),
         )
 

@@ -67,7 +67,7 @@ class DraftedEntry:
     def sealed(self, signature: bytes) -> bytes:
         """The finished entry, as JCS: one entry has one form."""
         proof = self.config | {"proofValue": entries.proof_value(signature)}
-        return self.body.octets(self.version_id, entries.canonical(proof))
+        return self.body.octets(self.version_id, entries.canonical_plain(proof))
 
 
 @value_class

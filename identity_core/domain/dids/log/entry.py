@@ -79,8 +79,8 @@ class EntryBody:
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any], state: Mapping[str, Any], version_time: str) -> EntryBody:
-        """From JSON objects. Raises ``LogInvalid`` for what JCS has no form for."""
-        return cls(canonical(parameters), canonical(state), version_time)
+        """From JSON objects, ``state`` that of a document. Raises ``LogInvalid`` for what JCS has no form for."""
+        return cls(canonical(parameters), canonical_plain(state), version_time)
 
     def octets(self, version_id: str, proof: bytes = b"") -> bytes:
         """The JCS of the entry; ``version_id`` and the time are ASCII that needs no escapes, ``proof`` is the JCS of a proof."""
@@ -181,12 +181,12 @@ def read_possessions(proof: Mapping[str, Any]) -> dict[str, bytes]:
 
 def proof_input(config: Mapping[str, Any], document: Mapping[str, Any]) -> bytes:
     """The 64 bytes that are signed: hash of the configuration, hash of the document."""
-    return signing_input(config, canonical(document))
+    return hashlib.sha256(canonical(config)).digest() + hashlib.sha256(canonical(document)).digest()
 
 
 def signing_input(config: Mapping[str, Any], octets: bytes) -> bytes:
-    """The same for a document that is canonical already."""
-    return hashlib.sha256(canonical(config)).digest() + hashlib.sha256(octets).digest()
+    """The same for a configuration that ``proof_config`` has made, and a document that is canonical already."""
+    return hashlib.sha256(canonical_plain(config)).digest() + hashlib.sha256(octets).digest()
 
 
 def proof_value(signature: bytes) -> str:
@@ -252,6 +252,14 @@ def canonical(value: Any) -> bytes:
     """The JCS of a part of an entry."""
     try:
         return jcs.canonicalize(value)
+    except ValueError as error:
+        raise LogInvalid(f"The entry is {error}.") from error
+
+
+def canonical_plain(value: Any) -> bytes:
+    """The same for a part of our own making, in which there are neither fractions nor names past ASCII."""
+    try:
+        return jcs.canonicalize_plain(value)
     except ValueError as error:
         raise LogInvalid(f"The entry is {error}.") from error
 
