@@ -52,7 +52,7 @@ def canonicalize(value: Any) -> bytes:
 
 
 def canonicalize_plain(value: Any) -> bytes:
-    """``canonicalize`` for a value that has neither a fraction nor a name past ASCII in it, which is not looked for. Raises ``ValueError``."""
+    """``canonicalize`` for a value without a fraction or a name past ASCII, which are not looked for. Raises ``ValueError``."""
     try:
         return orjson.dumps(value, option=_SORTED)
     except TypeError as error:

@@ -87,23 +87,20 @@ def verify_point(suite: Ciphersuite, public_key: BbsPublicKey, signature: Signat
         raise BbsSignatureInvalid("the signature does not match")
 
 
-def verify_own(
-    suite: Ciphersuite,
-    secret: int,
-    public_key: BbsPublicKey,
-    signature: Signature,
-    header: bytes,
-    messages: Sequence[int],
-) -> None:
-    """As ``core_verify``, by the secret scalar: A·(secret + e) = B and BP2·secret = W say together what the pairings say. Raises
-    ``BbsSignatureInvalid``, for a public key of another secret too."""
-    check_messages(messages)
+def sign_checked(
+    suite: Ciphersuite, secret: int, public_key: bytes, header: bytes, messages: Sequence[int]
+) -> Signature:
+    """As ``core_sign``, and checked by the secret scalar: A·(secret + e) = B and BP2·secret = W say together what the pairings of
+    ``core_verify`` say. Raises ``BbsSignatureInvalid``, for a public key of another secret too."""
     curve = suite.curve
-    if curve.g2_to_octets(curve.g2_mul(curve.g2_generator(), secret)) != public_key.octets:
+    key = BbsPublicKey(public_key, curve.g2_mul(curve.g2_generator(), secret))
+    if curve.g2_to_octets(key.point) != public_key:
         raise BbsSignatureInvalid("the public key is not that of the secret")
-    b = suite.commitment(calculate_domain(suite, public_key, len(messages), header), messages)
+    signature = core_sign(suite, secret, key, header, messages)
+    b = suite.commitment(calculate_domain(suite, key, len(messages), header), messages)
     if not curve.g1_equal(curve.g1_mul(signature.a, secret + signature.e), b):
         raise BbsSignatureInvalid("the signature does not match")
+    return signature
 
 
 def proof_init(

@@ -32,33 +32,29 @@ def sign(
     return signature_to_octets(suite, core.core_sign(suite, secret, key, header, scalars))
 
 
+def sign_checked(
+    suite: Ciphersuite, secret_key: bytes, public_key: bytes, header: bytes, messages: Sequence[bytes | int]
+) -> bytes:
+    """As ``sign``, and what was made is checked with the secret key, without pairings and before it leaves. Raises
+    ``BbsSignatureInvalid`` besides, also for a public key that is not of this secret."""
+    check_octets("header", header)
+    scalars = mixed_messages_to_scalars(messages)
+    signature = core.sign_checked(suite, secret_scalar(secret_key), public_key, header, scalars)
+    octets = signature_to_octets(suite, signature)
+    # What was checked is a point in memory: its encoding, made twice, is that of nothing else.
+    if signature_to_octets(suite, signature) != octets:
+        raise BbsSignatureInvalid("the signature was encoded wrong")
+    return octets
+
+
 def verify(
     suite: Ciphersuite, public_key: bytes, signature: bytes, header: bytes, messages: Sequence[bytes | int]
 ) -> None:
     """Raises ``BbsSignatureInvalid`` or ``InvalidKey``."""
-    scalars = _scalars_to_verify(header, messages)
-    key = octets_to_public_key(suite, public_key)
-    core.core_verify(suite, key, octets_to_signature(suite, signature), header, scalars)
-
-
-def verify_own(
-    suite: Ciphersuite,
-    secret_key: bytes,
-    public_key: bytes,
-    signature: bytes,
-    header: bytes,
-    messages: Sequence[bytes | int],
-) -> None:
-    """Takes what ``verify`` takes and refuses what it refuses, for whoever has signed: with the secret key it needs no pairing. Raises
-    ``BbsSignatureInvalid`` or ``InvalidKey``."""
-    scalars = _scalars_to_verify(header, messages)
-    secret, key = secret_scalar(secret_key), octets_to_public_key(suite, public_key)
-    core.verify_own(suite, secret, key, octets_to_signature(suite, signature), header, scalars)
-
-
-def _scalars_to_verify(header: bytes, messages: Sequence[bytes | int]) -> list[int]:
     try:
         check_octets("header", header)
-        return mixed_messages_to_scalars(messages)
+        scalars = mixed_messages_to_scalars(messages)
     except ValueError as fault:
         raise BbsSignatureInvalid(str(fault)) from fault
+    key = octets_to_public_key(suite, public_key)
+    core.core_verify(suite, key, octets_to_signature(suite, signature), header, scalars)

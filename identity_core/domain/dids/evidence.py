@@ -208,16 +208,14 @@ def require_possession(
                 details={"publicKeyMultibase": multibase},
             )
         offer = offered[multibase]
-        proofs[multibase] = offer if isinstance(offer, bytes) else prove_possession(did, multibase, offer.secret_raw)
-    for multibase, proof in proofs.items():
-        offer = offered[multibase]
-        is_good = _is_good(did, multibase, proof) if isinstance(offer, bytes) else _is_own(did, offer, proof)
-        if not is_good:
+        proof = _made(did, offer) if isinstance(offer, Key) else offer if _is_good(did, multibase, offer) else None
+        if proof is None:
             raise InvalidDocument(
                 "The proof of possession is not one of this key for this DID: sign the did, id and publicKeyMultibase as they"
                 " will stand in the document.",
                 details={"publicKeyMultibase": multibase},
             )
+        proofs[multibase] = proof
     return proofs
 
 
@@ -242,18 +240,17 @@ def _is_good(did: str, multibase: str, proof: bytes) -> bool:
     return True
 
 
-def _is_own(did: str, key: Key, proof: bytes) -> bool:
-    """The same for a key whose secret is here. A fault would leave a DID that no stranger accepts."""
+def _made(did: str, key: Key) -> bytes | None:
+    """The proof of a key whose secret is here; None where it would be a wrong one: a fault would leave a DID that no stranger accepts."""
     from identity_core.crypto.bbs import interface
     from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
     from identity_core.crypto.bls12381 import select
 
     public, header = multikey.decode_public(key.public)[1], possession_header(did, key.public)
     try:
-        interface.verify_own(ciphersuite(select()), key.secret_raw, public, proof, header, ())
+        return interface.sign_checked(ciphersuite(select()), key.secret_raw, public, header, ())
     except (BbsSignatureInvalid, ValueError):
-        return False
-    return True
+        return None
 
 
 def possessions(change: Change) -> dict[str, Possession]:
