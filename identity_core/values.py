@@ -105,13 +105,10 @@ else:
 
 
 @cache
-def _copier(cls: type[Any]) -> Callable[[Any], Any] | None:
+def _copier(cls: Any) -> Callable[[Any], Any] | None:
     """What copies the fields of a value; None for a class that is not made of its arguments alone."""
-    if (
-        hasattr(cls, "__post_init__")
-        or cls.__setattr__ is not object.__setattr__
-        or not all(one.init for one in fields(cls))
-    ):
+    is_frozen = cls.__dataclass_params__.frozen
+    if is_frozen or hasattr(cls, "__post_init__") or not all(one.init for one in fields(cls)):
         return None
     copied = "; ".join(f"made.{one.name} = value.{one.name}" for one in fields(cls)) or "pass"
     made: dict[str, Any] = {"new": object.__new__, "cls": cls}

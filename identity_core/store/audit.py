@@ -79,6 +79,7 @@ class AuditLines:
         self._statements = _APPEND[database.dialect]
         self._group = 0
         self._last, self._is_ours, self._is_shared = KeyedHead(ChainHead(), 1), False, False
+        self._last_mac = b""
 
     def append(self, transaction: Transaction, row: AuditRow) -> None:
         """Adds the next line of the chain within ``transaction``. Where nobody else writes, the head is not read: the statement that moves
@@ -93,6 +94,7 @@ class AuditLines:
     def _look(self, transaction: Transaction) -> None:
         before = self._last
         self._last, self._is_ours = self._found(transaction)
+        self._last_mac = self._mac.tag(self._last.encode())
         self._is_shared = self._last != before
 
     def _is_added(self, transaction: Transaction, row: AuditRow) -> bool:
@@ -100,20 +102,24 @@ class AuditLines:
         last = self._last.head
         line = to_line(last.sequence + 1, row)
         moved = KeyedHead(ChainHead(last.sequence + 1, next_link(last.link, line)), self._last.keyed_from)
-        columns = self._columns(moved) | {"line": line}
-        if self._is_ours:
-            columns |= {"last": last.sequence, "last_link": last.link, "last_mac": self._mac.tag(self._last.encode())}
+        mac = self._mac.tag(moved.encode())
+        columns = {
+            "sequence": moved.head.sequence,
+            "line": line,
+            "link": moved.head.link,
+            "keyed_from": moved.keyed_from,
+            "mac": mac,
+            "last": last.sequence,
+            "last_link": last.link,
+            "last_mac": self._last_mac,
+        }
         first, *others = self._statements if self._is_ours else (_INSERT,)
         if transaction.execute(first, columns).rowcount != 1:
             return False
         for statement in others:
             transaction.execute(statement, columns)
-        self._last = moved
+        self._last, self._last_mac = moved, mac
         return True
-
-    def _columns(self, kept: KeyedHead) -> dict[str, object]:
-        head, tag = kept.head, self._mac.tag(kept.encode())
-        return {"sequence": head.sequence, "link": head.link, "keyed_from": kept.keyed_from, "mac": tag}
 
     def _found(self, transaction: Transaction) -> tuple[KeyedHead, bool]:
         """The head that the next line is chained to, and whether it is ours and is to be moved."""
@@ -164,7 +170,10 @@ class AuditLines:
 
     def _key_from_here(self, transaction: Transaction) -> int:
         head = _last_of(transaction)
-        transaction.execute(_MOVE_HEAD, self._columns(KeyedHead(head, head.sequence + 1)))
+        kept = KeyedHead(head, head.sequence + 1)
+        mac = self._mac.tag(kept.encode())
+        columns = {"sequence": head.sequence, "link": head.link, "keyed_from": kept.keyed_from, "mac": mac}
+        transaction.execute(_MOVE_HEAD, columns)
         self._group = 0
         return head.sequence + 1
 

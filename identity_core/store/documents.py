@@ -22,7 +22,7 @@ from identity_core.database import Database, Transaction
 from identity_core.errors import DidQuarantined
 from identity_core.ports.repositories import AuditRow, IndexedVersion
 from identity_core.store.audit import AuditLines
-from identity_core.store.index_rows import INSERT, SELECT, VERSIONS, Row, is_ours, row_of, tagged, version_of
+from identity_core.store.index_rows import SELECT, VERSIONS, Row, is_inserted, is_ours, row_of, tagged, version_of
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.row_mac import RowMac
 
@@ -165,7 +165,7 @@ class Documents:
 
     def _inserted(self, transaction: Transaction, row: Row) -> bool:
         """Whether the row is in its place now. One that somebody put there before is found out when it is read."""
-        if transaction.execute(INSERT, tagged(self._rows, row)).rowcount == 1:
+        if is_inserted(transaction, self._rows, row):
             return True
         # Who repairs the index does not know the owner; who created the DID, and was slower, does.
         if row[-1] is not None and transaction.execute(_CLAIM, tagged(self._rows, row)).rowcount == 1:

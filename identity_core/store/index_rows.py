@@ -27,8 +27,8 @@ NAMES: Final = (
 )
 _COLUMNS: Final = (*NAMES, "mac")
 SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM did_versions"  # noqa: S608 - made of constants
-INSERT: Final = (
-    f"INSERT INTO did_versions ({', '.join(_COLUMNS)}) VALUES (:{', :'.join(_COLUMNS)}) ON CONFLICT DO NOTHING"  # noqa: S608
+_INSERT: Final = (
+    f"INSERT INTO did_versions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT DO NOTHING"  # noqa: S608
 )
 
 # The columns in the order of ``NAMES``; what is read has the tag behind them.
@@ -59,6 +59,11 @@ def row_of(version: IndexedVersion, owner: str | None) -> Row:
 def tagged(mac: RowMac, row: Row) -> dict[str, object]:
     """The row with its tag, by column."""
     return {**dict(zip(NAMES, row, strict=True)), "mac": mac.tag(version_octets(row))}
+
+
+def is_inserted(transaction: Transaction, mac: RowMac, row: Row) -> bool:
+    """Puts the row with its tag in its place. False where something is there."""
+    return transaction.execute(_INSERT, (*row, mac.tag(version_octets(row)))).rowcount == 1
 
 
 def is_ours(mac: RowMac, read: Row) -> bool:
@@ -117,7 +122,7 @@ class StoredIndexRows:
         for number, what in found:
             version = folded[number - 1]
             if what == MISSING:
-                transaction.execute(INSERT, tagged(self._mac, row_of(version, None)))
+                is_inserted(transaction, self._mac, row_of(version, None))
             else:
                 row = (*row_of(version, None)[:-1], _owner(stored[number - 1]) if number == 1 else None)
                 transaction.execute(_SEAL, tagged(self._mac, row))
@@ -141,7 +146,7 @@ class StoredIndexRows:
             standing = transaction.execute(_AT_SEQUENCE, place).fetchone()
             if standing is not None and not is_ours(self._mac, standing):
                 transaction.execute(_DELETE_AT, place)
-            transaction.execute(INSERT, tagged(self._mac, row))
+            is_inserted(transaction, self._mac, row)
         return [f"version {number} {what}" for number, what in self._differences(_rows(transaction, did), folded)]
 
     def _differences(self, stored: Sequence[Row], folded: Sequence[IndexedVersion]) -> list[tuple[int, str]]:

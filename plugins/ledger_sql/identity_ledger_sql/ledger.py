@@ -49,10 +49,15 @@ LEFT JOIN ledger_entries ON sequence = (SELECT max(sequence) FROM ledger_entries
 """
 _TOUCH = "UPDATE ledger_head SET id = 1 WHERE id = 1"
 _VERSION = "SELECT max(version) FROM ledger_entries WHERE did = :did"
-_INSERT = """
+# No version comes before the first, so it is in the way of whatever there is of the DID.
+_INSERT_FIRST = """
 INSERT INTO ledger_entries (sequence, did, version, entry, transaction_hash, block_number, recorded_at, link)
-SELECT :sequence, :did, :version, :entry, :transaction_hash, :block_number, :recorded_at, :link
-WHERE :expected = (SELECT coalesce(max(version), 0) FROM ledger_entries WHERE did = :did)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (did, version) DO NOTHING
+"""
+_INSERT_NEXT = """
+INSERT INTO ledger_entries (sequence, did, version, entry, transaction_hash, block_number, recorded_at, link)
+SELECT ?, ?, ?, ?, ?, ?, ?, ?
+WHERE ? = (SELECT coalesce(max(version), 0) FROM ledger_entries WHERE did = ?)
 """
 _COLUMNS = "SELECT did, version, entry, transaction_hash, block_number, sequence, recorded_at FROM ledger_entries"
 _OF_DID = f"{_COLUMNS} WHERE did = :did AND version > :after ORDER BY version LIMIT :limit"
@@ -174,19 +179,15 @@ class SqlLedger:
         # Strictly increasing, also when the clock steps back.
         recorded_at = max((self._clock.now() - EPOCH) // MICROSECOND, tip.recorded_at + 1)
         link = chain.link(tip.link, sequence, tip.block_number, recorded_at, transaction_hash)
-        row = {
-            "sequence": sequence,
-            "did": did,
-            "expected": expected_version,
-            "version": expected_version + 1,
-            "entry": entry,
-            "transaction_hash": transaction_hash,
-            "block_number": tip.block_number,
-            "recorded_at": recorded_at,
-            "link": link,
-        }
-        if transaction.execute(_INSERT, row).rowcount != 1:
-            found = transaction.execute(_VERSION, row).fetchone()[0] or 0
+        version = expected_version + 1
+        row = (sequence, did, version, entry, transaction_hash, tip.block_number, recorded_at, link)
+        made = (
+            transaction.execute(_INSERT_NEXT, (*row, expected_version, did))
+            if expected_version
+            else transaction.execute(_INSERT_FIRST, row)
+        )
+        if made.rowcount != 1:
+            found = transaction.execute(_VERSION, {"did": did}).fetchone()[0] or 0
             raise VersionConflict(details={"did": did, "versionId": found})
         self._tip = Tip(transaction.group, tip.block_number, sequence, recorded_at, link)
         return Receipt(transaction_hash.hex(), tip.block_number, sequence, EPOCH + recorded_at * MICROSECOND)
