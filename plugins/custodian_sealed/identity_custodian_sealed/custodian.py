@@ -1,7 +1,7 @@
 """The custodian: keys by name in a table, unsealed ones kept in memory.
 
 The log key signs every entry, so a key is unsealed once and kept. What another process changed is noticed by the
-database's counter of foreign changes before each use, or within a second on a server that has none. Memory cannot be
+database's counter of foreign changes in each turn of the event loop that uses one, or within a second on a server that has none. Memory cannot be
 wiped from Python: anyone who reads the process's memory has the keys that it used.
 """
 
@@ -63,6 +63,7 @@ class SealedCustodian:
         self._random = seal.random
         self._held: BoundedCache[str, HeldKey] = BoundedCache(MOST_IN_MEMORY)
         self._seen: int | None = None
+        self._looked_in: asyncio.AbstractEventLoop | None = None
         self._attendance = Attendance(seal)
 
     @property
@@ -161,16 +162,16 @@ class SealedCustodian:
         return held
 
     async def _find(self, name: str) -> HeldKey | None:
+        loop = asyncio.get_running_loop()
+        if self._looked_in is not loop:
+            # Once a turn of the loop: of all that signs in one, only the first asks the database.
+            self._look()
+            self._looked_in = loop
+            loop.call_soon(self._end_turn)
+        held = self._held.get(name)
+        if held is not None:
+            return held
         with _translated():
-            changes = self._database.foreign_changes()
-            if changes is None:
-                changes = int(self._clock.monotonic())
-            if changes != self._seen:
-                self._seen = changes
-                self._held.clear()
-            held = self._held.get(name)
-            if held is not None:
-                return held
             row = await self._row(name)
         if row is None:
             return None
@@ -181,6 +182,19 @@ class SealedCustodian:
         except (sealing.BoxInvalid, UnicodeEncodeError) as error:
             raise PluginUnavailable("A sealed key cannot be opened: its row was changed.") from error
         return self._held.put(name, HeldKey.of(label, secret))
+
+    def _look(self) -> None:
+        """Forgets what is held when another process may have changed it."""
+        with _translated():
+            changes = self._database.foreign_changes()
+        if changes is None:
+            changes = int(self._clock.monotonic())
+        if changes != self._seen:
+            self._seen = changes
+            self._held.clear()
+
+    def _end_turn(self) -> None:
+        self._looked_in = None
 
     async def _row(self, name: str) -> tuple[Any, ...] | None:
         """What is stored under the name, sealed under the data key that is here."""
