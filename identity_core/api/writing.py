@@ -137,10 +137,14 @@ class AuditRefusals:
         tells_itself = operation.operation_id in TELL_THEMSELVES
 
         async def told(request: Request) -> Answer:
-            await self.quotas.spend(operation, request)
+            is_counted = request.caller is not None and request.caller.account is not None
+            if is_counted:
+                await self.quotas.spend(operation, request)
             if tells_itself:
                 return await handler(request)
             try:
+                if not is_counted:
+                    return await handler(request)
                 async with self.quotas.keeping(operation, request):
                     return await handler(request)
             except IdentityError as error:

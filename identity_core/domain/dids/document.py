@@ -90,7 +90,10 @@ class DidDocument:
 
     def method(self, key_id: str) -> VerificationMethod | None:
         """The verification method with this absolute id."""
-        return next((method for method in self.methods if method.id == key_id), None)
+        for method in self.methods:
+            if method.id == key_id:
+                return method
+        return None
 
     def service(self, fragment: str) -> ServiceEntry | None:
         """The service with this fragment (without ``#``)."""
@@ -99,7 +102,10 @@ class DidDocument:
 
     def related(self, relationship: str) -> tuple[str, ...]:
         """The absolute ids of the keys in ``relationship``."""
-        return next((key_ids for name, key_ids in self.relationships if name == relationship), ())
+        for name, key_ids in self.relationships:
+            if name == relationship:
+                return key_ids
+        return ()
 
     def purposes(self, key_id: str) -> tuple[str, ...]:
         """The relationships of the key, in document order."""

@@ -187,12 +187,12 @@ def require_possession(
 ) -> dict[str, bytes]:
     """The proofs of exactly the BBS keys that ``after`` has and ``before`` has not, by multikey and each of them good. Raises
     ``InvalidDocument``."""
-    known = set() if before is None else {method.multibase for method in before.methods}
-    fresh = [
-        method.multibase
-        for method in after.methods
-        if method.type == multikey.BLS12381G2 and method.multibase not in known
-    ]
+    fresh = [method.multibase for method in after.methods if method.type == multikey.BLS12381G2]
+    if before is not None and fresh:
+        known = {method.multibase for method in before.methods}
+        fresh = [multibase for multibase in fresh if multibase not in known]
+    if not fresh and not offered:
+        return {}
     if not offered.keys() <= set(fresh):
         raise InvalidDocument("A proof of possession belongs to a Bls12381G2Key2020 key that is new; leave it out.")
     if len(fresh) > MOST_BBS_KEYS_AT_ONCE:

@@ -41,9 +41,8 @@ class Revision:
 
     def document(self) -> DidDocument:
         """The document as it stands; relationships that became empty are gone."""
-        related = tuple(
-            (name, tuple(self.relationships[name])) for name in keys.RELATIONSHIPS if self.relationships.get(name)
-        )
+        found = self.relationships
+        related = tuple([(name, tuple(found[name])) for name in keys.RELATIONSHIPS if found.get(name)])
         services = tuple(self.services)
         return DidDocument(self.did, tuple(self.methods), related, services, self.also_known_as, self.contexts)
 

@@ -186,17 +186,19 @@ def unexpired(spent: tuple[SpentChallenge, ...], at: datetime) -> tuple[SpentCha
 def authentication_keys(state: DidState, at: datetime) -> tuple[str, ...]:
     """The multikeys that may sign a DIDAuth challenge at ``at``: those in ``authentication``, in grace or not."""
     related = state.document.related(keys.AUTHENTICATION)
-    return tuple(
+    found = [
         method.multibase
         for method in state.document.methods
         if method.id in related and (method.revoked is None or at < method.revoked)
-    )
+    ]
+    return tuple(found)
 
 
 def changes(before: DidState | None, after: DidState) -> tuple[str, ...]:
     """What is different, as public strings such as ``keyAdded #z6Mk…``."""
-    old = before.document if before is not None else DidDocument(after.document.did, (), ())
-    new = after.document
+    if before is None:
+        return _beginning(after)
+    old, new = before.document, after.document
     removed = "keyExpired" if after.operation == KEY_EXPIRED else "keyRemoved"
     found = [f"{removed} {_name(m.id)}" for m in old.methods if new.method(m.id) is None]
     for method in new.methods:
@@ -221,7 +223,19 @@ def changes(before: DidState | None, after: DidState) -> tuple[str, ...]:
         found.append("witnessesChanged")
     if after.deactivated:
         found.append("deactivated")
-    elif (before.recovery_key if before is not None else None) != after.recovery_key:
+    elif before.recovery_key != after.recovery_key:
+        found.append("recoveryKeyChanged")
+    return tuple(found)
+
+
+def _beginning(first: DidState) -> tuple[str, ...]:
+    """The same for a first version, which has all that there is, and nothing else."""
+    document = first.document
+    found = [f"keyAdded {_name(method.id)}" for method in document.methods]
+    found += [f"serviceAdded {_name(service.id)}" for service in document.services]
+    if document.also_known_as:
+        found.append("alsoKnownAsChanged")
+    if first.recovery_key is not None:
         found.append("recoveryKeyChanged")
     return tuple(found)
 

@@ -1,7 +1,7 @@
 """The custodian: keys by name in a table, unsealed ones kept in memory.
 
-The log key signs every entry, so a key is unsealed once and kept. What another process changed is noticed by the
-database's counter of foreign changes in each turn of the event loop that uses one, or within a second on a server that has none. Memory cannot be
+The log key signs every entry, so a key is unsealed once and kept. What another process changed is noticed by the database's counter of
+foreign changes in each turn of the event loop that uses a key, or within a second on a server that has none. Memory cannot be
 wiped from Python: anyone who reads the process's memory has the keys that it used.
 """
 

@@ -106,8 +106,10 @@ class Chain:
         if before.proven_keys is None:
             said[_POSSESSION] = True
         parameters = self._parameters(change, said_keys) | {"change": said}
-        body = EntryBody.of(parameters, after.document.to_json(), times.printed_exactly(at))
         document = after.document
+        # A body that the controller signed may hold anything; what a first entry says is of our own making.
+        made = entries.canonical_plain(parameters) if state is None else entries.canonical(parameters)
+        body = EntryBody(made, entries.canonical_plain(document.to_json()), times.printed_exactly(at))
         if state is None:
             scid = entries.multihash(body.octets(PLACEHOLDER))
             body = body.named(scid)
@@ -224,8 +226,8 @@ def _proof_by(before: DidState, signer: str, at: datetime) -> str:
 def _proven(after: DidState, document: DidDocument, proofs: Iterable[str]) -> tuple[str, ...]:
     """The BBS keys of the next ``document`` whose possession was proven, now or before; sorted, so that writer and reader of an entry
     have the same state."""
-    listed = {method.multibase for method in document.methods}
-    return tuple(sorted(listed.intersection((*(after.proven_keys or ()), *proofs))))
+    known = {*(after.proven_keys or ()), *proofs}
+    return tuple(sorted(known.intersection([method.multibase for method in document.methods]))) if known else ()
 
 
 @value_class
