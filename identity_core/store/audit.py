@@ -102,24 +102,19 @@ class AuditLines:
         last = self._last.head
         line = to_line(last.sequence + 1, row)
         moved = KeyedHead(ChainHead(last.sequence + 1, next_link(last.link, line)), self._last.keyed_from)
-        mac = self._mac.tag(moved.encode())
-        columns = {
-            "sequence": moved.head.sequence,
-            "line": line,
-            "link": moved.head.link,
-            "keyed_from": moved.keyed_from,
-            "mac": mac,
-            "last": last.sequence,
-            "last_link": last.link,
-            "last_mac": self._last_mac,
-        }
+        columns = self._columns(moved)
+        columns |= {"line": line, "last": last.sequence, "last_link": last.link, "last_mac": self._last_mac}
         first, *others = self._statements if self._is_ours else (_INSERT,)
         if transaction.execute(first, columns).rowcount != 1:
             return False
         for statement in others:
             transaction.execute(statement, columns)
-        self._last, self._last_mac = moved, mac
+        self._last, self._last_mac = moved, columns["mac"]
         return True
+
+    def _columns(self, kept: KeyedHead) -> dict[str, Any]:
+        head, tag = kept.head, self._mac.tag(kept.encode())
+        return {"sequence": head.sequence, "link": head.link, "keyed_from": kept.keyed_from, "mac": tag}
 
     def _found(self, transaction: Transaction) -> tuple[KeyedHead, bool]:
         """The head that the next line is chained to, and whether it is ours and is to be moved."""
@@ -170,10 +165,7 @@ class AuditLines:
 
     def _key_from_here(self, transaction: Transaction) -> int:
         head = _last_of(transaction)
-        kept = KeyedHead(head, head.sequence + 1)
-        mac = self._mac.tag(kept.encode())
-        columns = {"sequence": head.sequence, "link": head.link, "keyed_from": kept.keyed_from, "mac": mac}
-        transaction.execute(_MOVE_HEAD, columns)
+        transaction.execute(_MOVE_HEAD, self._columns(KeyedHead(head, head.sequence + 1)))
         self._group = 0
         return head.sequence + 1
 

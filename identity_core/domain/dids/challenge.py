@@ -80,30 +80,7 @@ class Challenge:
     @classmethod
     def parse(cls, text: str) -> Challenge:
         """Raises ``ValueError`` unless ``text`` is exactly what ``build`` writes."""
-        fields = text.split(" ") if len(text) <= MAX_TEXT else []
-        if len(fields) != 7 or fields[0] != LABEL:
-            raise ValueError("not a DIDAuth challenge")
-        _, origin, did, purpose, body_hash, nonce, expiry = fields
-        if _ORIGIN.fullmatch(origin) is None or (purpose != _NONE and purpose not in PURPOSES):
-            raise ValueError("not a DIDAuth challenge")
-        if body_hash != _NONE and len(multibase.base64url_decode(body_hash)) != HASH_BYTES:
-            raise ValueError("the body hash is no SHA-256")
-        if len(multibase.base64url_decode(nonce)) != NONCE_BYTES:
-            raise ValueError("the nonce has another length")
-        if _EXPIRY.fullmatch(expiry) is None:
-            raise ValueError("the expiry is not a time in whole seconds")
-        try:
-            Did.parse(did)
-        except InvalidDid as error:
-            raise ValueError("the challenge names no DID") from error
-        return cls(
-            origin,
-            did,
-            None if purpose == _NONE else purpose,
-            None if body_hash == _NONE else body_hash,
-            nonce,
-            times.parse(expiry),
-        )
+        return _parsed(text)
 
     @property
     def text(self) -> str:
@@ -115,6 +92,35 @@ class Challenge:
         """Whether a signature over this challenge may authorise a request to ``origin`` for ``purpose`` with this body: bound fields
         must be the same, unbound ones allow everything."""
         return self.origin == origin and self.purpose in (None, purpose) and self.body_hash in (None, body_hash)
+
+
+# A signature is looked for, spent and drafted with the same text.
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> Challenge:
+    fields = text.split(" ") if len(text) <= MAX_TEXT else []
+    if len(fields) != 7 or fields[0] != LABEL:
+        raise ValueError("not a DIDAuth challenge")
+    _, origin, did, purpose, body_hash, nonce, expiry = fields
+    if _ORIGIN.fullmatch(origin) is None or (purpose != _NONE and purpose not in PURPOSES):
+        raise ValueError("not a DIDAuth challenge")
+    if body_hash != _NONE and len(multibase.base64url_decode(body_hash)) != HASH_BYTES:
+        raise ValueError("the body hash is no SHA-256")
+    if len(multibase.base64url_decode(nonce)) != NONCE_BYTES:
+        raise ValueError("the nonce has another length")
+    if _EXPIRY.fullmatch(expiry) is None:
+        raise ValueError("the expiry is not a time in whole seconds")
+    try:
+        Did.parse(did)
+    except InvalidDid as error:
+        raise ValueError("the challenge names no DID") from error
+    return Challenge(
+        origin,
+        did,
+        None if purpose == _NONE else purpose,
+        None if body_hash == _NONE else body_hash,
+        nonce,
+        times.parse(expiry),
+    )
 
 
 def build(

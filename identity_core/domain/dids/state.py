@@ -186,12 +186,8 @@ def unexpired(spent: tuple[SpentChallenge, ...], at: datetime) -> tuple[SpentCha
 def authentication_keys(state: DidState, at: datetime) -> tuple[str, ...]:
     """The multikeys that may sign a DIDAuth challenge at ``at``: those in ``authentication``, in grace or not."""
     related = state.document.related(keys.AUTHENTICATION)
-    found = [
-        method.multibase
-        for method in state.document.methods
-        if method.id in related and (method.revoked is None or at < method.revoked)
-    ]
-    return tuple(found)
+    methods = [method for method in state.document.methods if method.id in related]
+    return tuple([each.multibase for each in methods if each.revoked is None or at < each.revoked])
 
 
 def changes(before: DidState | None, after: DidState) -> tuple[str, ...]:

@@ -107,9 +107,8 @@ class Chain:
             said[_POSSESSION] = True
         parameters = self._parameters(change, said_keys) | {"change": said}
         document = after.document
-        # A body that the controller signed may hold anything; what a first entry says is of our own making.
-        made = entries.canonical_plain(parameters) if state is None else entries.canonical(parameters)
-        body = EntryBody(made, entries.canonical_plain(document.to_json()), times.printed_exactly(at))
+        # Only a body that the controller signed may hold anything, and a first entry has none.
+        body = EntryBody.of(parameters, document.to_json(), times.printed_exactly(at), has_body=state is not None)
         if state is None:
             scid = entries.multihash(body.octets(PLACEHOLDER))
             body = body.named(scid)

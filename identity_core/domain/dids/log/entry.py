@@ -78,9 +78,13 @@ class EntryBody:
     version_time: str
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any], state: Mapping[str, Any], version_time: str) -> EntryBody:
-        """From JSON objects, ``state`` that of a document. Raises ``LogInvalid`` for what JCS has no form for."""
-        return cls(canonical(parameters), canonical_plain(state), version_time)
+    def of(
+        cls, parameters: Mapping[str, Any], state: Mapping[str, Any], version_time: str, *, has_body: bool = True
+    ) -> EntryBody:
+        """From JSON objects, ``state`` that of a document; ``has_body``: the parameters may have the body of a request in them, in which
+        there may be fractions. Raises ``LogInvalid`` for what JCS has no form for."""
+        written = canonical(parameters) if has_body else canonical_plain(parameters)
+        return cls(written, canonical_plain(state), version_time)
 
     def octets(self, version_id: str, proof: bytes = b"") -> bytes:
         """The JCS of the entry; ``version_id`` and the time are ASCII that needs no escapes, ``proof`` is the JCS of a proof."""
