@@ -56,17 +56,30 @@ class Quotas:
         if account is not None and operation.operation_id in PURPOSES:
             await self._charge(list(self._of_a_day(operation, request, account)))
 
+    async def spend_and_keep(self, operation: Operation, request: Request) -> bool:
+        """As ``spend``, and in one write with it what the request stores for good is counted: whether it was, or ``keeping`` has to."""
+        account, charge = None if request.caller is None else request.caller.account, self._kept(operation, request)
+        if account is None or charge is None or operation.operation_id not in PURPOSES:
+            await self.spend(operation, request)
+            return False
+        try:
+            await self.usage.charge([*self._of_a_day(operation, request, account), charge])
+        except QuotaExceeded:
+            # One or the other: what has no room for good counts in its day all the same, because its refusal leaves a line.
+            await self.spend(operation, request)
+            return False
+        return True
+
     @contextlib.asynccontextmanager
-    async def keeping(self, operation: Operation, request: Request) -> AsyncIterator[None]:
-        """Around a handler that stores what stays. Raises ``QuotaExceeded``; what is refused inside does not count."""
-        account = None if request.caller is None else request.caller.account
-        if account is None or operation.operation_id not in KEEPING:
+    async def keeping(self, operation: Operation, request: Request, *, is_counted: bool) -> AsyncIterator[None]:
+        """Around a handler that stores what stays. Raises ``QuotaExceeded``, unless that was counted before; what is refused inside
+        does not count."""
+        charge = self._kept(operation, request)
+        if charge is None:
             yield
             return
-        limits, more = self.limits, _factor(operation)
-        most = _times(limits.did_records, more), _times(limits.did_octets, more)
-        charge = Charge("did in all", account, KEPT, _octets(request), *most)
-        await self._charge([charge])
+        if not is_counted:
+            await self._charge([charge])
         try:
             yield
         except IdentityError as error:
@@ -74,6 +87,14 @@ class Quotas:
             if error.status < 500:
                 await self.usage.refund(charge)
             raise
+
+    def _kept(self, operation: Operation, request: Request) -> Charge | None:
+        account = None if request.caller is None else request.caller.account
+        if account is None or operation.operation_id not in KEEPING:
+            return None
+        limits, more = self.limits, _factor(operation)
+        most = _times(limits.did_records, more), _times(limits.did_octets, more)
+        return Charge("did in all", account, KEPT, _octets(request), *most)
 
     async def _charge(self, charges: Sequence[Charge]) -> None:
         try:
@@ -137,15 +158,15 @@ class AuditRefusals:
         tells_itself = operation.operation_id in TELL_THEMSELVES
 
         async def told(request: Request) -> Answer:
-            is_counted = request.caller is not None and request.caller.account is not None
-            if is_counted:
-                await self.quotas.spend(operation, request)
             if tells_itself:
+                await self.quotas.spend(operation, request)
                 return await handler(request)
+            has_quota = request.caller is not None and request.caller.account is not None
+            is_kept = has_quota and await self.quotas.spend_and_keep(operation, request)
             try:
-                if not is_counted:
+                if not has_quota:
                     return await handler(request)
-                async with self.quotas.keeping(operation, request):
+                async with self.quotas.keeping(operation, request, is_counted=is_kept):
                     return await handler(request)
             except IdentityError as error:
                 if error.status < 500 and request.caller is not None:

@@ -18,7 +18,7 @@ is kept for the life of a proof that was made at its end. Left out: what has ret
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
@@ -97,10 +97,11 @@ class ChallengeBook:
     async def candidates(self, asked: ChallengeRequest) -> AsyncIterator[str]:
         """Every challenge that a signature without a name may be over, the likeliest first: what was handed out here last, then low
         numbers before high ones; and what is bound most closely first, because our own clients bind everything."""
-        sayings = self._sayings(asked)
-        newest = next(filter(None, map(self.offered.get, sayings)), None)
+        # Nearly always it is the first, and the others are not made.
+        newest = next(filter(None, map(self.offered.get, self._sayings(asked))), None)
         if newest is not None:
             yield newest
+        sayings = [*self._sayings(asked)]
         spent = await self.spent.numbers([one.digest for one in sayings], limit=challenge_mac.SPENT_READ)
         most = challenge_mac.numbers_of_a_saying(self.cap, asked.keys)
         for row in zip(*(challenge_mac.open_numbers(numbers, most) for numbers in spent), strict=True):
@@ -114,16 +115,14 @@ class ChallengeBook:
         saying = Saying.of(said).digest
         return await self.spent.spend(ChallengeUseRow(digest, saying, challenge_mac.count_of(said), said.expires_at))
 
-    def _sayings(self, asked: ChallengeRequest) -> Sequence[Saying]:
+    def _sayings(self, asked: ChallengeRequest) -> Iterator[Saying]:
         purposes = dict.fromkeys((asked.purpose, None))
         body_hashes = dict.fromkeys((asked.body_hash, None))
         ends = challenge_mac.expiries(asked.moment, self.lifetime)
-        return [
-            Saying(self.origin, asked.did, purpose, body_hash, end)
-            for body_hash in body_hashes
-            for purpose in purposes
-            for end in ends
-        ]
+        for body_hash in body_hashes:
+            for purpose in purposes:
+                for end in ends:
+                    yield Saying(self.origin, asked.did, purpose, body_hash, end)
 
 
 @value_class
