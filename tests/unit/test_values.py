@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from identity_core.domain.dids.did import Did
+from identity_core.values import replace as value_replace
 from identity_core.values import value_class
 
 PACKAGES = ("identity_core.domain", "identity_core.crypto", "identity_core.throttle", "identity_prover_bbs")
@@ -107,6 +108,7 @@ def test_a_value_class_compares_hashes_and_shows_as_a_frozen_dataclass_does(
     assert repr(ours(*one)) == repr(theirs(*one))
     assert ours(*one) != theirs(*one)
     assert repr(replace(ours(*one), name="changed")) == repr(replace(theirs(*one), name="changed"))
+    assert repr(value_replace(ours(*one), name="changed")) == repr(replace(theirs(*one), name="changed"))
 
 
 class Made:
@@ -218,3 +220,30 @@ def test_two_values_without_fields_are_one_and_classes_are_told_apart() -> None:
     assert len({Other(), Other(), Nothing()}) == 2
     assert Nothing() != Other()
     assert vars(Other)["__slots__"] == ()
+
+
+def test_a_value_is_copied_field_by_field_and_stays_as_it_was() -> None:
+    ours = declared(value_class)
+    before = ours("a", "b", ("x",), [1])
+    after = value_replace(before, secret="c", places=())
+    assert (before.name, before.secret, before.places, before.memory) == ("a", "b", ("x",), [1])
+    assert (after.name, after.secret, after.places) == ("a", "c", ())
+    # As the library does: what is not changed is the same object.
+    assert after.memory is before.memory
+    assert type(after) is ours
+    with pytest.raises(AttributeError):
+        value_replace(before, other="c")
+
+
+def test_a_class_that_works_something_out_is_made_anew() -> None:
+    @value_class
+    class Sum:
+        parts: tuple[int, ...]
+        total: int = field(init=False)
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "total", sum(self.parts))
+
+    assert value_replace(Sum((1, 2)), parts=(5,)).total == 5
+    # One that is frozen at run time takes no fields from outside.
+    assert value_replace(declared(dataclass(frozen=True, slots=True))("a", "b"), name="c").name == "c"

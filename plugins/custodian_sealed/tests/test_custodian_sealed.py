@@ -284,6 +284,50 @@ def test_what_another_process_changed_is_seen(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_all_that_signs_in_one_turn_of_the_loop_asks_the_database_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        one, two = opened(tmp_path), opened(tmp_path)
+        await one_key(one)
+        asked: list[int | None] = []
+        count = one._database.foreign_changes
+        monkeypatch.setattr(one._database, "foreign_changes", lambda: asked.append(count()) or asked[-1])
+        await asyncio.sleep(0)
+        for _ in range(3):
+            await one.sign("k", b"message")
+        assert len(asked) == 1
+        await two.destroy("k")
+        with pytest.raises(KeyNotHeld):
+            await one.sign("k", b"message")
+        assert len(asked) == 2
+        await one.close()
+        await two.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_loop_that_died_in_its_turn_leaves_nothing_believed(tmp_path: Path) -> None:
+    custodian, other = opened(tmp_path), opened(tmp_path)
+
+    async def sign() -> bytes:
+        return await custodian.sign("k", b"message")
+
+    asyncio.run(one_key(custodian))
+    died: Any = asyncio.new_event_loop()
+    ends, soon = custodian._end_turn, died.call_soon
+    # The turn never ends.
+    died.call_soon = lambda callback, *given, **more: None if callback == ends else soon(callback, *given, **more)
+    died.run_until_complete(sign())
+    died.close()
+    assert custodian._looked_in is died
+    asyncio.run(other.destroy("k"))
+    with pytest.raises(KeyNotHeld):
+        asyncio.run(sign())
+    asyncio.run(custodian.close())
+    asyncio.run(other.close())
+
+
 def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import identity_custodian_sealed.custodian as module
 

@@ -45,8 +45,10 @@ class Counters:
     def __init__(self, full: str | None = None) -> None:
         self.full = full
         self.counts: Counter[str] = Counter()
+        self.writes = 0
 
     async def charge(self, charges: Sequence[Charge]) -> None:
+        self.writes += 1
         if any(charge.name == self.full for charge in charges):
             raise QuotaExceeded(details={"quota": self.full})
         self.counts.update(charge.name for charge in charges)
@@ -119,6 +121,7 @@ def test_a_refusal_is_not_kept_and_what_may_have_been_stored_is(error: BaseExcep
     counters = Counters()
     told(error, name="createDelegation", counters=counters)
     assert counters.counts == {"did in a day": 1, "address in a day": 1, "did in all": kept}
+    assert counters.writes == 1
 
 
 @pytest.mark.parametrize(("full", "lines"), [("did in a day", 0), ("did in all", 1)])

@@ -43,6 +43,18 @@ def test_it_writes_what_the_rfc8785_library_writes(value: object) -> None:
     assert canonical_or_refused(jcs.canonicalize, value) == canonical_or_refused(rfc8785.dumps, value)
 
 
+PLAIN = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.text()),
+    lambda inner: st.one_of(st.lists(inner, max_size=5), st.dictionaries(ASCII, inner, max_size=5)),
+    max_leaves=25,
+)
+
+
+@given(PLAIN)
+def test_what_is_plain_is_written_the_same_without_a_look(value: object) -> None:
+    assert canonical_or_refused(jcs.canonicalize_plain, value) == canonical_or_refused(rfc8785.dumps, value)
+
+
 @given(VALUES)
 def test_canonical_bytes_read_back_are_canonical(value: object) -> None:
     octets = canonical_or_refused(jcs.canonicalize, value)

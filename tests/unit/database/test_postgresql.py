@@ -54,6 +54,7 @@ def names(database: Database) -> list[str]:
         ("SELECT x::text, :a", "SELECT x::text, %(a)s"),
         ("SELECT 5 % 3 WHERE a LIKE '%'", "SELECT 5 %% 3 WHERE a LIKE '%%'"),
         ("SELECT '12:30', :a", "SELECT '12:30', %(a)s"),
+        ("INSERT INTO a VALUES (?, ?)", "INSERT INTO a VALUES (%s, %s)"),
     ],
 )
 def test_parameters_are_translated(sql: str, expected: str) -> None:
