@@ -10,8 +10,8 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (515, 8),
-    "api": (4_780, 54),
+    ".": (535, 8),
+    "api": (4_805, 54),
     "backup": (265, 4),
     "bootstrap": (2_425, 27),
     "cli": (8_795, 96),
