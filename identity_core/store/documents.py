@@ -97,7 +97,7 @@ class Documents:
             return known
         found = await self._one(_HEAD, {"did": did})
         if found is not None:
-            self._keep(found)
+            self._keep(did, found)
         return found
 
     @contextmanager
@@ -211,8 +211,7 @@ class Documents:
             return None
         return known
 
-    def _keep(self, version: IndexedVersion) -> None:
-        did = version.state.did.text
+    def _keep(self, did: str, version: IndexedVersion) -> None:
         known = self._heads.get(did)
         if known is not None and known.state.version_id > version.state.version_id:
             version = known
@@ -220,7 +219,7 @@ class Documents:
 
     def _recorded(self, inserted: Sequence[IndexedVersion]) -> None:
         for version in inserted:
-            self._keep(version)
+            self._keep(version.state.did.text, version)
 
     async def _one(self, sql: str, parameters: Mapping[str, object]) -> IndexedVersion | None:
         row = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())

@@ -146,9 +146,10 @@ class DidDocument:
     @classmethod
     def load(cls, octets: bytes) -> DidDocument:
         """The document of which these are the ``octets``. For those from a store of ours: nothing is checked again."""
-        document = object.__new__(cls)
-        object.__setattr__(document, "octets", octets)
-        return document
+        document: Any = object.__new__(cls)
+        document.octets = octets
+        loaded: DidDocument = document
+        return loaded
 
 
 def _members(document: DidDocument) -> dict[str, Any]:

@@ -87,6 +87,9 @@ class DidState:
     ``proven_keys`` are the multikeys of the BBS keys that came with a proof of possession, None while the log does not ask for it.
     ``next_key_hashes`` are those of ``log.log_keys.key_hash`` to which the newest entry commits, none while the log does not pre-rotate.
     ``witness_version`` is the version that last said anew who must approve of the log, None where no version after the first has.
+
+    Of a state that an index gives (``state_from_json``) the fields that no answer shows are read when one of them is asked for, from
+    ``unread``: the text of the DID and the metadata.
     """
 
     did: Did
@@ -111,6 +114,15 @@ class DidState:
     witness_version: int | None = None
     past: tuple[PastVersion, ...] | None = field(default=None, compare=False, repr=False)
     restored: int | None = field(default=None, compare=False, repr=False)
+    unread: tuple[str, bytes] = field(init=False, compare=False, repr=False)
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for a slot that is empty."""
+        if name not in _READ_LATER:
+            raise AttributeError(name)
+        for field_name, value in _rest(*self.unread).items():
+            object.__setattr__(self, field_name, value)
+        return object.__getattribute__(self, name)
 
 
 def digest(text: str) -> str:
@@ -268,30 +280,43 @@ def state_to_json(state: DidState) -> bytes:
 
 def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:
     """The state of ``did`` that ``state_to_json`` and ``DidDocument.octets`` say. For bytes from a store of ours: nothing is checked."""
-    read: dict[str, Any] = orjson.loads(metadata)
+    read = orjson.loads(metadata)
+    # Any, because this is where a value is made, and the one place that may assign its fields.
+    state: Any = object.__new__(DidState)
+    state.version_id, state.operation, state.deactivated = read["v"], read["operation"], read["deactivated"]
+    state.created_at, state.updated_at = times.moment(read["created"]), times.moment(read["updated"])
+    state.entry_hash, state.previous_hash, state.key_id = read["hash"], read["previous"], read["keyId"]
+    state.document, state.unread = DidDocument.load(document), (did, metadata)
+    loaded: DidState = state
+    return loaded
+
+
+def _rest(did: str, metadata: bytes) -> dict[str, Any]:
+    """The other fields."""
+    read = orjson.loads(metadata)
     _, method, identifier = did.split(":", 2)
-    # Rows of before proofs of possession, bound evidence, recovery windows and other witnesses have no such members.
+    # Rows of before proofs of possession, pre-rotation, bound evidence, recovery windows and other witnesses have no such members.
     proven = read.get("proven")
-    return DidState(
-        did=Did(did, method, identifier),
-        version_id=read["v"],
-        created_at=times.moment(read["created"]),
-        updated_at=times.moment(read["updated"]),
-        operation=read["operation"],
-        entry_hash=read["hash"],
-        previous_hash=read["previous"],
-        document=DidDocument.load(document),
-        deactivated=read["deactivated"],
-        recovery_key=read["recovery"],
-        update_keys=tuple(read["updateKeys"]),
-        key_id=read["keyId"],
-        spent_challenges=tuple(SpentChallenge(name, times.moment(end)) for name, end in read["spent"]),
-        retired_keys=tuple(read["retired"]),
-        strict_grace=read["strict"],
-        proven_keys=None if proven is None else tuple(proven),
-        # Nor has one of before pre-rotation this.
-        next_key_hashes=tuple(read.get("next", ())),
-        strict_evidence=read.get("evidence", False),
-        recovery_window=RECOVERY_WINDOW if "window" not in read else timedelta(seconds=read["window"]),
-        witness_version=read.get("witness"),
+    return {
+        "did": Did(did, method, identifier),
+        "recovery_key": read["recovery"],
+        "update_keys": tuple(read["updateKeys"]),
+        "spent_challenges": tuple(SpentChallenge(name, times.moment(end)) for name, end in read["spent"]),
+        "retired_keys": tuple(read["retired"]),
+        "strict_grace": read["strict"],
+        "proven_keys": None if proven is None else tuple(proven),
+        "next_key_hashes": tuple(read.get("next", ())),
+        "strict_evidence": read.get("evidence", False),
+        "recovery_window": RECOVERY_WINDOW if "window" not in read else timedelta(seconds=read["window"]),
+        "witness_version": read.get("witness"),
+        "past": None,
+        "restored": None,
+    }
+
+
+_READ_LATER: Final = frozenset(
+    (
+        *("did", "recovery_key", "update_keys", "spent_challenges", "retired_keys", "strict_grace", "proven_keys"),
+        *("next_key_hashes", "strict_evidence", "recovery_window", "witness_version", "past", "restored"),
     )
+)

@@ -173,5 +173,5 @@ class DidWriter:
             details["note"] = context.note
         line = line_of(context, Event(target=did, details=details), receipt.recorded_at)
         await self.index.record((version,), owner=owner, line=line)
-        self.reader.check.keep(version, is_folded=True)
+        self.reader.check.keep(version.state.did.text, version, is_folded=True)
         return version

@@ -102,7 +102,7 @@ class HeadCheck:
                 continue
             if newest is None or head is None or not _is_entry(head, newest):
                 raise self._differs(name, "the newest row of the index is not the newest entry of the ledger")
-            self.keep(head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
+            self.keep(name, head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
             return head
         if brought is None:
             raise self._differs(name, NOT_KEPT)
@@ -126,7 +126,7 @@ class HeadCheck:
             raise VersionConflict(details={"did": name})
         if not folded or folded[-1].state != head.state:
             raise self._differs(name, "the log on the ledger does not lead to the newest row of the index")
-        self.keep(head, is_folded=True)
+        self.keep(name, head, is_folded=True)
 
     async def remembered(self, did: Did, head: IndexedVersion) -> IndexedVersion:
         """``head`` with its past, from the ledger's log, for a change that restores a version. Raises ``DidQuarantined``;
@@ -198,10 +198,10 @@ class HeadCheck:
         self.quarantine.suspect(did, reason)
         return DidQuarantined(details={"did": did})
 
-    def keep(self, head: IndexedVersion, *, is_folded: bool) -> None:
-        """Remembers the head of a log that was found good; ``is_folded`` also for one that this process appended, to a log that it
+    def keep(self, did: str, head: IndexedVersion, *, is_folded: bool) -> None:
+        """Remembers the head of the log of ``did`` that was found good; ``is_folded`` also for one that this process appended, to a log that it
         knows."""
-        self._checked.put(head.state.did.text, Checked(head, is_folded))
+        self._checked.put(did, Checked(head, is_folded))
 
 
 def _is_same(one: IndexedVersion, other: IndexedVersion) -> bool:
