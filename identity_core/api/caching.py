@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import re
+from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from identity_core.api.errors import negotiate
-from identity_core.api.request import Answer, Request
+from identity_core.api.request import Answer, Headers, Request
 from identity_core.cache import BoundedCache
 from identity_core.codec.structs import UNSET, UnsetType, encode, plain, raw
 from identity_core.codec.times import printed, printed_or_none
@@ -44,7 +46,7 @@ _PROFILE: Final = 'profile="https://w3id.org/did-resolution"'
 PROFILED: Final = f"{LD};{_PROFILE}"
 RESOLUTION_MEDIA: Final = (LD_JSON, JSON, BARE, W3C, DID, LD)
 Shape = Literal["own", "document", "result", "dereferenced"]
-_SHAPES: Final[Mapping[str, Shape]] = {
+SHAPES: Final[Mapping[str, Shape]] = {
     **dict.fromkeys((LD_JSON, JSON), "own"),
     **dict.fromkeys((BARE, DID, LD), "document"),
     **dict.fromkeys((W3C, PROFILED), "result"),
@@ -52,7 +54,10 @@ _SHAPES: Final[Mapping[str, Shape]] = {
 HEAD_SECONDS: Final = 5
 # An answer counts only while the index remembers the head of its DID, and it remembers this many.
 CACHED_ANSWERS: Final = 4_096
+READ_LATELY: Final = 16_384
 MAX_IF_NONE_MATCH: Final = 2_048
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
+NEWEST: Final = f"public, max-age={HEAD_SECONDS}"
 
 # A proxy that compresses weakens the tag, or names the coding in it; the version is the same.
 _ETAG_VERSION: Final = re.compile(r'(?:W/)?"([1-9][0-9]{0,15})(?:\.[a-z+-]+)?(?:-gzip)?"', re.ASCII)
@@ -65,13 +70,12 @@ class CachedAnswer:
     version_id: int
     etag: str
     answer: Answer
-    not_modified: Answer
-    stale_at: datetime | None
+    stale_at: datetime | None = None
     awaits: int | None = None
 
     def answer_to(self, request: Request) -> Answer:
         """The whole answer, or that the client has it."""
-        return self.not_modified if etag_matches(request.header("if-none-match"), self.etag) else self.answer
+        return self.answer.not_modified if etag_matches(request.header("if-none-match"), self.etag) else self.answer
 
 
 @dataclass(slots=True)
@@ -85,6 +89,8 @@ class AnswerCache:
     hits: int = field(default=0, init=False)
     asked: int = field(default=0, init=False)
     _answers: BoundedCache[tuple[str, str], CachedAnswer] = field(default_factory=lambda: BoundedCache(CACHED_ANSWERS))
+    # The hashes of DIDs that were read lately, each in the place that it names.
+    _read: array[int] = field(default_factory=lambda: array("q", bytes(8 * READ_LATELY)))
 
     def find(self, did: str, media: str) -> CachedAnswer | None:
         """The answer that still holds, or None; counted."""
@@ -116,6 +122,17 @@ class AnswerCache:
         self.asked += 1
         self.hits += 1
         return cached.answer_to(request)
+
+    def keep_if_asked_again(self, did: str, media: str, cached: CachedAnswer) -> None:
+        """Remembers what was read of an embedded index, and counts it, where the same DID was read lately: most of a million are asked for
+        once, and to remember one costs as much as to read it."""
+        self.asked += 1
+        mark = hash(did)
+        place = mark % READ_LATELY
+        if self._read[place] == mark:
+            self.index.follow(did, cached.version_id)
+            self.keep(did, media, cached)
+        self._read[place] = mark
 
     def keep(self, did: str, media: str, cached: CachedAnswer) -> None:
         """Remembers ``cached``."""
@@ -155,7 +172,7 @@ def resolution(
     what resolveDid says in this media type."""
     version = result.version
     document = raw(version.state.document.octets)
-    shape = shape or _SHAPES[media]
+    shape = shape or SHAPES[media]
     body: Any
     if shape == "document":
         body = document
@@ -173,20 +190,28 @@ def resolution(
         )
     # A document from elsewhere has no versions to tell apart: its hash does.
     mark = version.state.entry_hash if version.receipt is None else ""
-    cosigned = "+cosigned" if result.cosigned is not None and shape != "document" else ""
     form = media if shape != "result" else W3C
-    tag = f'"{mark or version.state.version_id}.{form.removeprefix("application/")}{cosigned}"'
-    headers = [("ETag", tag), ("Vary", "Accept"), ("Cache-Control", cache_control(result, query, now))]
+    is_cosigned = result.cosigned is not None and shape != "document"
+    headers = headers_of(
+        mark or version.state.version_id, form, cache_control(result, query, now), is_cosigned=is_cosigned
+    )
     return CachedAnswer(
         version_id=result.head_version_id if version.receipt is not None else -1,
-        etag=tag,
-        answer=Answer(200, encode(body), media_type=media, headers=headers),
-        not_modified=Answer(304, b"", media_type=media, headers=headers),
+        etag=headers[0][1],
+        answer=Answer(200, encode(body), media, headers),
         stale_at=result.stale_at,
         awaits=version.receipt.sequence
         if result.awaits and version.receipt is not None and shape != "document"
         else None,
     )
+
+
+# Most DIDs have a first version, which is all that these say of one.
+@lru_cache(maxsize=256)
+def headers_of(mark: int | str, form: str, control: str, *, is_cosigned: bool) -> Headers:
+    """ETag first, Vary and Cache-Control of an answer: ``mark`` is a version id or a hash, ``form`` the media type that the tag names."""
+    tag = f'"{mark}.{form.removeprefix("application/")}{"+cosigned" if is_cosigned else ""}"'
+    return (("ETag", tag), ("Vary", "Accept"), ("Cache-Control", control))
 
 
 def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
@@ -220,7 +245,7 @@ def deactivation(result: Resolution) -> dict[str, JsonValue]:
 def gone(error: ErrorBody, result: Resolution, media: str, *, selected: bool) -> DeactivatedDidResolution:
     """A 410: beside the error the version that was asked for, or a W3C result without a document."""
     document = raw(result.version.state.document.octets) if selected else None
-    if _SHAPES[media] == "result":
+    if SHAPES[media] == "result":
         return DeactivatedDidResolution(
             error=error,
             did_document=document,
@@ -274,8 +299,8 @@ def _position(result: Resolution) -> LedgerPosition | UnsetType:
 def cache_control(result: Resolution, query: ResolveDidQuery, now: datetime) -> str:
     """For how long the answer to ``query`` may be kept."""
     if query.version_id is not None and not result.awaits:
-        return "public, max-age=31536000, immutable"
-    seconds = HEAD_SECONDS
-    if result.stale_at is not None:
-        seconds = max(0, min(seconds, int((result.stale_at - now).total_seconds())))
+        return IMMUTABLE
+    if result.stale_at is None:
+        return NEWEST
+    seconds = max(0, min(HEAD_SECONDS, int((result.stale_at - now).total_seconds())))
     return f"public, max-age={seconds}"

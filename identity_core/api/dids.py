@@ -24,7 +24,15 @@ from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recovered, Rotated, RotateDidKey, UpdateDid
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, Resolution, ResolveDid
+from identity_core.use_cases.dids.read import (
+    DidLog,
+    GetDidLog,
+    HistoryPage,
+    ListDidHistory,
+    ListDids,
+    Resolution,
+    ResolveDid,
+)
 from identity_core.use_cases.dids.witnessed import ApproveDidVersion, GetDidApprovals
 from identity_core.values import value_class
 
@@ -107,20 +115,12 @@ class DidHandlers:
     async def list_did_history(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         query: wire.ListDidHistoryQuery = request.query
-        after = position(query.cursor, _VERSION)
-        page = await self.history(did, query, after=None if after is None else int(after))
+        page = await self.history(did, query, after=after_version(query))
         return history_page(did, page, include_document=query.include_document)
 
     async def get_did_log(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        try:
-            media = negotiate(request.header("accept"), _LOG_MEDIA)
-        except NotAcceptable:
-            # A client that wants JSON gets lines of it, as it always did.
-            media = _LOG_MEDIA[0]
-        found = await self.log(did)
-        last = await self.log.last(did, found)
-        return caching.log_answer(request, Parts(found.octets, found.pages), last, media, ("Vary", "Accept"))
+        return await log_answered(self.log, did, await self.log(did), request)
 
     async def get_did_approvals(self, request: Request) -> Answer:
         return approvals_shown(await self.approvals(self.reader.parse(request.path["did"])))
@@ -130,6 +130,24 @@ class DidHandlers:
         # Whoever brings the proof: no one is asked.
         context = RequestContext(request.operation_id, request.caller or Caller(), request.request_id)
         return approvals_shown(await self.approve(did, request.body, context))
+
+
+async def log_answered(log: GetDidLog, did: Did, found: DidLog, request: Request) -> Answer:
+    """The answer of getDidLog."""
+    try:
+        media = negotiate(request.header("accept"), _LOG_MEDIA)
+    except NotAcceptable:
+        # A client that wants JSON gets lines of it, as it always did.
+        media = _LOG_MEDIA[0]
+    whole, last = await log.shown(did, found)
+    body = Parts(found.octets, found.pages) if whole is None else whole
+    return caching.log_answer(request, body, last, media, ("Vary", "Accept"))
+
+
+def after_version(query: wire.ListDidHistoryQuery) -> int | None:
+    """The version behind which a page of history begins. Raises ``InvalidRequest``."""
+    after = position(query.cursor, _VERSION)
+    return None if after is None else int(after)
 
 
 def issued_key(did: Did, key: Key) -> wire.IssuedKey:

@@ -7,10 +7,10 @@ rules and byte caps, then the gate (bucket and authentication), then parameters 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
@@ -19,18 +19,31 @@ from identity_core.api.decode import Parse, Query, RequestBody, has_body, parser
 from identity_core.api.page_requests import form_run, page_run
 from identity_core.api.placement import APART_PAGES, PAGES_WITH_BOTH, ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
-from identity_core.api.request import Admission, Answer, Around, AtOnce, Handler, Operation, PageForm, Request
+from identity_core.api.request import (
+    Admission,
+    Answer,
+    Around,
+    AtOnce,
+    Handler,
+    Operation,
+    PageForm,
+    ReadAtOnce,
+    Request,
+)
 from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope, Send, deliver
 from identity_core.api.writing import AuditRefusals
-from identity_core.codec.structs import pascal_name
-from identity_core.errors import MethodNotAllowed
+from identity_core.codec.structs import encode, pascal_name
+from identity_core.errors import IdentityError, MethodNotAllowed
+from identity_core.values import value_class
+
+T = TypeVar("T")
 
 REALM: Final = "identity"
 BEARER: Final = "Bearer"
-# Who brings a credential is asked for, and a body is refused: no remembered answer is for them.
-NOT_REMEMBERED: Final = frozenset({"authorization", "x-api-key", "content-length", "transfer-encoding"})
+# Who brings a credential is asked for, and a body is refused: not at once.
+NOT_QUICK: Final = frozenset({"authorization", "x-api-key", "content-length", "transfer-encoding"})
 
 
 class HandlerResolver(Resolver):  # type: ignore[misc]
@@ -58,7 +71,7 @@ class Wiring:
     public. ``apart``, if not None, is the port of a listener of its own for the operations that are apart: they are routed there and
     nowhere else. ``resource_metadata`` is the URL of that of the interface, for challenges; empty for none. ``operations`` is filled
     with the passes of all operations, for one that asks another. ``at_once``: operationId of a public GET → what answers it without
-    waiting, where it can. ``verify`` checks every answer against the document: for tests.
+    waiting, where it can; ``read_at_once``: what reads it then. ``verify`` checks every answer against the document: for tests.
     """
 
     gate: Admission
@@ -77,7 +90,60 @@ class Wiring:
     resource_metadata: str = ""
     operations: dict[str, Run] = field(default_factory=dict)
     at_once: Mapping[str, AtOnce] = field(default_factory=dict)
+    read_at_once: Mapping[str, ReadAtOnce] = field(default_factory=dict)
     verify: bool = False
+
+
+@value_class
+class Quick:
+    """A public GET that may be answered at once: from what is remembered, or by reading, which ``query`` is for."""
+
+    operation: Operation
+    wiring: Wiring
+    remembered: AtOnce | None
+    read: ReadAtOnce | None
+    query: Query
+
+    def __call__(self, request: Request, scope: Scope) -> Answer | None:
+        """The answer, paid, to a request without credential and body; None where there is none. Raises refusals of ``Accept``, and
+        ``RateLimited``."""
+        if not NOT_QUICK.isdisjoint(request.headers):
+            return None
+        operation, gate, asked = self.operation, self.wiring.gate, scope["query_string"]
+        request.operation, request.operation_id = operation, operation.operation_id
+        request.cross_origin = self.wiring.origins.headers(request)
+        pays = partial(gate.pays_at_once, operation, request)
+        if self.remembered is not None and not asked:
+            answer = self.remembered(request, pays)
+            if answer is not None:
+                return answer
+        if self.read is None:
+            gate.look_at_once(operation, request)
+            return None
+        # Who cannot pay has nothing read. What was paid, and takes the long way after all, is not paid again (``Request.paid``).
+        return self._read(self.read, request, asked) if pays() else None
+
+    def _read(self, read: ReadAtOnce, request: Request, asked: bytes) -> Answer | None:
+        try:
+            request.query = self.query.parse(asked)
+            answer = stepped(read(request))
+        except IdentityError:
+            # The pass of all meets it again, and tells of it.
+            return None
+        if answer is not None and type(answer.body) is not bytes:
+            answer.body = encode(answer.body)
+        return answer
+
+
+def stepped(coroutine: Coroutine[Any, Any, T]) -> T | None:
+    """The result of a coroutine that does not wait; None for one that would, which is closed."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    coroutine.close()
+    return None
 
 
 class Dispatch(SpecMiddleware):  # type: ignore[misc]
@@ -122,9 +188,9 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 self._shared.add(run)
             # Where answers are checked, or two listeners answer different paths, every request takes the one pass.
             if not self._wiring.verify and self._wiring.apart is None:
-                at_once = self._wiring.at_once.get(known.operation_id)
-                if at_once is not None:
-                    self._at_once[run] = partial(self._remembered, known, at_once)
+                quick = self._quick(known, raw, declared, schemas)
+                if quick is not None:
+                    self._at_once[run] = quick
                 elif known.schemes:
                     self._at_once[run] = refuse
             for routes in self._routes_of(declared["operationId"], declared.get("tags", ())):
@@ -138,6 +204,15 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 method, run, tags = compiled[operation_id]
                 for routes in self._routes_of(operation_id, tags):
                     routes.add(path, {method: run})
+
+    def _quick(
+        self, operation: Operation, raw: Mapping[str, Any], declared: Mapping[str, Any], schemas: Schemas
+    ) -> Quick | None:
+        wiring, name = self._wiring, operation.operation_id
+        remembered, read = wiring.at_once.get(name), wiring.read_at_once.get(name)
+        if remembered is None and read is None:
+            return None
+        return Quick(operation, wiring, remembered, read, _query(raw, declared, name, schemas))
 
     def _routes_of(self, operation_id: str, tags: Sequence[str]) -> Sequence[Routes[Run]]:
         if self._wiring.apart is None or operation_id in WITH_BOTH:
@@ -158,19 +233,6 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         run = targets.get(request.method)
         answer = None if run is None else self._at_once.get(run)
         return None if answer is None else answer(request, scope)
-
-    def _remembered(self, operation: Operation, at_once: AtOnce, request: Request, scope: Scope) -> Answer | None:
-        """The answer to a GET without query, credential and body that is remembered, and is paid; else None. Raises refusals of ``Accept``,
-        and ``RateLimited``."""
-        if scope["query_string"] or not NOT_REMEMBERED.isdisjoint(request.headers):
-            return None
-        request.operation, request.operation_id = operation, operation.operation_id
-        request.cross_origin = self._wiring.origins.headers(request)
-        gate = self._wiring.gate
-        answer = at_once(request, partial(gate.pays_at_once, operation, request))
-        if answer is None:
-            gate.look_at_once(operation, request)
-        return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; raises every refusal for the guard to answer."""
@@ -238,8 +300,7 @@ def compile_operation(
         handler = wiring.refusals.around(operation, handler)
     operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
     parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
-    make = schemas.types.named.get(f"{pascal_name(operation_id)}Query")
-    query = Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document), make)
+    query = _query(document, declared, operation_id, schemas)
     path_parsers = _path_parsers(document, parameters, schemas)
     body = None
     if "requestBody" in declared:
@@ -280,6 +341,12 @@ def compile_operation(
         wiring.gate.refuse_at_once(operation, request)
 
     return run, refuse
+
+
+def _query(document: Mapping[str, Any], declared: Mapping[str, Any], operation_id: str, schemas: Schemas) -> Query:
+    parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
+    make = schemas.types.named.get(f"{pascal_name(operation_id)}Query")
+    return Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document), make)
 
 
 def _template(document: Mapping[str, Any], path: str, declared: Mapping[str, Any]) -> str:

@@ -111,8 +111,6 @@ class Guard:
                     return None
                 made = whole(answer, request, answer.body)
         except Exception:  # noqa: BLE001 - the pass of all others meets it again, and tells of it
-            # It begins with a request of its own.
-            scope.pop("identity.request", None)
             return None
         self._observe(request, self._monotonic() - request.arrived)
         return made

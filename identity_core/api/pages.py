@@ -131,8 +131,9 @@ async def _log(method: PublishingDidMethod, log: GetPublishedLog, request: Reque
     """The log as ``text/jsonl``."""
     did = _named(method, request)
     found = await log(did)
-    last = await log.log.last(did, found)
-    return log_answer(request, Parts(found.octets, found.pages), last, "text/jsonl", *AS_DECLARED)
+    whole, last = await log.log.shown(did, found)
+    body = Parts(found.octets, found.pages) if whole is None else whole
+    return log_answer(request, body, last, "text/jsonl", *AS_DECLARED)
 
 
 async def _witness_file(method: PublishingDidMethod, log: GetPublishedLog, request: Request) -> Answer:

@@ -7,7 +7,7 @@ purpose: uploads, and for operations cookies and forms, which are for pages alon
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
@@ -70,6 +70,7 @@ class Answer:
     media_type: str = "application/json"
     headers: Headers = ()
     _encoded: list[tuple[bytes, bytes]] | None = field(default=None, init=False, repr=False)
+    _not_modified: Answer | None = field(default=None, init=False, repr=False)
     _lines: tuple[bytes, int] | None = field(default=None, init=False, repr=False)
 
     def encoded_headers(self) -> list[tuple[bytes, bytes]]:
@@ -84,9 +85,18 @@ class Answer:
     def lines(self) -> tuple[bytes, int]:
         """The header fields as they go out, but that of the length, and how many there are."""
         if self._lines is None:
-            fields = self.encoded_headers()
-            self._lines = b"".join([b"%b: %b\r\n" % each for each in fields]), len(fields)
+            fields = [f"{name.lower()}: {value}\r\n" for name, value in self.headers]
+            if self.status not in (204, 304):
+                fields.insert(0, f"content-type: {self.media_type}\r\n")
+            self._lines = "".join(fields).encode("latin-1"), len(fields)
         return self._lines
+
+    @property
+    def not_modified(self) -> Answer:
+        """304 in its place."""
+        if self._not_modified is None:
+            self._not_modified = Answer(304, b"", self.media_type, self.headers)
+        return self._not_modified
 
 
 class Request:
@@ -210,6 +220,8 @@ Handler = Callable[[Request], Awaitable[Answer]]
 AtOnce = Callable[[Request, Callable[[], bool]], Answer | None]
 """Answers a GET without a query, from what is remembered and without waiting, or None: then its handler is asked. The function says
 whether the request could be paid, or raises ``RateLimited``; it is called when there is an answer."""
+ReadAtOnce = Callable[[Request], Coroutine[Any, Any, Answer | None]]
+"""A handler of a GET that does not wait: it looks up what an embedded database has, and gives None for the rest."""
 
 
 @value_class

@@ -117,6 +117,9 @@ class Gate:
         """
         if operation.method != "GET" and (found := self.mismatch()) is not None:
             raise StorageMismatch(str(found))
+        if request.paid and not request.refusal and not operation.schemes:
+            # Without a credential, which is looked at before anything is paid (``pays_at_once``).
+            return None, request.answer_headers
         refusal: IdentityError | None = None
         credential = key = None
         try:

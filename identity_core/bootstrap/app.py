@@ -35,6 +35,7 @@ from identity_core.bootstrap.authorization import authorization_pages, code_gran
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
+    reads_at_once,
     registration_handlers,
     verification_handlers,
 )
@@ -254,6 +255,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
             "resolveDid": tags.dids.cache.resolve_did_at_once,
             "resolveIdentifier": identifiers.resolve_at_once,
         },
+        read_at_once=reads_at_once(tags.dids),
     )
     try:
         return build_app(

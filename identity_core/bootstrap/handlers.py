@@ -10,12 +10,13 @@ from identity_core.api.caching import AnswerCache
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
+from identity_core.api.dids_at_once import DidsAtOnce
 from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
 from identity_core.api.promises import Run
 from identity_core.api.registration import RegistrationHandlers
-from identity_core.api.request import Handler
+from identity_core.api.request import Handler, ReadAtOnce
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of, shows_deactivated
 from identity_core.bootstrap.runtime import Runtime
@@ -55,6 +56,7 @@ from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Rotat
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
+from identity_core.use_cases.dids.stored import ResolveStored
 from identity_core.use_cases.dids.witnessed import (
     LOGS_KNOWN,
     ApproveDidVersion,
@@ -121,6 +123,13 @@ def did_handlers(opened: Runtime) -> DidHandlers:
         owned=ListDids(store.documents),
         cache=AnswerCache(store.documents, clock, lambda: 0 if cosigned is None else cosigned.size),
     )
+
+
+def reads_at_once(dids: DidHandlers) -> Mapping[str, ReadAtOnce]:
+    """What of them needs no task."""
+    reader = dids.reader
+    stored = ResolveStored(reader.methods, reader.index, reader.check, dids.resolve.cosigned)
+    return DidsAtOnce(dids, stored).operations()
 
 
 def did_pages(opened: Runtime, dids: DidHandlers) -> dict[str, Handler]:

@@ -38,6 +38,14 @@ class LedgerEntry:
 
 
 @value_class
+class NewestEntry:
+    """What tells the newest entry of a DID from every other: its version, and its transaction hash as in ``Receipt``."""
+
+    version: int
+    transaction_hash: str
+
+
+@value_class
 class LedgerHead:
     """The newest block; all zero when the ledger is empty."""
 
@@ -95,8 +103,14 @@ class LedgerBackend(Protocol):
 class NewestEntries(Protocol):
     """What a ledger may have beside ``LedgerBackend``, so that a log need not be read to learn where it ends."""
 
-    async def newest(self, did: str) -> LedgerEntry | None:
-        """The last of ``entries(did)``, or None where there is none. May raise ``LedgerUnavailable``."""
+    async def newest(self, did: str) -> NewestEntry | None:
+        """Of the last of ``entries(did)``; None where there is none. May raise ``LedgerUnavailable``."""
+        ...
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether this object's reads end without waiting, and take microseconds: they are answered while a request is parsed, without a
+        task."""
         ...
 
 

@@ -24,6 +24,19 @@ class IndexedVersion:
     changes: tuple[str, ...] = ()
 
 
+@value_class
+class StoredVersion:
+    """A version as the index has it: its document as it is answered, and what its metadata say. Times are microseconds since 1970."""
+
+    version_id: int
+    created: int
+    updated: int
+    deactivated: bool
+    document: bytes
+    sequence: int
+    transaction_hash: str
+
+
 class DocumentIndex(Protocol):
     """A projection of the ledger: written after the append and before the answer, rebuilt from the ledger after a crash.
 
@@ -47,6 +60,14 @@ class DocumentIndex(Protocol):
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
         """Versions beyond ``after`` in the asked direction (descending: below ``after``; 0 means from the end)."""
+        ...
+
+    async def stored_head(self, did: str) -> StoredVersion | None:
+        """What ``head`` gives, for an answer that needs no more than this."""
+        ...
+
+    async def stored(self, did: str, *, after: int, limit: int) -> Sequence[StoredVersion]:
+        """What ``versions`` gives, ascending, for such an answer."""
         ...
 
     async def record(
@@ -79,6 +100,15 @@ class DocumentIndex(Protocol):
 
     def known(self, did: str) -> IndexedVersion | None:
         """What ``head`` gives where it is cheap to know and cannot be stale; None elsewhere, also for a DID without any."""
+        ...
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether what it reads is there without waiting, within microseconds."""
+        ...
+
+    def follow(self, did: str, version_id: int) -> None:
+        """Has ``generation`` tell of a DID whose newest version an embedded index has just given as ``version_id``."""
         ...
 
     def generation(self, did: str) -> int | None:

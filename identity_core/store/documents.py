@@ -20,9 +20,19 @@ from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.errors import DidQuarantined
-from identity_core.ports.repositories import AuditRow, IndexedVersion
+from identity_core.ports.repositories import AuditRow, IndexedVersion, StoredVersion
 from identity_core.store.audit import AuditLines
-from identity_core.store.index_rows import SELECT, VERSIONS, Row, is_inserted, is_ours, row_of, tagged, version_of
+from identity_core.store.index_rows import (
+    SELECT,
+    VERSIONS,
+    Row,
+    is_inserted,
+    is_ours,
+    row_of,
+    stored_version_of,
+    tagged,
+    version_of,
+)
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.row_mac import RowMac
 
@@ -84,11 +94,14 @@ class Documents:
         heads_kept: int = HEADS_KEPT,
     ) -> None:
         self._database = database
+        self.is_embedded = database.dialect == "sqlite"
         self._audit = audit
         self._rows = RowMac(secret, VERSIONS)
         self._cursors = RowMac(secret, b"identity projections v1")
         self._quarantine = quarantine
         self._heads: BoundedCache[str, IndexedVersion] = BoundedCache(heads_kept)
+        # The newest version ids of DIDs whose heads were not decoded.
+        self._numbers: BoundedCache[str, int] = BoundedCache(heads_kept)
         self._foreign = database.foreign_changes()
 
     async def head(self, did: str) -> IndexedVersion | None:
@@ -99,6 +112,14 @@ class Documents:
         if found is not None:
             self._keep(did, found)
         return found
+
+    async def stored_head(self, did: str) -> StoredVersion | None:
+        row = await self._database.read(lambda transaction: transaction.execute(_HEAD, {"did": did}).fetchone())
+        return None if row is None else stored_version_of(self._ours(row))
+
+    async def stored(self, did: str, *, after: int, limit: int) -> Sequence[StoredVersion]:
+        rows = await self._read(_ASCENDING, {"did": did, "after": after, "limit": limit})
+        return [stored_version_of(self._ours(row)) for row in rows]
 
     @contextmanager
     def one_look(self) -> Iterator[None]:
@@ -143,9 +164,16 @@ class Documents:
             after = rows[-1][3]
         return ()
 
+    def follow(self, did: str, version_id: int) -> None:
+        if did not in self._heads:
+            self._numbers.put(did, version_id)
+
     def generation(self, did: str) -> int | None:
         known = self.known(did)
-        return None if known is None else known.state.version_id
+        if known is not None:
+            return known.state.version_id
+        number = self._numbers.get(did)
+        return None if number is None or not self._is_current() else number
 
     async def record(
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
@@ -201,21 +229,28 @@ class Documents:
         if known is not None and look is not None and look.foreign == self._foreign is not None:
             return known
         # Whether somebody else has written is a statement of its own, so it is asked only where something depends on it.
-        if known is None or (foreign := self._database.foreign_changes()) is None:
-            return None
+        return known if known is not None and self._is_current() else None
+
+    def _is_current(self) -> bool:
+        """Whether it is known that nobody else has written since what is remembered was read. Forgets it where somebody has."""
+        if (foreign := self._database.foreign_changes()) is None:
+            return False
+        look = _LOOK.get()
         if look is not None:
             look.foreign = foreign
-        if foreign != self._foreign:
-            self._heads.clear()
-            self._foreign = foreign
-            return None
-        return known
+        if foreign == self._foreign:
+            return True
+        self._heads.clear()
+        self._numbers.clear()
+        self._foreign = foreign
+        return False
 
     def _keep(self, did: str, version: IndexedVersion) -> None:
         known = self._heads.get(did)
         if known is not None and known.state.version_id > version.state.version_id:
             version = known
         self._heads.put(did, version)
+        self._numbers.forget(did)
 
     def _recorded(self, inserted: Sequence[IndexedVersion]) -> None:
         for version in inserted:
@@ -238,9 +273,12 @@ class Documents:
         return False
 
     def _opened(self, row: Row) -> IndexedVersion:
+        return version_of(self._ours(row))
+
+    def _ours(self, row: Row) -> Row:
         if not self._is_ours(row):
             raise DidQuarantined(details={"did": str(row[0])})
-        return version_of(row)
+        return row
 
 
 def _counted(sequence: int) -> bytes:

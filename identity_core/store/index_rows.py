@@ -17,7 +17,7 @@ from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Transaction
 from identity_core.domain.dids.state import state_from_json, state_to_json
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion
+from identity_core.ports.repositories import IndexedVersion, StoredVersion
 from identity_core.store.row_mac import RowMac, version_octets
 
 VERSIONS: Final = b"identity did_versions v1"
@@ -83,6 +83,14 @@ def version_of(read: Row) -> IndexedVersion:
         state_from_json(did, bytes(state), bytes(document)),
         Receipt(bytes(transaction_hash).hex(), block_number, sequence, moment(recorded_at)),
         tuple(orjson.loads(bytes(changes))),
+    )
+
+
+def stored_version_of(read: Row) -> StoredVersion:
+    """What answers need of it; for rows that are ours."""
+    state = orjson.loads(read[7])
+    return StoredVersion(
+        read[1], state["created"], state["updated"], state["deactivated"], bytes(read[8]), read[3], bytes(read[6]).hex()
     )
 
 

@@ -13,7 +13,15 @@ from datetime import timedelta
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl
 from identity_core.ports.clock import Clock
-from identity_core.ports.ledger import AnchorTransaction, LedgerBackend, LedgerEntry, LedgerHead, LogSize, Receipt
+from identity_core.ports.ledger import (
+    AnchorTransaction,
+    LedgerBackend,
+    LedgerEntry,
+    LedgerHead,
+    LogSize,
+    NewestEntry,
+    Receipt,
+)
 
 TICK = timedelta(microseconds=1)
 
@@ -22,6 +30,7 @@ class MemoryLedger:
     """See ``LedgerBackend`` and ``AnchoringLedger``. Every entry and every anchor is a block of its own."""
 
     anchor_ledger_name = "memory"
+    is_embedded = True
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -58,8 +67,9 @@ class MemoryLedger:
         lines = self._of_did.get(did, [])
         return LogSize(len(lines), sum(len(line.entry) for line in lines))
 
-    async def newest(self, did: str) -> LedgerEntry | None:
-        return next(iter((await self.entries(did))[-1:]), None)
+    async def newest(self, did: str) -> NewestEntry | None:
+        lines = await self.entries(did)
+        return NewestEntry(lines[-1].version, lines[-1].receipt.transaction_hash) if lines else None
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         self._check_open()

@@ -28,8 +28,8 @@ from identity_core.errors import (
     VersionConflict,
 )
 from identity_core.ports.did_method import DidMethod
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry, NewestEntries
-from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry, NewestEntries, NewestEntry
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine, StoredVersion
 from identity_core.use_cases.dids.log_keys import Generations, KnownGenerations
 from identity_core.values import value_class
 
@@ -68,6 +68,26 @@ class HeadCheck:
         # Asked once, because it costs as much as a look-up in the index.
         self._newest_of = self.ledger if isinstance(self.ledger, NewestEntries) else None
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the ledger says without waiting where a log ends."""
+        return self._newest_of is not None and self._newest_of.is_embedded
+
+    async def agreed(self, name: str) -> IndexedVersion | None:
+        """What ``head`` gives where nothing is decided and index and ledger agree; None where there is more to be done. Raises what they
+        raise."""
+        head = await self.index.head(name)
+        if head is None:
+            return None
+        known = self._checked.get(name)
+        if known is not None and (known.head is head or _is_same(known.head, head)):
+            return head
+        newest = await self._newest(name)
+        if newest is None or not _is_newest(head, newest):
+            return None
+        self.keep(name, head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
+        return head
+
     async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
         """The newest version on ledger and index, or None for a DID that neither has.
 
@@ -100,7 +120,7 @@ class HeadCheck:
             if newest is not None and (head is None or head.state.version_id < newest.version):
                 brought = await self.bring_up(did)
                 continue
-            if newest is None or head is None or not _is_entry(head, newest):
+            if newest is None or head is None or not _is_newest(head, newest):
                 raise self._differs(name, "the newest row of the index is not the newest entry of the ledger")
             self.keep(name, head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
             return head
@@ -113,6 +133,15 @@ class HeadCheck:
         """What ``head`` gives to who decides by it, where nobody has to be asked for it; None elsewhere."""
         head, checked = self.index.known(did.text), self._checked.get(did.text)
         return head if checked is not None and checked.head is head else None
+
+    async def is_newest(self, name: str, stored: StoredVersion) -> bool:
+        """Whether the newest row of the index is that of the newest entry of the ledger. Raises what the ledger raises."""
+        newest = await self._newest(name)
+        return (
+            newest is not None
+            and newest.version == stored.version_id
+            and newest.transaction_hash == stored.transaction_hash
+        )
 
     async def fold(self, did: Did, head: IndexedVersion) -> None:
         """Raises ``DidQuarantined`` unless the ledger's log of the DID, every signature of it, ends in ``head``; ``VersionConflict``
@@ -187,11 +216,11 @@ class HeadCheck:
                 await asyncio.sleep(0)
         return versions
 
-    async def _newest(self, did: str) -> LedgerEntry | None:
+    async def _newest(self, did: str) -> NewestEntry | None:
         if self._newest_of is not None:
             return await self._newest_of.newest(did)
         entries = await self.ledger.entries(did)
-        return entries[-1] if entries else None
+        return NewestEntry(entries[-1].version, entries[-1].receipt.transaction_hash) if entries else None
 
     def _differs(self, did: str, reason: str) -> DidQuarantined:
         self._checked.forget(did)
@@ -209,8 +238,12 @@ def _is_same(one: IndexedVersion, other: IndexedVersion) -> bool:
 
 
 def _is_entry(version: IndexedVersion, line: LedgerEntry) -> bool:
+    return _is_newest(version, NewestEntry(line.version, line.receipt.transaction_hash))
+
+
+def _is_newest(version: IndexedVersion, entry: NewestEntry) -> bool:
     """Whether the row was made of this entry. Not compared with more: where a ledger's blocks can be undone, an entry may come to
     stand in another."""
-    if version.receipt is None or version.state.version_id != line.version:
+    if version.receipt is None or version.state.version_id != entry.version:
         return False
-    return version.receipt.transaction_hash == line.receipt.transaction_hash
+    return version.receipt.transaction_hash == entry.transaction_hash

@@ -100,6 +100,12 @@ class DidReader:
             raise DidNotFound(details={"did": did.shown})
         return CurrentVersion(recorded, self.due(recorded, self.clock.now()))
 
+    async def at_once(self, did: Did) -> CurrentVersion | None:
+        """The same where look-ups tell it, which an embedded database and ledger answer without waiting; None where there is more to be
+        done or to be said."""
+        recorded = await self.check.agreed(did.text) if did.method in self.methods else None
+        return None if recorded is None else CurrentVersion(recorded, self.due(recorded, self.clock.now()))
+
     async def active(self, did: Did) -> CurrentVersion:
         """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,
         ``DidDeactivated``, ``DidQuarantined``, and ``PluginUnavailable`` where the ledger would have to be asked and cannot."""

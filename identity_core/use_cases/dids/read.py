@@ -64,11 +64,7 @@ class ResolveDid:
     cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
 
     async def __call__(self, did: Did, query: ResolveDidQuery) -> Resolution:
-        version_id = query.version_id
-        # They exclude each other (DID Resolution §4.1).
-        if version_id is not None and query.version_time is not None:
-            raise InvalidRequest("versionId and versionTime exclude each other.")
-        version_time = times.optional(query.version_time, "versionTime")
+        version_id, version_time = asked(query)
         try:
             standing = await self.reader.standing(did)
         except DidNotFound:
@@ -141,6 +137,13 @@ class ResolveDid:
         return found, following
 
 
+def asked(query: ResolveDidQuery) -> tuple[int | None, datetime | None]:
+    """The version id and the time of a query. Raises ``InvalidRequest``: they exclude each other (DID Resolution §4.1)."""
+    if query.version_id is not None and query.version_time is not None:
+        raise InvalidRequest("versionId and versionTime exclude each other.")
+    return query.version_id, times.optional(query.version_time, "versionTime")
+
+
 @value_class
 class ListDids:
     """Heads in order of DID; one more than the limit where there is one. Raises ``Forbidden`` when the caller is no API key, or the key
@@ -170,9 +173,17 @@ class ListDidHistory:
     visible_after_deactivation: bool
 
     async def __call__(self, did: Did, query: ListDidHistoryQuery, *, after: int | None) -> HistoryPage:
-        descending = query.order == "desc"
-        standing = await self.reader.standing(did)
-        recorded, due = standing.recorded, standing.due
+        return await self._page(did, await self.reader.standing(did), query, after)
+
+    async def at_once(self, did: Did, query: ListDidHistoryQuery, *, after: int | None) -> HistoryPage | None:
+        """The same where ``DidReader.at_once`` tells it."""
+        standing = await self.reader.at_once(did)
+        return None if standing is None else await self._page(did, standing, query, after)
+
+    async def _page(
+        self, did: Did, standing: CurrentVersion, query: ListDidHistoryQuery, after: int | None
+    ) -> HistoryPage:
+        descending, recorded, due = query.order == "desc", standing.recorded, standing.due
         if recorded.state.deactivated and not self.visible_after_deactivation:
             raise DidDeactivated(details={"did": str(did)})
         total = recorded.state.version_id + len(due)
@@ -250,6 +261,13 @@ class GetDidLog:
             await self.reader.active(did)
         return DidLog(size.octets + size.entries, self._pages(str(did), size.entries), size.entries)
 
+    async def at_once(self, did: Did) -> DidLog | None:
+        """The same where an embedded ledger alone tells it; None where more is to be done or to be said."""
+        size = await self.ledger.log_size(str(did))
+        if not size.entries or not self.visible_after_deactivation:
+            return None
+        return DidLog(size.octets + size.entries, self._pages(str(did), size.entries), size.entries)
+
     def beginning(self, did: Did, versions: int, octets: int) -> DidLog:
         """The first ``versions`` of a log, which are ``octets`` long without the ends of their lines."""
         return DidLog(octets + versions, self._pages(str(did), versions), versions)
@@ -261,13 +279,18 @@ class GetDidLog:
             raise LedgerUnavailable(details={"did": str(did)})
         return line
 
-    async def last(self, did: Did, log: DidLog) -> bytes:
-        """The last line of ``log``. Each line holds the hash of the one before it, so this one tells the log from every other. Raises
-        ``LedgerUnavailable``."""
+    async def shown(self, did: Did, log: DidLog) -> tuple[bytes | None, bytes]:
+        """The whole of ``log`` where it is one page, else None; and its last line. Each line holds the hash of the one before it, so this one
+        tells the log from every other. Raises ``LedgerUnavailable``."""
+        if log.versions <= ENTRIES_OF_A_PAGE:
+            page = await anext(log.pages)
+            if len(page) != log.octets:
+                raise LedgerUnavailable(details={"did": str(did)})
+            return page, page[page.rfind(b"\n", 0, -1) + 1 :]
         lines = await self._page(str(did), log.versions - 1, 1)
         if not lines:
             raise LedgerUnavailable(details={"did": str(did)})
-        return lines[0]
+        return None, lines[0]
 
     async def _pages(self, did: str, versions: int) -> AsyncIterator[bytes]:
         for after in range(0, versions, ENTRIES_OF_A_PAGE):

@@ -28,7 +28,15 @@ from identity_core.database import (
 )
 from identity_core.errors import JsonValue, LedgerUnavailable, Overloaded, StorageMismatch, VersionConflict
 from identity_core.ports.clock import Clock
-from identity_core.ports.ledger import AnchorTransaction, Examination, LedgerEntry, LedgerHead, LogSize, Receipt
+from identity_core.ports.ledger import (
+    AnchorTransaction,
+    Examination,
+    LedgerEntry,
+    LedgerHead,
+    LogSize,
+    NewestEntry,
+    Receipt,
+)
 from identity_ledger_sql import anchors, chain, examination
 
 T = TypeVar("T")
@@ -64,7 +72,7 @@ _OF_DID = f"{_COLUMNS} WHERE did = :did AND version > :after ORDER BY version LI
 _SIZE = "SELECT count(*), coalesce(sum(length(entry)), 0) FROM ledger_entries WHERE did = :did"
 # What a limit can hold at most, on either database.
 _ALL = 2**63 - 1
-_NEWEST = f"{_COLUMNS} WHERE did = :did ORDER BY version DESC LIMIT 1"
+_NEWEST = "SELECT version, transaction_hash FROM ledger_entries WHERE did = :did ORDER BY version DESC LIMIT 1"
 _RECORDED = f"{_COLUMNS} WHERE did = :did AND version = :version AND transaction_hash = :transaction_hash"
 _AFTER = f"{_COLUMNS} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
 
@@ -87,6 +95,7 @@ class SqlLedger:
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
+        self.is_embedded = database.dialect == "sqlite"
         self._clock = clock
         self._tip = Tip(0, 0, 0, 0, chain.GENESIS)
 
@@ -233,9 +242,9 @@ class SqlLedger:
     async def log_size(self, did: str) -> LogSize:
         return await self._read(lambda transaction: LogSize(*transaction.execute(_SIZE, {"did": did}).fetchone()))
 
-    async def newest(self, did: str) -> LedgerEntry | None:
-        found = await self._read(lambda transaction: _lines(transaction, _NEWEST, {"did": did}))
-        return found[0] if found else None
+    async def newest(self, did: str) -> NewestEntry | None:
+        row = await self._read(lambda transaction: transaction.execute(_NEWEST, {"did": did}).fetchone())
+        return None if row is None else NewestEntry(row[0], bytes(row[1]).hex())
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         return await self._read(lambda transaction: _lines(transaction, _AFTER, {"sequence": sequence, "limit": limit}))

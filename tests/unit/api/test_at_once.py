@@ -21,6 +21,7 @@ from identity_core.errors import (
     AuthRequired,
     DidDeactivated,
     IdentityError,
+    NotFound,
     RateLimited,
 )
 from tests.toy import DID, KEY, ToyGate, ToyHandlers, ask, build_toy
@@ -335,6 +336,100 @@ def test_whom_the_gate_does_not_refuse_is_asked_of_the_layers_once() -> None:
     assert app.at_once(asked) is None
     asyncio.run(app(asked, None, send))  # type: ignore[arg-type]
     assert (sent[0]["status"], seen) == (401, [("deactivateDid", 401)])
+
+
+class Reading(Paying):
+    """Counts who comes in by the pass of all, and lets nobody pay twice, as the gate does."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.admitted = list[bool]()
+
+    def pays_at_once(self, operation: Any, request: Request) -> bool:
+        request.paid = super().pays_at_once(operation, request)
+        return request.paid
+
+    async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
+        self.admitted.append(request.paid)
+        return await super().admit(operation, request)
+
+
+def read_by(read: Any, gate: Reading, remembered: Any = None) -> tuple[Guard, list[tuple[str, int]]]:
+    seen = list[tuple[str, int]]()
+    at_once = {} if remembered is None else {"resolveDid": remembered}
+    handlers = Resolving(ANSWERS[0])
+    return build_toy(handlers, observed=seen, gate=gate, at_once=at_once, read_at_once={"resolveDid": read}), seen
+
+
+def test_what_is_read_without_waiting_is_answered_and_paid_once() -> None:
+    asked = list[Any]()
+
+    async def read(request: Request) -> Answer:
+        asked.append((request.path["did"], request.query, gate.paid))
+        return Answer(200, {"a": 1}, headers=HEADERS)
+
+    gate = Reading()
+    app, seen = read_by(read, gate, remembered=lambda request, pays: None)
+    for _ in range(2):
+        answered = app.at_once(scope())
+        assert answered is not None
+        assert (answered[0], answered[3]) == (200, b'{"a":1}')
+    # It is paid before anything is read.
+    assert [(did, paid) for did, _, paid in asked] == [(DID, 1), (DID, 2)]
+    assert (gate.paid, gate.admitted, seen) == (2, [], [("resolveDid", 200)] * 2)
+
+
+async def nothing(request: Request) -> None:
+    return None
+
+
+async def refused(request: Request) -> Answer:
+    raise NotFound
+
+
+async def waiting(request: Request) -> Answer:
+    try:
+        await asyncio.sleep(10)
+    finally:
+        closed.append(request)
+    return ANSWERS[0]
+
+
+closed: list[Request] = []
+
+
+@pytest.mark.parametrize("read", [nothing, refused, waiting])
+def test_what_cannot_be_read_at_once_takes_the_other_way_and_is_not_paid_again(read: Any) -> None:
+    async def story() -> None:
+        asked, sent = scope(), []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        assert app.at_once(asked) is None
+        assert seen == []
+        await app(asked, None, send)  # type: ignore[arg-type]
+        assert sent[0]["status"] == 200
+
+    closed.clear()
+    gate = Reading()
+    app, seen = read_by(read, gate)
+    asyncio.run(story())
+    assert (gate.paid, gate.admitted, seen) == (1, [True], [("resolveDid", 200)])
+    assert len(closed) == (read is waiting)
+
+
+def test_nothing_is_read_for_who_cannot_pay() -> None:
+    async def read(request: Request) -> Answer:
+        raise AssertionError("it was read")
+
+    app, seen = read_by(read, Reading(is_empty=True))
+    refusal = app.at_once(scope())
+    assert refusal is not None
+    assert (refusal[0], seen) == (429, [("resolveDid", 429)])
+    app, seen = read_by(read, Reading(pays=False))
+    assert app.at_once(scope()) is None
+    assert seen == []
 
 
 @pytest.mark.parametrize("options", [{"limit": 0}, {"verify": True}, {"apart": 8081}], ids=str)

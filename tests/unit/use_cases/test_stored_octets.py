@@ -7,19 +7,21 @@ import contextlib
 import random
 import sqlite3
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from identity_core.api import caching, dids
+from identity_core.api.stored_answers import stored_answer
 from identity_core.codec.structs import encode
 from identity_core.codec.times import printed_exactly
 from identity_core.domain.dids import document, state
 from identity_core.errors import DidNotFound, DidQuarantined
 from identity_core.ports.repositories import IndexedVersion
-from identity_core.use_cases.dids.read import Resolution
-from identity_core.wire import ResolveDidQuery
+from identity_core.use_cases.dids.read import Resolution, ResolveDid
+from identity_core.use_cases.dids.stored import ResolveStored
+from identity_core.wire import DeactivateDidRequest, ResolveDidQuery
 from tests.rooms import Rooms
 from tests.stored import new_stored_database, postgres_server
 from tests.unit.use_cases.test_versions_in_time import Play
@@ -87,7 +89,36 @@ def selected(versions: list[IndexedVersion], second: datetime) -> int:
     return found
 
 
-async def check(cold: Rooms, rooms: Rooms, play: Play) -> None:
+async def cosigned(leaf: int) -> tuple[int, datetime] | None:
+    """Every other entry is cosigned."""
+    return (leaf + 9, datetime(2026, 11, 23, 12, tzinfo=UTC)) if leaf % 2 else None
+
+
+async def compare_stored(cold: Rooms, play: Play, head: IndexedVersion, query: ResolveDidQuery, now: datetime) -> int:
+    """The answers of ``ResolveStored`` are those of ``ResolveDid``, in every media type; how many there were."""
+    compared = 0
+    for asked in (None, cosigned):
+        stored = ResolveStored(cold.methods, cold.store.documents, cold.check, asked)
+        quickly = await stored(str(play.did), query)
+        if b"revoked" in head.state.document.octets:
+            assert quickly is None
+            continue
+        assert quickly is not None
+        found = await ResolveDid(cold.reader, asked)(play.did, query)
+        for media in caching.SHAPES:
+            one, other = stored_answer(quickly, media, 7, query), caching.resolution(found, media, 7, query, now)
+            assert [one.answer.body, one.answer.lines(), one.answer.encoded_headers()] == [
+                *(other.answer.body, other.answer.lines(), other.answer.encoded_headers()),
+            ]
+            assert one.answer.not_modified.lines() == other.answer.not_modified.lines()
+            for name in ("version_id", "etag", "stale_at", "awaits"):
+                assert getattr(one, name) == getattr(other, name)
+            compared += 1
+    return compared
+
+
+async def check(cold: Rooms, rooms: Rooms, play: Play) -> int:
+    compared = 0
     now, versions = rooms.clock.now(), await folded(rooms, play)
     queries = [(len(versions), ResolveDidQuery(version_id=None, version_time=None))]
     queries += [(n, ResolveDidQuery(version_id=n, version_time=None)) for n in range(1, len(versions) + 1)]
@@ -97,9 +128,12 @@ async def check(cold: Rooms, rooms: Rooms, play: Play) -> None:
         queries.append((selected(versions, time.replace(microsecond=0)), query))
     for number, query in queries:
         if number == 0:
+            assert await ResolveStored(cold.methods, cold.store.documents, cold.check)(str(play.did), query) is None
             with pytest.raises(DidNotFound):
                 await cold.resolve_query(play.did, query)
             continue
+        recorded = [version for version in versions if version.receipt is not None][-1]
+        compared += await compare_stored(cold, play, recorded, query, now)
         found = await cold.resolve_query(play.did, query)
         for media in MEDIA:
             assert octets(found, media, query, now) == answer(versions, number, media, query, now)
@@ -110,6 +144,7 @@ async def check(cold: Rooms, rooms: Rooms, play: Play) -> None:
         assert encode(dids.history_page(play.did, page, include_document=True).body) == encode(
             dids.history_page(play.did, expected, include_document=True).body
         )
+    return compared
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
@@ -121,8 +156,7 @@ def test_answers_are_those_that_the_entries_give(tmp_path: Path, dialect: str, r
         played = await lives(rooms, random.Random(18), 12)
         cold = Rooms(tmp_path, ledger=rooms.ledger, url=url)
         cold.clock.time = rooms.clock.time
-        for play in played:
-            await check(cold, rooms, play)
+        assert sum([await check(cold, rooms, play) for play in played]) > 500
         await cold.store.close()
         await rooms.close()
 
@@ -163,6 +197,40 @@ def test_an_answer_is_made_without_reading_a_document(tmp_path: Path, monkeypatc
     asyncio.run(story())
 
 
+def test_of_what_is_gone_or_not_on_the_ledger_nothing_is_said_from_what_is_stored(tmp_path: Path) -> None:
+    async def story() -> None:
+        rooms = Rooms(tmp_path)
+        play, gone, foreign = Play(rooms), Play(rooms), Play(rooms)
+        for each in (play, gone, foreign):
+            await each.begin()
+            rooms.clock.move(seconds=5)
+            await each.add_service()
+        signed = await rooms.signed(gone.did, gone.secret, "deactivate")
+        context = rooms.context(gone.did, signed)
+        await rooms.deactivate(gone.did, DeactivateDidRequest(confirm=True), signed, context, if_match=None)
+        stored = ResolveStored(rooms.methods, rooms.store.documents, rooms.check)
+        now = ResolveDidQuery(version_id=None, version_time=None)
+        assert await stored(str(gone.did), now) is None
+        assert await stored("did:ids:unknown", now) is None
+        assert await ResolveStored((), rooms.store.documents, rooms.check)(str(play.did), now) is None
+        for number in (0, 3, 2**70, -1):
+            assert await stored(str(play.did), ResolveDidQuery(version_id=number, version_time=None)) is None
+        with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite", isolation_level=None)) as other:
+            # A row that was taken away: the one before it has our tag, and is not the newest on the ledger.
+            other.execute("DELETE FROM did_versions WHERE did = ? AND version_id = 2", (str(play.did),))
+            assert await stored(str(play.did), now) is None
+            # One that is in the middle of those that were asked for.
+            other.execute("DELETE FROM did_versions WHERE did = ? AND version_id = 1", (str(foreign.did),))
+            assert await stored(str(foreign.did), ResolveDidQuery(version_id=1, version_time=None)) is None
+            assert await stored(str(foreign.did), now) is not None
+            other.execute("UPDATE did_versions SET document = x'7b7d' WHERE did = ?", (str(foreign.did),))
+        with pytest.raises(DidQuarantined):
+            await stored(str(foreign.did), now)
+        await rooms.close()
+
+    asyncio.run(story())
+
+
 EDITS = (
     "UPDATE did_versions SET printed_second = 0",
     "UPDATE did_versions SET printed_second = 9999999999",
@@ -183,6 +251,7 @@ def test_a_row_that_was_changed_leads_no_search_astray(tmp_path: Path) -> None:
         versions = await folded(rooms, play)
         times = [version.state.updated_at + timedelta(seconds=5) for version in versions]
         withheld = 0
+        stored = ResolveStored(rooms.methods, rooms.store.documents, rooms.check)
         for number in range(1, len(versions)):
             for edit in EDITS:
                 with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite", isolation_level=None)) as other:
@@ -191,6 +260,11 @@ def test_a_row_that_was_changed_leads_no_search_astray(tmp_path: Path) -> None:
                     )
                     other.execute(f"{edit} WHERE version_id = ?", (number,))
                     for time in times:
+                        with contextlib.suppress(DidQuarantined):
+                            query = ResolveDidQuery(version_id=None, version_time=printed_exactly(time))
+                            quickly = await stored(str(play.did), query)
+                            wanted = versions[selected(versions, time.replace(microsecond=0)) - 1].state
+                            assert quickly is None or quickly.version.document == wanted.document.octets
                         try:
                             found = await rooms.resolve(play.did, version_id=None, version_time=time)
                         except DidQuarantined:

@@ -1,0 +1,88 @@
+"""resolveDid from what is stored: a version's document as it is answered, beside what its metadata say. Nothing of it is decoded.
+
+Of every DID whose newest row is the one of the newest entry on the ledger, that is active and has no key in grace: then no version
+exists by definition. Of all others ``ResolveDid`` tells."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Container
+from datetime import datetime
+
+from identity_core.codec.times import micros
+from identity_core.ports.repositories import DocumentIndex, StoredVersion
+from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.read import asked
+from identity_core.values import value_class
+from identity_core.wire import ResolveDidQuery
+
+_SECOND = 1_000_000
+
+
+@value_class
+class StoredResolution:
+    """As ``Resolution`` has it."""
+
+    version: StoredVersion
+    head_version_id: int
+    following: StoredVersion | None
+    cosigned: tuple[int, datetime] | None
+    awaits: bool
+
+
+@value_class
+class ResolveStored:
+    """None where ``ResolveDid`` is to be asked. Raises ``DidQuarantined`` for rows that are not ours, ``InvalidRequest``, and what the
+    ledger raises. ``cosigned`` as there."""
+
+    methods: Container[str]
+    index: DocumentIndex
+    check: HeadCheck
+    cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
+
+    async def __call__(self, did: str, query: ResolveDidQuery) -> StoredResolution | None:
+        version_id, time = asked(query)
+        # A text that has rows was parsed before they were written.
+        head = await self.index.stored_head(did)
+        if head is None or head.deactivated or b'"revoked"' in head.document:
+            return None
+        if did.split(":", 2)[1] not in self.methods or not await self.check.is_newest(did, head):
+            return None
+        found: tuple[StoredVersion, StoredVersion | None] | None = head, None
+        if version_id is not None and version_id != head.version_id:
+            found = await self._followed(did, version_id, head)
+        elif time is not None:
+            found = await self._at(did, time.replace(microsecond=0), head)
+        if found is None:
+            return None
+        version, following = found
+        cosigned = None if self.cosigned is None else await self.cosigned(version.sequence - 1)
+        return StoredResolution(
+            version, head.version_id, following, cosigned, self.cosigned is not None and cosigned is None
+        )
+
+    async def _at(
+        self, did: str, time: datetime, head: StoredVersion
+    ) -> tuple[StoredVersion, StoredVersion | None] | None:
+        second = micros(time) // _SECOND
+        if head.updated // _SECOND <= second:
+            return head, None
+        if head.version_id == 1:
+            return None
+        number = await self.index.version_at(did, time, newest=head.version_id - 1)
+        found = await self._followed(did, number, head)
+        # They are what the time lies between, or a row on the way to them was changed or taken away.
+        if found is None or not found[0].updated // _SECOND <= second < found[1].updated // _SECOND:
+            return None
+        return found
+
+    async def _followed(
+        self, did: str, version_id: int, head: StoredVersion
+    ) -> tuple[StoredVersion, StoredVersion] | None:
+        if not 0 < version_id < head.version_id:
+            return None
+        is_last = version_id + 1 == head.version_id
+        stored = await self.index.stored(did, after=version_id - 1, limit=1 if is_last else 2)
+        rows = [*stored, head] if is_last else stored
+        if [row.version_id for row in rows] != [version_id, version_id + 1]:
+            return None
+        return rows[0], rows[1]
