@@ -106,11 +106,15 @@ else:
 
 @cache
 def _copier(cls: Any) -> Callable[[Any], Any] | None:
-    """What copies the fields of a value; None for a class that is not made of its arguments alone."""
-    is_frozen = cls.__dataclass_params__.frozen
-    if is_frozen or hasattr(cls, "__post_init__") or not all(one.init for one in fields(cls)):
+    """What copies the fields of a value that its maker gives; None for a class that does more than keep them."""
+    left = [one for one in fields(cls) if not one.init]
+    if (
+        hasattr(cls, "__post_init__")
+        or cls.__setattr__ is not object.__setattr__
+        or any((one.default, one.default_factory) != (MISSING, MISSING) for one in left)
+    ):
         return None
-    copied = "; ".join(f"made.{one.name} = value.{one.name}" for one in fields(cls)) or "pass"
+    copied = "; ".join(f"made.{one.name} = value.{one.name}" for one in fields(cls) if one.init) or "pass"
     made: dict[str, Any] = {"new": object.__new__, "cls": cls}
     exec(f"def copy(value):\n    made = new(cls)\n    {copied}\n    return made\n", made)  # noqa: S102
     copier: Callable[[Any], Any] = made["copy"]
