@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 
 import orjson
 
+from identity_core.api.header_credentials import BEARER
 from identity_core.api.pages import resource_metadata_url
 from identity_core.api.promises import Run
 from identity_core.api.request import NOTHING, Admission, Answer, Operation, Request
-from identity_core.api.security import BEARER
 from identity_core.api.transport import Message, Receive, Scope, Send, read_body
 from identity_core.codec import strict_json
 from identity_core.codec.multibase import base64url_encode

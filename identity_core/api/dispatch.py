@@ -7,18 +7,18 @@ rules and byte caps, then the gate (bucket and authentication), then parameters 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.cross_origin import Origins
-from identity_core.api.decode import Parse, Query, RequestBody, has_body, parser, refuse_body
+from identity_core.api.operation_pass import compile_operation, query_of
 from identity_core.api.page_requests import form_run, page_run
 from identity_core.api.placement import APART_PAGES, PAGES_WITH_BOTH, ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
+from identity_core.api.quick import Quick
 from identity_core.api.request import (
     Admission,
     Answer,
@@ -34,16 +34,10 @@ from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope, Send, deliver
 from identity_core.api.writing import AuditRefusals
-from identity_core.codec.structs import encode, pascal_name
-from identity_core.errors import IdentityError, MethodNotAllowed
-from identity_core.values import value_class
-
-T = TypeVar("T")
+from identity_core.errors import MethodNotAllowed
 
 REALM: Final = "identity"
 BEARER: Final = "Bearer"
-# Who brings a credential is asked for, and a body is refused: not at once.
-NOT_QUICK: Final = frozenset({"authorization", "x-api-key", "content-length", "transfer-encoding"})
 
 
 class HandlerResolver(Resolver):  # type: ignore[misc]
@@ -92,58 +86,6 @@ class Wiring:
     at_once: Mapping[str, AtOnce] = field(default_factory=dict)
     read_at_once: Mapping[str, ReadAtOnce] = field(default_factory=dict)
     verify: bool = False
-
-
-@value_class
-class Quick:
-    """A public GET that may be answered at once: from what is remembered, or by reading, which ``query`` is for."""
-
-    operation: Operation
-    wiring: Wiring
-    remembered: AtOnce | None
-    read: ReadAtOnce | None
-    query: Query
-
-    def __call__(self, request: Request, scope: Scope) -> Answer | None:
-        """The answer, paid, to a request without credential and body; None where there is none. Raises refusals of ``Accept``, and
-        ``RateLimited``."""
-        if not NOT_QUICK.isdisjoint(request.headers):
-            return None
-        operation, gate, asked = self.operation, self.wiring.gate, scope["query_string"]
-        request.operation, request.operation_id = operation, operation.operation_id
-        request.cross_origin = self.wiring.origins.headers(request)
-        pays = partial(gate.pays_at_once, operation, request)
-        if self.remembered is not None and not asked:
-            answer = self.remembered(request, pays)
-            if answer is not None:
-                return answer
-        if self.read is None:
-            gate.look_at_once(operation, request)
-            return None
-        # Who cannot pay has nothing read. What was paid, and takes the long way after all, is not paid again (``Request.paid``).
-        return self._read(self.read, request, asked) if pays() else None
-
-    def _read(self, read: ReadAtOnce, request: Request, asked: bytes) -> Answer | None:
-        try:
-            request.query = self.query.parse(asked)
-            answer = stepped(read(request))
-        except IdentityError:
-            # The pass of all meets it again, and tells of it.
-            return None
-        if answer is not None and type(answer.body) is not bytes:
-            answer.body = encode(answer.body)
-        return answer
-
-
-def stepped(coroutine: Coroutine[Any, Any, T]) -> T | None:
-    """The result of a coroutine that does not wait; None for one that would, which is closed."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    coroutine.close()
-    return None
 
 
 class Dispatch(SpecMiddleware):  # type: ignore[misc]
@@ -212,7 +154,9 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         remembered, read = wiring.at_once.get(name), wiring.read_at_once.get(name)
         if remembered is None and read is None:
             return None
-        return Quick(operation, wiring, remembered, read, _query(raw, declared, name, schemas))
+        return Quick(
+            operation, wiring.gate, wiring.origins, remembered, read, query_of(raw, operation, declared, schemas)
+        )
 
     def _routes_of(self, operation_id: str, tags: Sequence[str]) -> Sequence[Routes[Run]]:
         if self._wiring.apart is None or operation_id in WITH_BOTH:
@@ -286,69 +230,6 @@ def facts(
     )
 
 
-def compile_operation(
-    document: Mapping[str, Any],
-    operation: Operation,
-    declared: Mapping[str, Any],
-    handler: Handler,
-    schemas: Schemas,
-    wiring: Wiring,
-) -> tuple[Run, Callable[[Request, Scope], None]]:
-    """The pass of one operation, with everything that the document decides bound in, and the part of it that raises a refusal of the gate
-    where that is certain without waiting."""
-    if wiring.refusals is not None:
-        handler = wiring.refusals.around(operation, handler)
-    operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
-    parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
-    query = _query(document, declared, operation_id, schemas)
-    path_parsers = _path_parsers(document, parameters, schemas)
-    body = None
-    if "requestBody" in declared:
-        wanted = contract.dereference(document, declared["requestBody"])
-        body = RequestBody(wanted, schemas, min(wiring.max_body, int(declared.get("x-max-body", wiring.max_body))))
-    takes_key = any(each["in"] == "header" and each["name"].lower() == "idempotency-key" for each in parameters)
-    around = wiring.around if takes_key else None
-
-    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
-        request.operation = operation
-        request.operation_id = operation_id
-        if body is None:
-            refuse_body(request)
-        else:
-            request.body_octets = await body.read(request, receive, seconds, scope.get("identity.body"))
-        if request.caller is None:
-            # Who is there already was admitted by an endpoint of ours, which asks in process; no request from outside has one.
-            request.caller, request.answer_headers = await admit(operation, request)
-        for name, parse in path_parsers:
-            parse(request.path[name])
-        request.query = query.parse(scope["query_string"])
-        if body is not None:
-            request.body = body.parse(request)
-        if around is None or request.header("idempotency-key") is None:
-            return await handler(request)
-        return await around(request, lambda: handler(request))
-
-    def refuse(request: Request, scope: Scope) -> None:
-        request.operation = operation
-        request.operation_id = operation_id
-        arrived: bytes | None = scope.get("identity.body")
-        if body is None:
-            refuse_body(request)
-        elif arrived is not None or not has_body(request):
-            request.body_octets = body.take(request, arrived or b"")
-        else:
-            return
-        wiring.gate.refuse_at_once(operation, request)
-
-    return run, refuse
-
-
-def _query(document: Mapping[str, Any], declared: Mapping[str, Any], operation_id: str, schemas: Schemas) -> Query:
-    parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
-    make = schemas.types.named.get(f"{pascal_name(operation_id)}Query")
-    return Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document), make)
-
-
 def _template(document: Mapping[str, Any], path: str, declared: Mapping[str, Any]) -> str:
     """The path for ``Routes``: a parameter of ``format: path`` takes several segments, as it does in Connexion."""
     for reference in declared.get("parameters", []):
@@ -356,18 +237,3 @@ def _template(document: Mapping[str, Any], path: str, declared: Mapping[str, Any
         if parameter["in"] == "path" and parameter["schema"].get("format") == "path":
             path = path.replace(f"{{{parameter['name']}}}", f"{{{parameter['name']}:path}}")
     return path
-
-
-def _path_parsers(
-    document: Mapping[str, Any], parameters: list[Mapping[str, Any]], schemas: Schemas
-) -> list[tuple[str, Parse]]:
-    """Checks for path parameters; a DID has none, so that a bad one is ``INVALID_DID``."""
-    return [
-        (each["name"], parser(each["name"], contract.dereference(document, each["schema"]), schemas, "string"))
-        for each in parameters
-        if each["in"] == "path" and each["name"] != "did"
-    ]
-
-
-def _resolver(document: Mapping[str, Any]) -> Callable[[Any], Any]:
-    return lambda part: contract.dereference(document, part)

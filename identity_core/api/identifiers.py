@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from identity_core.api import caching
@@ -21,7 +21,7 @@ from identity_core.api.caching import (
     Shape,
 )
 from identity_core.api.errors import error_answer
-from identity_core.api.request import Answer, Request
+from identity_core.api.request import Answer, AtOnce, Request
 from identity_core.codec.structs import given
 from identity_core.errors import DidDeactivated
 from identity_core.ports.clock import Clock
@@ -96,6 +96,11 @@ class IdentifierHandlers:
             if is_plain and str(found.url.did) == text:
                 self.cache.keep(text, key, cached)
         return cached.answer_to(request)
+
+    @property
+    def at_once(self) -> Mapping[str, AtOnce]:
+        """What answers an operation from what is remembered, by operationId."""
+        return {"resolveIdentifier": self.resolve_at_once, "resolveDid": self.cache.resolve_did_at_once}
 
     def resolve_at_once(self, request: Request, pays: Callable[[], bool]) -> Answer | None:
         """The answer of resolveIdentifier where it is held, and paid. Raises ``NotAcceptable``."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from identity_core.api.header_credentials import API_KEY, BEARER, HeaderCredential, credential_of
 from identity_core.api.operations import PURPOSES, tokens
 from identity_core.api.request import Headers, Operation, Request
 from identity_core.domain.callers import ApiKey, Caller
@@ -33,10 +34,6 @@ from identity_core.use_cases.auth.tokens import AuthenticateBearer
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.values import value_class
 
-API_KEY: Final = "ApiKey"
-BEARER: Final = "Bearer"
-SCHEMES: Final = {scheme.lower(): scheme for scheme in (API_KEY, BEARER, DID_AUTH, RECOVERY_KEY)}
-
 # The schemes of the document, and the schemes of the header that satisfy them.
 DOCUMENT_SCHEMES: Final = {
     "ApiKeyHeader": API_KEY,
@@ -50,47 +47,13 @@ DOCUMENT_SCHEMES: Final = {
 _OTHER_KIND: Final = "The operation takes another kind of credential; WWW-Authenticate says which."
 
 
-@value_class
-class HeaderCredential:
-    """A scheme of ``SCHEMES`` and its value."""
-
-    scheme: str
-    value: str
-
-
-class Claim(NamedTuple):
+class ClaimedCaller(NamedTuple):
     """What a request says of its caller: it is refused, once the state of ``did`` is told, or it is ``signed``. Neither: a stranger, a key
     or a token."""
 
     refusal: IdentityError | None = None
     did: Did | None = None
     signed: SignedHeader | None = None
-
-
-def credential_of(request: Request) -> HeaderCredential | None:
-    """The one credential of the request. Raises ``AuthAmbiguous`` for two different ones, ``AuthFailed`` for a header that
-    is none. An API key may come twice, in two forms, when it is the same key."""
-    headers = request.headers
-    if "authorization" not in headers and "x-api-key" not in headers:
-        return None
-    found = [HeaderCredential(API_KEY, value.strip()) for value in request.all_headers("x-api-key")]
-    for value in request.all_headers("authorization"):
-        scheme, _, rest = value.strip().partition(" ")
-        known = SCHEMES.get(scheme.lower())
-        if known is None or not rest.strip():
-            raise AuthFailed("The Authorization header names no known scheme, or carries nothing.")
-        found.append(HeaderCredential(known, rest.strip()))
-    credential = found[0] if len(found) == 1 else _one_of(found)
-    if not credential.value:
-        raise AuthFailed
-    return credential
-
-
-def _one_of(found: Sequence[HeaderCredential]) -> HeaderCredential:
-    schemes = {credential.scheme for credential in found}
-    if len({credential.value for credential in found}) > 1 or (len(schemes) > 1 and schemes != {API_KEY, BEARER}):
-        raise AuthAmbiguous
-    return found[0] if len(schemes) == 1 else HeaderCredential(API_KEY, found[0].value)
 
 
 @value_class
@@ -167,40 +130,44 @@ class Gate:
         key: ApiKey | None,
         refusal: IdentityError | None,
     ) -> Caller | None:
-        claim = self._claim(operation, request, credential, refusal)
-        if claim.refusal is not None:
-            if claim.did is not None:
-                await self.reader.active(claim.did)
-            raise claim.refusal
+        claimed = self._claimed(operation, request, credential, refusal)
+        if claimed.refusal is not None:
+            if claimed.did is not None:
+                await self.reader.active(claimed.did)
+            raise claimed.refusal
         if credential is None:
             return None
-        if claim.signed is not None:
-            return await self._signer(operation, request, claim.signed, credential.scheme)
+        if claimed.signed is not None:
+            return await self._signer(operation, request, claimed.signed, credential.scheme)
         return await self._caller(operation, credential, key)
 
-    def _claim(
+    def _claimed(
         self,
         operation: Operation,
         request: Request,
         credential: HeaderCredential | None,
         refusal: IdentityError | None,
-    ) -> Claim:
+    ) -> ClaimedCaller:
         """What comes of a credential before it is looked up or checked; ``refusal`` is that of one that is none. Raises ``InvalidDid``."""
         is_controlled = "{did}" in operation.path and not operation.schemes.isdisjoint((DID_AUTH, RECOVERY_KEY))
         did = self.reader.parse(request.path["did"]) if is_controlled else None
         if refusal is not None:
-            return Claim(refusal, did)
+            return ClaimedCaller(refusal, did)
         if credential is None:
-            return Claim(None if operation.optional and not is_controlled else AuthRequired(), did)
+            return ClaimedCaller(None if operation.optional and not is_controlled else AuthRequired(), did)
         if credential.scheme in operation.schemes and (is_controlled or credential.scheme == DID_AUTH):
             try:
                 signed = challenge.parse_header(credential.value)
             except AuthFailed as error:
-                return Claim(error)
-            return Claim(AuthFailed(), did) if is_controlled and signed.did != did else Claim(signed=signed)
+                return ClaimedCaller(error)
+            return (
+                ClaimedCaller(AuthFailed(), did)
+                if is_controlled and signed.did != did
+                else ClaimedCaller(signed=signed)
+            )
         if is_controlled or credential.scheme not in (API_KEY, BEARER):
-            return Claim(AuthRequired(_OTHER_KIND), did)
-        return Claim()
+            return ClaimedCaller(AuthRequired(_OTHER_KIND), did)
+        return ClaimedCaller()
 
     def refuse_at_once(self, operation: Operation, request: Request) -> None:
         """Raises what ``admit`` would, once it is paid, where that is certain without waiting. A key or a token may be somebody's, and a
@@ -218,9 +185,9 @@ class Gate:
         cost = _cost(operation, request) if credential is None else 1
         if not isinstance(refusal, AuthAmbiguous):
             try:
-                claim = self._claim(operation, request, credential, refusal)
-                refusal = claim.refusal
-                if claim.did is not None and self.reader.known_active(claim.did) is None:
+                claimed = self._claimed(operation, request, credential, refusal)
+                refusal = claimed.refusal
+                if claimed.did is not None and self.reader.known_active(claimed.did) is None:
                     return
             except IdentityError as error:
                 refusal = error

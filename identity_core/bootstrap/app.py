@@ -228,14 +228,13 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     sealed_credentials = await open_sealed_credentials(opened.custodian, store)
     tags = page_tags(opened, sealed_credentials, autonomy_of(settings))
     wallets, presentations = wallet_endpoints(opened, sealed_credentials), presentation_endpoints(opened)
-    measured = open_metrics(opened, tags.dids.cache, stack)
+    measured, operations = open_metrics(opened, tags.dids.cache, stack), dict[str, Run]()
     operator = _operator_handlers(opened, tags, measured)
     consents, refusals = await open_consents(opened), AuditRefusals(Record(store.activity), clock, quotas_of(opened))
     token, render = token_endpoint(opened, token_keys, refusals), lambda: measured.render({})
     pages, forms = await pages_for_people(opened, tags, operator, challenges, consents, render, stack)
     decisions, decided = authorization_pages(opened, challenges, token)
-    gate, operations = gate_of(opened, token_keys, challenges), dict[str, Run]()
-    identifiers = identifier_handlers(opened, tags.dids)
+    gate, identifiers = gate_of(opened, token_keys, challenges), identifier_handlers(opened, tags.dids)
     wiring = Wiring(
         gate=gate,
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
@@ -251,10 +250,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         apart=settings.server.admin_port,
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
-        at_once={
-            "resolveDid": tags.dids.cache.resolve_did_at_once,
-            "resolveIdentifier": identifiers.resolve_at_once,
-        },
+        at_once=identifiers.at_once,
         read_at_once=reads_at_once(tags.dids),
     )
     try:

@@ -10,11 +10,11 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (535, 8),
-    "api": (4_805, 54),
+    ".": (515, 8),
+    "api": (4_895, 56),
     "backup": (265, 4),
-    "bootstrap": (2_425, 27),
-    "cli": (8_795, 96),
+    "bootstrap": (2_420, 27),
+    "cli": (8_770, 95),
     "client": (665, 12),
     "codec": (410, 7),
     "conformance": (2_530, 26),
@@ -25,11 +25,11 @@ LIMITS = {
     "ports": (970, 25),
     "settings": (910, 8),
     "store": (3_305, 36),
-    "throttle": (660, 8),
+    "throttle": (690, 8),
     "ui": (1_100, 16),
-    "use_cases": (7_115, 85),
+    "use_cases": (7_125, 85),
 }
-ALL = (47_975, 564)
+ALL = (48_100, 565)
 
 
 def test_no_room_outgrows_its_limit() -> None:

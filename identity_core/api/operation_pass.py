@@ -1,0 +1,103 @@
+"""The pass of one operation, with everything that the document decides bound in when the application is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from identity_core.api import contract
+from identity_core.api.decode import Parse, Query, RequestBody, has_body, parser, refuse_body
+from identity_core.api.promises import Run
+from identity_core.api.request import Admission, Answer, Handler, Operation, Request
+from identity_core.api.schemas import Schemas
+from identity_core.api.transport import Receive, Scope
+from identity_core.codec.structs import pascal_name
+
+if TYPE_CHECKING:
+    from identity_core.api.dispatch import Wiring
+
+
+def compile_operation(
+    document: Mapping[str, Any],
+    operation: Operation,
+    declared: Mapping[str, Any],
+    handler: Handler,
+    schemas: Schemas,
+    wiring: Wiring,
+) -> tuple[Run, Callable[[Request, Scope], None]]:
+    """The pass of one operation, with everything that the document decides bound in, and the part of it that raises a refusal of the gate
+    where that is certain without waiting."""
+    if wiring.refusals is not None:
+        handler = wiring.refusals.around(operation, handler)
+    operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
+    parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
+    query = query_of(document, operation, declared, schemas)
+    path_parsers = _path_parsers(document, parameters, schemas)
+    body = None
+    if "requestBody" in declared:
+        wanted = contract.dereference(document, declared["requestBody"])
+        body = RequestBody(wanted, schemas, min(wiring.max_body, int(declared.get("x-max-body", wiring.max_body))))
+    takes_key = any(each["in"] == "header" and each["name"].lower() == "idempotency-key" for each in parameters)
+    around = wiring.around if takes_key else None
+
+    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
+        request.operation = operation
+        request.operation_id = operation_id
+        if body is None:
+            refuse_body(request)
+        else:
+            request.body_octets = await body.read(request, receive, seconds, scope.get("identity.body"))
+        if request.caller is None:
+            # Who is there already was admitted by an endpoint of ours, which asks in process; no request from outside has one.
+            request.caller, request.answer_headers = await admit(operation, request)
+        for name, parse in path_parsers:
+            parse(request.path[name])
+        request.query = query.parse(scope["query_string"])
+        if body is not None:
+            request.body = body.parse(request)
+        if around is None or request.header("idempotency-key") is None:
+            return await handler(request)
+        return await around(request, lambda: handler(request))
+
+    return run, refusing(operation, body, wiring.gate)
+
+
+def query_of(document: Mapping[str, Any], operation: Operation, declared: Mapping[str, Any], schemas: Schemas) -> Query:
+    """What reads the query parameters of an operation."""
+    parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
+    make = schemas.types.named.get(f"{pascal_name(operation.operation_id)}Query")
+    return Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document), make)
+
+
+def refusing(operation: Operation, body: RequestBody | None, gate: Admission) -> Callable[[Request, Scope], None]:
+    """What raises a refusal of the gate where that is certain without waiting: of a request all of which has come, and in whose body the
+    pass finds no fault before it asks the gate."""
+
+    def refuse(request: Request, scope: Scope) -> None:
+        request.operation = operation
+        request.operation_id = operation.operation_id
+        arrived: bytes | None = scope.get("identity.body")
+        if body is None:
+            refuse_body(request)
+        elif arrived is not None or not has_body(request):
+            request.body_octets = body.take(request, arrived or b"")
+        else:
+            return
+        gate.refuse_at_once(operation, request)
+
+    return refuse
+
+
+def _path_parsers(
+    document: Mapping[str, Any], parameters: list[Mapping[str, Any]], schemas: Schemas
+) -> list[tuple[str, Parse]]:
+    """Checks for path parameters; a DID has none, so that a bad one is ``INVALID_DID``."""
+    return [
+        (each["name"], parser(each["name"], contract.dereference(document, each["schema"]), schemas, "string"))
+        for each in parameters
+        if each["in"] == "path" and each["name"] != "did"
+    ]
+
+
+def _resolver(document: Mapping[str, Any]) -> Callable[[Any], Any]:
+    return lambda part: contract.dereference(document, part)
