@@ -23,6 +23,8 @@ from identity_core.errors import IdentityError
 
 # What a connection holds before the one who answers has to wait; one part more is made by then.
 UNSENT_OCTETS: Final = 32 * 1024
+# Of the requests that came in one go so many are answered while they are parsed: others wait for that, and nothing of it is sent before.
+AT_ONCE_IN_A_GO: Final = 32
 
 
 AtOnce = Callable[[Scope], tuple[int, bytes, int, bytes] | None]
@@ -49,6 +51,8 @@ class HttpConnection(asyncio.Protocol, ABC):
         self.app = config.loaded_app
         # What the application answers without waiting, where it can.
         self._at_once: AtOnce = getattr(self.app, "at_once", _never)
+        # How many more are answered so before others have their turn.
+        self._at_once_left = 0
         self.server_state = server_state
         self.loop = loop or asyncio.get_running_loop()
         self.server: tuple[str, int | None] | None = None
@@ -107,9 +111,10 @@ class HttpConnection(asyncio.Protocol, ABC):
         if self.transport.is_closing():
             # It came behind a request that ends the connection: nobody is there to be answered, and nothing of it is done.
             return
-        if not (self._refused or exchange.more_body or self.flow.write_paused):
+        if self._at_once_left and not (self._refused or exchange.more_body or self.flow.write_paused):
             made = self._at_once(exchange.scope)
             if made is not None:
+                self._at_once_left -= 1
                 exchange.answer(*made)
                 return
         task = self.loop.create_task(exchange.run(self.app))

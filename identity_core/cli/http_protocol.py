@@ -19,7 +19,7 @@ from uvicorn.server import ServerState
 from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS, Scope
 from identity_core.cli.connections import Connections
 from identity_core.cli.exchange import HttpExchange, split_target
-from identity_core.cli.http_connection import HttpConnection
+from identity_core.cli.http_connection import AT_ONCE_IN_A_GO, HttpConnection
 from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
 
 # Requests of one connection that wait for the one before them. Clients that do not pipeline have none.
@@ -81,6 +81,7 @@ class HttpProtocol(HttpConnection):
     def data_received(self, data: bytes) -> None:
         """Octets of the client; after a refusal they are thrown away."""
         self._now = self.loop.time()
+        self._at_once_left = AT_ONCE_IN_A_GO
         while data and not self._refused:
             self._parse(data[:PARSED_AT_ONCE])
             data = data[PARSED_AT_ONCE:]

@@ -19,6 +19,7 @@ from uvicorn.server import ServerState
 from identity_core.api.transport import Message, Receive, Scope, Send
 from identity_core.cli.connections import Connections
 from identity_core.cli.exchange import Application, HttpExchange
+from identity_core.cli.http_connection import AT_ONCE_IN_A_GO
 from identity_core.cli.http_protocol import HttpProtocol
 from identity_core.settings.server import Server
 
@@ -527,6 +528,14 @@ def test_what_breaks_behind_a_request_leaves_its_answer() -> None:
     assert (at_once, application.later) == (1, [b"/"])
     assert transport.writes[0].endswith(b"hello")
     assert transport.is_closed
+
+
+def test_of_many_requests_in_one_go_the_first_are_answered_at_once_and_others_get_their_turn() -> None:
+    application = AtOnce()
+    transport, at_once = asked_at_once(application, get(b"/now") * (2 * AT_ONCE_IN_A_GO))
+    assert at_once == AT_ONCE_IN_A_GO
+    assert len(transport.writes) == 2 * AT_ONCE_IN_A_GO
+    assert len(application.later) == AT_ONCE_IN_A_GO
 
 
 def test_what_is_known_waits_for_the_requests_before_it() -> None:
