@@ -14,7 +14,7 @@ LIMITS = {
     "api": (4_895, 56),
     "backup": (265, 4),
     "bootstrap": (2_420, 27),
-    "cli": (8_770, 95),
+    "cli": (8_775, 95),
     "client": (665, 12),
     "codec": (410, 7),
     "conformance": (2_530, 26),
@@ -29,7 +29,7 @@ LIMITS = {
     "ui": (1_100, 16),
     "use_cases": (7_125, 85),
 }
-ALL = (48_100, 565)
+ALL = (48_110, 565)
 
 
 def test_no_room_outgrows_its_limit() -> None:
