@@ -3,7 +3,6 @@ media type) as long as the version in force is the one they were made from."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from array import array
 from collections.abc import Callable, Mapping
@@ -222,15 +221,6 @@ def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
         content_metadata=_w3c_metadata(result),
         dereferencing_metadata=DereferencingMetadata(content_type="application/did"),
     )
-
-
-def log_answer(request: Request, body: Any, last: bytes, media: str, *more: tuple[str, str]) -> Answer:
-    """A log or what stands beside one, with an entity tag of its last part, or 304."""
-    tag = f'"{hashlib.sha256(last).hexdigest()[:32]}"'
-    headers = [*more, ("ETag", tag), ("Cache-Control", f"public, max-age={HEAD_SECONDS}")]
-    if etag_matches(request.header("if-none-match"), tag):
-        return Answer(304, headers=headers)
-    return Answer(200, body, media, headers)
 
 
 def deactivation(result: Resolution) -> dict[str, JsonValue]:

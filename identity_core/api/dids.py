@@ -10,34 +10,26 @@ from identity_core import wire
 from identity_core.api import caching
 from identity_core.api.approvals import approvals_shown
 from identity_core.api.caching import AnswerCache, if_match
-from identity_core.api.errors import error_answer, negotiate
-from identity_core.api.request import NO_STORE, Answer, Parts, Request, cursor, page_of, position
+from identity_core.api.did_logs import did_log_answer
+from identity_core.api.errors import error_answer
+from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.errors import DidDeactivated, InternalError, NotAcceptable
+from identity_core.errors import DidDeactivated, InternalError
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recovered, Rotated, RotateDidKey, UpdateDid
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.dids.read import (
-    DidLog,
-    GetDidLog,
-    HistoryPage,
-    ListDidHistory,
-    ListDids,
-    Resolution,
-    ResolveDid,
-)
+from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, Resolution, ResolveDid
 from identity_core.use_cases.dids.witnessed import ApproveDidVersion, GetDidApprovals
 from identity_core.values import value_class
 
 _VERSION: Final = "[1-9][0-9]{0,9}"
-_LOG_MEDIA: Final = ("text/jsonl", "application/jsonl")
 _NAMED: Final = {
     "authentication": "authentication",
     "keyAgreement": "key_agreement",
@@ -120,7 +112,7 @@ class DidHandlers:
 
     async def get_did_log(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        return await log_answered(self.log, did, await self.log(did), request)
+        return await did_log_answer(self.log, did, await self.log(did), request)
 
     async def get_did_approvals(self, request: Request) -> Answer:
         return approvals_shown(await self.approvals(self.reader.parse(request.path["did"])))
@@ -130,18 +122,6 @@ class DidHandlers:
         # Whoever brings the proof: no one is asked.
         context = RequestContext(request.operation_id, request.caller or Caller(), request.request_id)
         return approvals_shown(await self.approve(did, request.body, context))
-
-
-async def log_answered(log: GetDidLog, did: Did, found: DidLog, request: Request) -> Answer:
-    """The answer of getDidLog."""
-    try:
-        media = negotiate(request.header("accept"), _LOG_MEDIA)
-    except NotAcceptable:
-        # A client that wants JSON gets lines of it, as it always did.
-        media = _LOG_MEDIA[0]
-    whole, last = await log.shown(did, found)
-    body = Parts(found.octets, found.pages) if whole is None else whole
-    return caching.log_answer(request, body, last, media, ("Vary", "Accept"))
 
 
 def after_version(query: wire.ListDidHistoryQuery) -> int | None:

@@ -8,7 +8,8 @@ import time
 from collections.abc import Mapping
 
 from identity_core.api import caching
-from identity_core.api.dids import DidHandlers, after_version, history_page, log_answered
+from identity_core.api.did_logs import did_log_answer
+from identity_core.api.dids import DidHandlers, after_version, history_page
 from identity_core.api.request import Answer, ReadAtOnce, Request
 from identity_core.api.stored_answers import stored_answer
 from identity_core.use_cases.dids.read import ENTRIES_OF_A_PAGE
@@ -52,4 +53,4 @@ class DidsAtOnce:
         found = await self.dids.log.at_once(did)
         if found is None or found.versions > ENTRIES_OF_A_PAGE:
             return None
-        return await log_answered(self.dids.log, did, found, request)
+        return await did_log_answer(self.dids.log, did, found, request)

@@ -19,10 +19,10 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.api.caching import log_answer
 from identity_core.api.contract import OpenApiDocument
+from identity_core.api.did_logs import log_answer, published_log_answer
 from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, authorize
-from identity_core.api.request import Answer, Handler, Headers, Parts, Request
+from identity_core.api.request import Answer, Handler, Headers, Request
 from identity_core.crypto import jws
 from identity_core.domain.authorization_code import GRANT as CODE_GRANT
 from identity_core.domain.authorization_code import S256
@@ -131,9 +131,7 @@ async def _log(method: PublishingDidMethod, log: GetPublishedLog, request: Reque
     """The log as ``text/jsonl``."""
     did = _named(method, request)
     found = await log(did)
-    whole, last = await log.log.shown(did, found)
-    body = Parts(found.octets, found.pages) if whole is None else whole
-    return log_answer(request, body, last, "text/jsonl", *AS_DECLARED)
+    return await published_log_answer(log.log, did, found, request, "text/jsonl", *AS_DECLARED)
 
 
 async def _witness_file(method: PublishingDidMethod, log: GetPublishedLog, request: Request) -> Answer:

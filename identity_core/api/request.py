@@ -94,8 +94,7 @@ class Answer:
     @property
     def not_modified(self) -> Answer:
         """304 in its place."""
-        if self._not_modified is None:
-            self._not_modified = Answer(304, b"", self.media_type, self.headers)
+        self._not_modified = self._not_modified or Answer(304, b"", self.media_type, self.headers)
         return self._not_modified
 
 
@@ -218,10 +217,10 @@ class Request:
 
 Handler = Callable[[Request], Awaitable[Answer]]
 AtOnce = Callable[[Request, Callable[[], bool]], Answer | None]
-"""Answers a GET without a query, from what is remembered and without waiting, or None: then its handler is asked. The function says
-whether the request could be paid, or raises ``RateLimited``; it is called when there is an answer."""
+"""Answers a GET without a query from what is remembered, or None. The function says whether the request could be paid, or raises
+``RateLimited``; it is called when there is an answer."""
 ReadAtOnce = Callable[[Request], Coroutine[Any, Any, Answer | None]]
-"""A handler of a GET that does not wait: it looks up what an embedded database has, and gives None for the rest."""
+"""A handler of a GET that never waits: it looks up what is embedded, and gives None for the rest."""
 
 
 @value_class

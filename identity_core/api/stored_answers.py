@@ -1,5 +1,5 @@
 """The answers of resolveDid that are put together from stored octets. What ``caching.resolution`` encodes of the same version is the same,
-octet for octet (`tests/unit/api/test_stored_answers.py`)."""
+octet for octet (`tests/unit/use_cases/test_stored_octets.py`)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 
@@ -87,9 +87,7 @@ class DidState:
     ``proven_keys`` are the multikeys of the BBS keys that came with a proof of possession, None while the log does not ask for it.
     ``next_key_hashes`` are those of ``log.log_keys.key_hash`` to which the newest entry commits, none while the log does not pre-rotate.
     ``witness_version`` is the version that last said anew who must approve of the log, None where no version after the first has.
-
-    Of a state that an index gives (``state_from_json``) the fields that no answer shows are read when one of them is asked for, from
-    ``unread``: the text of the DID and the metadata.
+    ``unread`` (the text of the DID, and the metadata) is where a state that an index gives reads the fields that no answer shows.
     """
 
     did: Did
@@ -118,7 +116,7 @@ class DidState:
 
     def __getattr__(self, name: str) -> Any:
         """Called for a slot that is empty."""
-        if name not in _READ_LATER:
+        if name == "unread" or name not in DidState.__slots__:  # type: ignore[attr-defined]
             raise AttributeError(name)
         for field_name, value in _rest(*self.unread).items():
             object.__setattr__(self, field_name, value)
@@ -287,8 +285,7 @@ def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:
     state.created_at, state.updated_at = times.moment(read["created"]), times.moment(read["updated"])
     state.entry_hash, state.previous_hash, state.key_id = read["hash"], read["previous"], read["keyId"]
     state.document, state.unread = DidDocument.load(document), (did, metadata)
-    loaded: DidState = state
-    return loaded
+    return cast(DidState, state)
 
 
 def _rest(did: str, metadata: bytes) -> dict[str, Any]:
@@ -309,14 +306,5 @@ def _rest(did: str, metadata: bytes) -> dict[str, Any]:
         "strict_evidence": read.get("evidence", False),
         "recovery_window": RECOVERY_WINDOW if "window" not in read else timedelta(seconds=read["window"]),
         "witness_version": read.get("witness"),
-        "past": None,
-        "restored": None,
+        **dict.fromkeys(("past", "restored")),
     }
-
-
-_READ_LATER: Final = frozenset(
-    (
-        *("did", "recovery_key", "update_keys", "spent_challenges", "retired_keys", "strict_grace", "proven_keys"),
-        *("next_key_hashes", "strict_evidence", "recovery_window", "witness_version", "past", "restored"),
-    )
-)

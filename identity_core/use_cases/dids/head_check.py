@@ -228,8 +228,8 @@ class HeadCheck:
         return DidQuarantined(details={"did": did})
 
     def keep(self, did: str, head: IndexedVersion, *, is_folded: bool) -> None:
-        """Remembers the head of the log of ``did`` that was found good; ``is_folded`` also for one that this process appended, to a log that it
-        knows."""
+        """Remembers the head of the log of ``did``, which was found good; ``is_folded`` also for one that this process appended, to a log
+        that it knows."""
         self._checked.put(did, Checked(head, is_folded))
 
 

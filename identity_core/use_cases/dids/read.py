@@ -1,10 +1,5 @@
-"""resolveDid: the document of a DID, now, at a version or at a time (DID Resolution §4).
-
-listDids: the DIDs that an API key created.
-
-listDidHistory: the versions of a DID, those included that exist by definition and are not written yet.
-
-getDidLog: the entries of a DID as they were recorded, for anybody who wants to check them alone.
+"""resolveDid: the document of a DID, now, at a version or at a time (DID Resolution §4). listDids: the DIDs that an API key created.
+listDidHistory: the versions of a DID, those included that exist by definition and are not written yet. getDidLog: the entries of a DID as they were recorded, for anybody who wants to check them alone.
 
 A log is as long as its DID is old, and its readers may be slow: it is read in pages, each when the reader has taken those
 before it. What is appended meanwhile is not of this answer.
@@ -259,14 +254,14 @@ class GetDidLog:
             raise DidNotFound(details={"did": did.shown})
         if not self.visible_after_deactivation:
             await self.reader.active(did)
-        return DidLog(size.octets + size.entries, self._pages(str(did), size.entries), size.entries)
+        return self.beginning(did, size.entries, size.octets)
 
     async def at_once(self, did: Did) -> DidLog | None:
         """The same where an embedded ledger alone tells it; None where more is to be done or to be said."""
         size = await self.ledger.log_size(str(did))
         if not size.entries or not self.visible_after_deactivation:
             return None
-        return DidLog(size.octets + size.entries, self._pages(str(did), size.entries), size.entries)
+        return self.beginning(did, size.entries, size.octets)
 
     def beginning(self, did: Did, versions: int, octets: int) -> DidLog:
         """The first ``versions`` of a log, which are ``octets`` long without the ends of their lines."""
@@ -280,8 +275,8 @@ class GetDidLog:
         return line
 
     async def shown(self, did: Did, log: DidLog) -> tuple[bytes | None, bytes]:
-        """The whole of ``log`` where it is one page, else None; and its last line. Each line holds the hash of the one before it, so this one
-        tells the log from every other. Raises ``LedgerUnavailable``."""
+        """The whole of ``log`` where it is one page, else None; and its last line. Each line holds the hash of the one before it, so this
+        one tells the log from every other. Raises ``LedgerUnavailable``."""
         if log.versions <= ENTRIES_OF_A_PAGE:
             page = await anext(log.pages)
             if len(page) != log.octets:

@@ -9,10 +9,13 @@ import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from identity_core.api import caching, dids
+from identity_core.api.dids_at_once import DidsAtOnce
 from identity_core.api.stored_answers import stored_answer
 from identity_core.codec.structs import encode
 from identity_core.codec.times import printed_exactly
@@ -156,6 +159,9 @@ def test_answers_are_those_that_the_entries_give(tmp_path: Path, dialect: str, r
         played = await lives(rooms, random.Random(18), 12)
         cold = Rooms(tmp_path, ledger=rooms.ledger, url=url)
         cold.clock.time = rooms.clock.time
+        handlers: Any = SimpleNamespace(reader=cold.reader)
+        at_once = DidsAtOnce(handlers, ResolveStored(cold.methods, cold.store.documents, cold.check)).operations()
+        assert [*at_once] == (["resolveDid", "listDidHistory", "getDidLog"] if dialect == "sqlite" else [])
         assert sum([await check(cold, rooms, play) for play in played]) > 500
         await cold.store.close()
         await rooms.close()

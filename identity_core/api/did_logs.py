@@ -1,0 +1,43 @@
+"""Logs of DIDs as they are answered: whole where they are one page, else as fast as their reader takes them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+from identity_core.api.caching import HEAD_SECONDS, etag_matches
+from identity_core.api.errors import negotiate
+from identity_core.api.request import Answer, Parts, Request
+from identity_core.domain.dids.did import Did
+from identity_core.errors import NotAcceptable
+from identity_core.use_cases.dids.read import DidLog, GetDidLog
+
+_LOG_MEDIA: Final = ("text/jsonl", "application/jsonl")
+
+
+async def did_log_answer(log: GetDidLog, did: Did, found: DidLog, request: Request) -> Answer:
+    """The answer of getDidLog."""
+    try:
+        media = negotiate(request.header("accept"), _LOG_MEDIA)
+    except NotAcceptable:
+        # A client that wants JSON gets lines of it, as it always did.
+        media = _LOG_MEDIA[0]
+    return await published_log_answer(log, did, found, request, media, ("Vary", "Accept"))
+
+
+async def published_log_answer(
+    log: GetDidLog, did: Did, found: DidLog, request: Request, media: str, *more: tuple[str, str]
+) -> Answer:
+    """A log in a media type."""
+    whole, last = await log.shown(did, found)
+    body = Parts(found.octets, found.pages) if whole is None else whole
+    return log_answer(request, body, last, media, *more)
+
+
+def log_answer(request: Request, body: Any, last: bytes, media: str, *more: tuple[str, str]) -> Answer:
+    """A log or what stands beside one, with an entity tag of its last part, or 304."""
+    tag = f'"{hashlib.sha256(last).hexdigest()[:32]}"'
+    headers = [*more, ("ETag", tag), ("Cache-Control", f"public, max-age={HEAD_SECONDS}")]
+    if etag_matches(request.header("if-none-match"), tag):
+        return Answer(304, headers=headers)
+    return Answer(200, body, media, headers)
