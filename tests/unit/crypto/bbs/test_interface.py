@@ -15,7 +15,7 @@ from identity_core.crypto.bbs.suite import (
     Ciphersuite,
     ciphersuite,
 )
-from identity_core.crypto.bls12381 import ORDER, InvalidPoint, keys
+from identity_core.crypto.bls12381 import ORDER, InvalidPoint, keys, select
 from identity_core.crypto.bls12381.backend import G1_GENERATOR
 from tests.curves import every_curve
 
