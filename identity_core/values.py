@@ -56,7 +56,7 @@ def _initialize_by_fields(made: Any) -> None:
 
 
 def _initializer(made: Any) -> Any:
-    known: dict[str, Any] = {"MISSING": MISSING}
+    known: dict[str, Any] = {"__name__": made.__module__, "MISSING": MISSING}
     parameters, by_name, lines = ["self"], ["*"], []
     for number, one in enumerate(fields(made)):
         (by_name if one.kw_only else parameters).extend(_parameter(one, number, known))
