@@ -10,26 +10,26 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (515, 8),
-    "api": (4_895, 56),
+    ".": (585, 8),
+    "api": (5_075, 60),
     "backup": (265, 4),
-    "bootstrap": (2_420, 27),
-    "cli": (8_775, 95),
+    "bootstrap": (2_440, 27),
+    "cli": (8_800, 96),
     "client": (665, 12),
-    "codec": (410, 7),
+    "codec": (420, 7),
     "conformance": (2_530, 26),
-    "crypto": (1_905, 33),
+    "crypto": (1_925, 33),
     "database": (1_145, 11),
-    "domain": (8_400, 86),
-    "plugin": (2_125, 22),
-    "ports": (992, 25),
+    "domain": (8_505, 88),
+    "plugin": (2_140, 22),
+    "ports": (1_000, 25),
     "settings": (910, 8),
-    "store": (3_305, 36),
+    "store": (3_445, 36),
     "throttle": (690, 8),
     "ui": (1_100, 16),
-    "use_cases": (7_125, 85),
+    "use_cases": (7_300, 87),
 }
-ALL = (48_110, 565)
+ALL = (48_905, 574)
 
 
 def test_no_room_outgrows_its_limit() -> None:
