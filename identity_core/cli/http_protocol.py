@@ -85,9 +85,10 @@ class HttpProtocol(HttpConnection):
         while data and not self._refused:
             self._parse(data[:PARSED_AT_ONCE])
             data = data[PARSED_AT_ONCE:]
-        if self._unstarted is not None:
+        if (newest := self._unstarted) is not None:
             # Of its body there is more to come, or no more is taken.
-            self._start_newest()
+            self._unstarted = None
+            self._start(newest)
 
     def _parse(self, octets: bytes) -> None:
         self._unparsed += len(octets)
@@ -202,11 +203,7 @@ class HttpProtocol(HttpConnection):
             return
         newest.complete()
         if self._unstarted is not None:
-            self._start_newest()
-
-    def _start_newest(self) -> None:
-        newest, self._unstarted = self._unstarted, None
-        if newest is not None:
+            self._unstarted = None
             self._start(newest)
 
     def answered(self) -> None:
