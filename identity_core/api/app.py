@@ -34,7 +34,7 @@ def build_app(
     observe: Observe,
     identify: Callable[[], str],
     monotonic: Callable[[], float],
-    lifespan: Lifespan | None,
+    lifespan: Lifespan | None = None,
     limit: int = 1000,
     validate: bool = True,
 ) -> Guard:

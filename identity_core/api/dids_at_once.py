@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from identity_core.api import caching
 from identity_core.api.did_logs import did_log_answer
 from identity_core.api.dids import DidHandlers, after_version, history_page
-from identity_core.api.request import Answer, ReadAtOnce, Request
+from identity_core.api.quick import ReadAtOnce
+from identity_core.api.request import Answer, Request
 from identity_core.api.stored_answers import stored_answer
 from identity_core.use_cases.dids.read import ENTRIES_OF_A_PAGE
 from identity_core.use_cases.dids.stored import ResolveStored

@@ -18,16 +18,14 @@ from identity_core.api.operation_pass import compile_operation, query_of
 from identity_core.api.page_requests import form_run, page_run
 from identity_core.api.placement import APART_PAGES, PAGES_WITH_BOTH, ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
-from identity_core.api.quick import Quick
+from identity_core.api.quick import AtOnce, Quick, ReadAtOnce
 from identity_core.api.request import (
     Admission,
     Answer,
     Around,
-    AtOnce,
     Handler,
     Operation,
     PageForm,
-    ReadAtOnce,
     Request,
 )
 from identity_core.api.routes import Routes

@@ -21,7 +21,8 @@ from identity_core.api.caching import (
     Shape,
 )
 from identity_core.api.errors import error_answer
-from identity_core.api.request import Answer, AtOnce, Request
+from identity_core.api.quick import AtOnce
+from identity_core.api.request import Answer, Request
 from identity_core.codec.structs import given
 from identity_core.errors import DidDeactivated
 from identity_core.ports.clock import Clock

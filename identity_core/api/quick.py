@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, TypeVar
 
 from identity_core.api.cross_origin import Origins
 from identity_core.api.decode import Query
-from identity_core.api.request import Admission, Answer, AtOnce, Operation, ReadAtOnce, Request
+from identity_core.api.request import Admission, Answer, Operation, Request
 from identity_core.api.transport import Scope
 from identity_core.codec.structs import encode
 from identity_core.errors import IdentityError
 from identity_core.values import value_class
 
 T = TypeVar("T")
+
+AtOnce = Callable[[Request, Callable[[], bool]], Answer | None]
+"""Answers a GET without a query from what is remembered, or None. The function says whether the request could be paid, or raises
+``RateLimited``; it is called when there is an answer."""
+ReadAtOnce = Callable[[Request], Coroutine[Any, Any, Answer | None]]
+"""A handler of a GET that never waits: it looks up what is embedded, and gives None for the rest."""
 
 # Who brings a credential is asked for, and a body is refused: not at once.
 NOT_QUICK: Final = frozenset({"authorization", "x-api-key", "content-length", "transfer-encoding"})

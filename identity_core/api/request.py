@@ -7,7 +7,7 @@ purpose: uploads, and for operations cookies and forms, which are for pages alon
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
@@ -216,11 +216,6 @@ class Request:
 
 
 Handler = Callable[[Request], Awaitable[Answer]]
-AtOnce = Callable[[Request, Callable[[], bool]], Answer | None]
-"""Answers a GET without a query from what is remembered, or None. The function says whether the request could be paid, or raises
-``RateLimited``; it is called when there is an answer."""
-ReadAtOnce = Callable[[Request], Coroutine[Any, Any, Answer | None]]
-"""A handler of a GET that never waits: it looks up what is embedded, and gives None for the rest."""
 
 
 @value_class
@@ -288,8 +283,7 @@ class Admission(Protocol):
         ...
 
     def look_at_once(self, operation: Operation, request: Request) -> None:
-        """Raises ``RateLimited`` where a stranger's request for a public operation is certainly not going to be paid, which counts as
-        ``paid``."""
+        """Raises ``RateLimited``, and sets ``paid``, where a stranger's request for a public operation is not going to be paid."""
         ...
 
     async def charge(self, request: Request, tokens: int = 1) -> None:

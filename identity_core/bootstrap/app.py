@@ -261,7 +261,6 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
             observe=await _observer(opened, measured),
             identify=request_ids(secrets.token_hex(4)),
             monotonic=clock.monotonic,
-            lifespan=None,
             limit=settings.server.max_requests_in_flight,
             validate=False,
         )

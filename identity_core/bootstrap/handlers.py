@@ -15,8 +15,9 @@ from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
 from identity_core.api.promises import Run
+from identity_core.api.quick import ReadAtOnce
 from identity_core.api.registration import RegistrationHandlers
-from identity_core.api.request import Handler, ReadAtOnce
+from identity_core.api.request import Handler
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of, shows_deactivated
 from identity_core.bootstrap.runtime import Runtime

@@ -33,6 +33,7 @@ from identity_core.bootstrap.ports import make_rows_key, rows_secret
 from identity_core.codec import multikey
 from identity_core.conformance.controller import Controller
 from identity_core.crypto import ed25519
+from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Create, NewService, Update, UpdateService
 from identity_core.domain.dids.state import state_from_json, state_to_json
@@ -87,7 +88,7 @@ def lines_of(first: int, count: int, versions: int, log_seed: bytes, now: dateti
                 draft.sealed(signature),
                 state_to_json(after),
                 after.document.octets,
-                history.changes(state, after),
+                differences.changes(state, after),
                 after.key_id,
             )
             rows[place].append(line)

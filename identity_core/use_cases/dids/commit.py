@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from identity_core.domain.activity import SERVICE, Event, RequestContext
+from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Expire, Recover
 from identity_core.domain.dids.did import Did
@@ -167,7 +168,7 @@ class DidWriter:
             raise PluginUnavailable("The custodian's signature is not one of the log key.") from error
         did = str(draft.did)
         receipt = await self.ledger.append(did, draft.sealed(signature), expected_version=after.version_id - 1)
-        version = IndexedVersion(after, receipt, history.changes(state, after))
+        version = IndexedVersion(after, receipt, differences.changes(state, after))
         details: dict[str, JsonValue] = {"versionId": after.version_id, "transactionHash": receipt.transaction_hash}
         if context.note is not None:
             details["note"] = context.note

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from identity_core.codec.times import printed
+from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log.service_log import check_not_retired
@@ -152,7 +153,7 @@ class DidReader:
         before = recorded.state
         versions = []
         for state in history.expired(before, now):
-            versions.append(IndexedVersion(state, None, history.changes(before, state)))
+            versions.append(IndexedVersion(state, None, differences.changes(before, state)))
             before = state
         return tuple(versions)
 
@@ -217,7 +218,7 @@ class CatchUp:
             except DidQuarantined:
                 withheld.add(line.did)
                 continue
-            versions.append(IndexedVersion(after, line.receipt, history.changes(before, after)))
+            versions.append(IndexedVersion(after, line.receipt, differences.changes(before, after)))
             states[line.did] = after
         return versions, withheld
 

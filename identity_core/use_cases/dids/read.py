@@ -1,6 +1,5 @@
 """resolveDid: the document of a DID, now, at a version or at a time (DID Resolution §4). listDids: the DIDs that an API key created.
-listDidHistory: the versions of a DID, those included that exist by definition and are not written yet. getDidLog: the entries of a DID as
-they were recorded, for anybody who wants to check them alone.
+listDidHistory: the versions of a DID, those that are not written yet included. getDidLog: its entries as they were recorded.
 
 A log is as long as its DID is old, and its readers may be slow: it is read in pages, each when the reader has taken those
 before it. What is appended meanwhile is not of this answer.
