@@ -122,16 +122,14 @@ class AnswerCache:
         self.hits += 1
         return cached.answer_to(request)
 
-    def keep_if_asked_again(self, did: str, media: str, cached: CachedAnswer) -> None:
-        """Remembers what was read of an embedded index, and counts it, where the same DID was read lately: most of a million are asked for
-        once, and to remember one costs as much as to read it."""
-        self.asked += 1
+    def is_asked_again(self, did: str) -> bool:
+        """Whether what is read of the DID is to be remembered, because it was read lately, too: most of a million are asked for once, and
+        to remember one costs as much as to read it."""
         mark = hash(did)
         place = mark % READ_LATELY
-        if self._read[place] == mark:
-            self.index.follow(did, cached.version_id)
-            self.keep(did, media, cached)
+        was_read = self._read[place] == mark
         self._read[place] = mark
+        return was_read
 
     def keep(self, did: str, media: str, cached: CachedAnswer) -> None:
         """Remembers ``cached``."""

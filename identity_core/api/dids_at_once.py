@@ -40,8 +40,12 @@ class DidsAtOnce:
             return None
         duration = (time.perf_counter_ns() - started) // 1_000_000
         cached = stored_answer(found, media, duration, query)
-        if query.version_id is None and query.version_time is None:
-            self.dids.cache.keep_if_asked_again(did, media, cached)
+        is_plain = query.version_id is None and query.version_time is None
+        self.dids.cache.asked += is_plain
+        if self.dids.cache.is_asked_again(did):
+            self.stored.keep(did, found.head)
+            if is_plain:
+                self.dids.cache.keep(did, media, cached)
         return cached.answer_to(request)
 
     async def history(self, request: Request) -> Answer | None:

@@ -40,7 +40,7 @@ def stored_answer(found: StoredResolution, media: str, duration: int, query: Res
     is_cosigned = tells and found.cosigned is not None
     headers = headers_of(version.version_id, form, IMMUTABLE if lasts else NEWEST, is_cosigned=is_cosigned)
     awaits = version.sequence if tells and found.awaits else None
-    return CachedAnswer(found.head_version_id, headers[0][1], Answer(200, body, media, headers), None, awaits)
+    return CachedAnswer(found.head.version_id, headers[0][1], Answer(200, body, media, headers), None, awaits)
 
 
 def _next(found: StoredResolution, number: bytes) -> bytes:

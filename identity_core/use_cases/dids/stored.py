@@ -6,8 +6,11 @@ exists by definition. Of all others ``ResolveDid`` tells."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container
+from dataclasses import field
 from datetime import datetime
+from typing import Final
 
+from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
 from identity_core.ports.repositories import DocumentIndex, StoredVersion
 from identity_core.use_cases.dids.head_check import HeadCheck
@@ -15,7 +18,8 @@ from identity_core.use_cases.dids.read import asked
 from identity_core.values import value_class
 from identity_core.wire import ResolveDidQuery
 
-_SECOND = 1_000_000
+_SECOND: Final = 1_000_000
+HEADS: Final = 4_096
 
 
 @value_class
@@ -23,7 +27,7 @@ class StoredResolution:
     """As ``Resolution`` has it."""
 
     version: StoredVersion
-    head_version_id: int
+    head: StoredVersion
     following: StoredVersion | None
     cosigned: tuple[int, datetime] | None
     awaits: bool
@@ -32,20 +36,20 @@ class StoredResolution:
 @value_class
 class ResolveStored:
     """None where ``ResolveDid`` is to be asked. Raises ``DidQuarantined`` for rows that are not ours, ``InvalidRequest``, and what the
-    ledger raises. ``cosigned`` as there."""
+    ledger raises. ``cosigned`` as there. ``heads`` are those that count without a look as long as the index follows them."""
 
     methods: Container[str]
     index: DocumentIndex
     check: HeadCheck
     cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
+    heads: BoundedCache[str, StoredVersion] = field(default_factory=lambda: BoundedCache(HEADS))
 
     async def __call__(self, did: str, query: ResolveDidQuery) -> StoredResolution | None:
         version_id, time = asked(query)
-        # A text that has rows was parsed before they were written.
-        head = await self.index.stored_head(did)
-        if head is None or head.deactivated or b'"revoked"' in head.document:
-            return None
-        if did.split(":", 2)[1] not in self.methods or not await self.check.is_newest(did, head):
+        head = self.heads.get(did)
+        if head is None or self.index.generation(did) != head.version_id:
+            head = await self._newest(did)
+        if head is None:
             return None
         found: tuple[StoredVersion, StoredVersion | None] | None = head, None
         if version_id is not None and version_id != head.version_id:
@@ -56,9 +60,20 @@ class ResolveStored:
             return None
         version, following = found
         cosigned = None if self.cosigned is None else await self.cosigned(version.sequence - 1)
-        return StoredResolution(
-            version, head.version_id, following, cosigned, self.cosigned is not None and cosigned is None
-        )
+        return StoredResolution(version, head, following, cosigned, self.cosigned is not None and cosigned is None)
+
+    def keep(self, did: str, head: StoredVersion) -> None:
+        """Remembers what was just found to be the newest version."""
+        self.index.follow(did, head.version_id)
+        self.heads.put(did, head)
+
+    async def _newest(self, did: str) -> StoredVersion | None:
+        # A text that has rows was parsed before they were written.
+        head = await self.index.stored_head(did)
+        if head is None or head.deactivated or b'"revoked"' in head.document:
+            return None
+        is_known = did.split(":", 2)[1] in self.methods and await self.check.is_newest(did, head)
+        return head if is_known else None
 
     async def _at(
         self, did: str, time: datetime, head: StoredVersion

@@ -237,6 +237,37 @@ def test_of_what_is_gone_or_not_on_the_ledger_nothing_is_said_from_what_is_store
     asyncio.run(story())
 
 
+def test_a_newest_version_that_is_remembered_counts_until_somebody_writes(tmp_path: Path) -> None:
+    async def story() -> None:
+        rooms = Rooms(tmp_path)
+        play = Play(rooms)
+        await play.begin()
+        await play.add_service()
+        stored, did = ResolveStored(rooms.methods, rooms.store.documents, rooms.check), str(play.did)
+
+        async def head(version_id: int | None = None) -> Any:
+            found = await stored(did, ResolveDidQuery(version_id=version_id, version_time=None))
+            assert found is not None
+            return found.head
+
+        first = await head()
+        assert await head() is not first
+        stored.keep(did, first)
+        assert await head() is await head(1) is first
+        await play.add_service()
+        assert (await head()).version_id == 3
+        stored.keep(did, third := await head(2))
+        assert await head() is third
+        with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite", isolation_level=None)) as other:
+            # Whoever writes past this process, and be it to another DID.
+            other.execute("UPDATE did_versions SET document = x'7b7d' WHERE did = ?", (did,))
+        with pytest.raises(DidQuarantined):
+            await head()
+        await rooms.close()
+
+    asyncio.run(story())
+
+
 EDITS = (
     "UPDATE did_versions SET printed_second = 0",
     "UPDATE did_versions SET printed_second = 9999999999",
