@@ -252,7 +252,8 @@ async def _rotating(self: StoredHolderSecrets, *arguments: Any, **named: Any) ->
 
 StoredHolderSecrets.rotate = _rotating  # type: ignore[method-assign]
 
-_known = Documents._known
+_known = Documents.known
+_generation = Documents.generation
 _is_ours = Documents._is_ours
 
 
@@ -260,12 +261,17 @@ def _remembered(self: Documents, did: str) -> Any:
     return None if "index:changed" in faults() else _known(self, did)
 
 
+def _followed(self: Documents, did: str) -> Any:
+    return None if "index:changed" in faults() else _generation(self, did)
+
+
 def _genuine(self: Documents, row: Any) -> bool:
     """No row is: as if somebody had changed each of them."""
     return "index:changed" not in faults() and _is_ours(self, row)
 
 
-Documents._known = _remembered  # type: ignore[method-assign]
+Documents.known = _remembered  # type: ignore[method-assign]
+Documents.generation = _followed  # type: ignore[method-assign]
 Documents._is_ours = _genuine  # type: ignore[method-assign]
 
 # A story need not wait a second until the service has noticed, and another until it has noticed the end.
@@ -280,4 +286,15 @@ async def _breaking(self: Gate, operation: Any, request: Any) -> Any:
     return await _admit(self, operation, request)
 
 
+def _breaking_at_once(method: Any) -> Any:
+    def breaking(*arguments: Any) -> Any:
+        if "core:raise" in faults():
+            raise Broken("core")
+        return method(*arguments)
+
+    return breaking
+
+
 Gate.admit = _breaking  # type: ignore[method-assign]
+Gate.pays_at_once = _breaking_at_once(Gate.pays_at_once)  # type: ignore[method-assign]
+Gate.refuse_at_once = _breaking_at_once(Gate.refuse_at_once)  # type: ignore[method-assign]

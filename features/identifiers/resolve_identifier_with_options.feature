@@ -18,7 +18,7 @@ Feature: Resolve a DID or dereference a DID URL, with the options in the body
     Given Hana has a DID with a service
     When a stock resolver posts the DID of Hana with versionId 1
     Then the answer is 200
-    And it is a result as application/did-resolution
+    And it is a result as application/ld+json;profile="https://w3id.org/did-resolution"
 
   Scenario: The place of a service
     Given Hana has a DID with a service

@@ -165,7 +165,8 @@ class Workers(Multiprocess):
         looks like one who takes his time."""
         for worker in self.processes:
             worker.child_conn.close()
-        fork_server.ensure(self._settings.data_dir)
+        if not self.should_exit.is_set():
+            fork_server.ensure(self._settings.data_dir)
         super().keep_subprocess_alive()
 
     def terminate_all(self) -> None:

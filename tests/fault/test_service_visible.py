@@ -111,9 +111,20 @@ def test_no_prover_process_outlives_a_server_that_is_killed(tmp_path: Path, work
 
 
 def all_provers(parent: int, workers: str) -> list[int]:
-    """Those of every server process: the one that was started, or else its children."""
+    """Those of every server process: the one that was started, or else those that a child of it has forked."""
     servers = [parent]
     if workers == "2":
-        children = "".join(path.read_text() for path in Path(f"/proc/{parent}/task").glob("*/children"))
-        servers = [int(pid) for pid in children.split()]
+        servers = [worker for child in children(parent) for worker in children(child)]
     return [pid for server in servers for pid in prover_processes(server)]
+
+
+def children(parent: int) -> list[int]:
+    try:
+        return [
+            int(pid)
+            for task in Path(f"/proc/{parent}/task").iterdir()
+            for pid in (task / "children").read_text().split()
+        ]
+    except FileNotFoundError:
+        # It has just ended.
+        return []

@@ -268,11 +268,11 @@ class Stage:
 
     @property
     def processes(self) -> set[int]:
-        """The server's own, without the tracker that Python starts beside them."""
-        return server_processes(self.running.process.pid)
+        """The server's own, without the one that forks them and the tracker that Python starts beside it."""
+        return {worker for child in children(self.running.process.pid) for worker in children(child)}
 
 
-def server_processes(parent: int) -> set[int]:
+def children(parent: int) -> set[int]:
     found = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -318,7 +318,7 @@ def test_the_copy_of_a_fork_ends_before_it_serves(stage: Stage, kind: str) -> No
     stage.recovers()
     assert stage.processes == before
     # A copy would be a child of a server process; it needs the processor for a moment in order to end.
-    eventually(lambda: not any(server_processes(server) for server in before), "the copy has ended")
+    eventually(lambda: not any(children(server) for server in before), "the copy has ended")
     assert re.search("a plugin forks the server process", stage.running.log.read_text())
     assert promised("forks", kind) == "the copy ends"
 

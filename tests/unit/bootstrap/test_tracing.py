@@ -73,7 +73,7 @@ async def everything(house: WalkedInstallation) -> None:
     await house.post("/dids", {"method": "ids"}, headers)
     make = await proof_requests(house)
     await house.post(*make())
-    path, body = make()
+    path, body, _ = make()
     assert (await house.client.post(path, json=body | {"holderDid": STRANGE}, headers=headers)).status_code >= 400
     for path in (f"/dids/did:ids:{STRANGE}", f"/{STRANGE}?{STRANGE}", f"/credentials/{STRANGE}"):
         assert (await house.client.get(path, headers=headers)).status_code >= 400

@@ -21,6 +21,7 @@ from identity_core.domain.dids.document import DidDocument
 from identity_core.ports.activity import TimelineQuery, VerificationQuery
 from identity_core.ports.credentials import CredentialFilter
 from identity_core.ports.delegations import DelegationFilter
+from identity_core.ports.ledger import NewestEntry
 from identity_core.store import Store
 from tests import servers
 from tests.fault import service_process
@@ -112,7 +113,8 @@ def test_the_ledger_goes_on(folder: Path) -> None:
         ledger = SqlLedger.open(folder, None, clock=SystemClock(), processes=1)
         lines = await ledger.entries_after(0, ALL)
         newest = {line.did: line for line in lines}
-        assert [await ledger.newest(did) for did in newest] == list(newest.values())
+        wanted = [NewestEntry(line.version, line.receipt.transaction_hash) for line in newest.values()]
+        assert [await ledger.newest(did) for did in newest] == wanted
         did, line = next(iter(newest.items()))
         receipt = await ledger.append(did, b"entry", expected_version=line.version)
         assert receipt.sequence == len(lines) + 1 == json.loads(COUNTS.read_text())["did_versions"] + 1

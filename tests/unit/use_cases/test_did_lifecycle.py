@@ -30,6 +30,7 @@ from identity_core.errors import (
     RateLimited,
     VersionConflict,
 )
+from identity_core.ports.ledger import NewestEntry
 from identity_core.use_cases.dids.change import UpdateDid
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
@@ -414,7 +415,8 @@ class Growing:
 
     async def newest(self, did: str) -> Any:
         self._seen += 1
-        return (await self.entries(did))[-1]
+        line = (await self.entries(did))[-1]
+        return NewestEntry(line.version, line.receipt.transaction_hash)
 
     async def entries(self, did: str) -> Any:
         return (await self._ledger.entries(did))[: self._seen]
