@@ -107,11 +107,11 @@ else:
 @cache
 def _copier(cls: Any) -> Callable[[Any], Any] | None:
     """What copies the fields of a value that its maker gives; None for a class that does more than keep them."""
-    left = [one for one in fields(cls) if not one.init]
+    others = [one for one in fields(cls) if not one.init]
     if (
         hasattr(cls, "__post_init__")
         or cls.__setattr__ is not object.__setattr__
-        or any((one.default, one.default_factory) != (MISSING, MISSING) for one in left)
+        or any((one.default, one.default_factory) != (MISSING, MISSING) for one in others)
     ):
         return None
     copied = "; ".join(f"made.{one.name} = value.{one.name}" for one in fields(cls) if one.init) or "pass"

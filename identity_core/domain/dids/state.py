@@ -1,4 +1,4 @@
-"""The state of a DID, the versions that follow from it by themselves, and what changed from one to the next.
+"""The state of a DID, and the versions that follow from it by themselves.
 
 ``evolution.evolve`` says which state a change leads to; ``log.chain`` folds the entries of a log into states. A key in grace
 stays in the document with ``revoked``; at that time the version without it exists by definition, whether or not anybody
