@@ -107,7 +107,13 @@ def measure(server: Server, target: Target, options: argparse.Namespace) -> str:
     strange = mine.strange + other.strange
     floor = socket_floor_us(target, once, options) if pin else math.nan
     mine.keep(
-        target.name, peer_per_second=other.per_second, peer_cpu_us=other.cpu_us, rate=rate, cpu=cpu, floor_us=floor
+        target.name,
+        peer_per_second=other.per_second,
+        peer_cpu_us=other.cpu_us,
+        rate=rate,
+        cpu=cpu,
+        floor_us=floor,
+        floor_rate=other.cpu_us / floor,
     )
     return (
         f"{target.name:16} {mine.per_second:9.0f}/s {mine.cpu_us:8.1f} us {mine.p50_ms:7.2f} {mine.p99_ms:7.2f} ms | "

@@ -33,6 +33,9 @@ from tests.bench.figures import note
 from tests.bench.servers import UNLIMITED, Server, pinned, serve
 from tests.bench.wire import PREFIX, Wire, creation, make_dids, octets
 
+LIBRARIES = (
+    "import asyncio, cryptography.x509, msgspec, nacl.bindings, orjson, pluggy, sqlalchemy, sqlite3, uvicorn, uvloop"
+)
 KEY = "bench-key-000000000000000000000000000000000"
 
 
@@ -118,6 +121,9 @@ def main() -> None:
             one_call([*command, *arguments])
             label = " ".join(["identity" if command[0] == script else "python -m identity_core", *arguments])
             line(label, [one_call([*command, *arguments]) for _ in rounds], 0.5)
+    imports = [sys.executable, "-c", LIBRARIES]
+    one_call(imports)
+    line("an interpreter that imports libraries alone", [one_call(imports) for _ in rounds], kept="imports alone")
     for workers in options.workers:
         with tempfile.TemporaryDirectory(prefix="bench-start-", dir=folder) as place:
             many = f"{workers} process{'es' if workers > 1 else ''}"

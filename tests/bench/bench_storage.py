@@ -3,8 +3,9 @@
     python -m tests.bench.bench_storage [--seconds 3] [--callers 1 32 64] [--postgresql] [--replicas 4] [--disk 3]
 
 Files go to ``--folder`` (default: the current directory), because a temporary folder is often no real disk. What an fsync
-costs there is measured first: it decides what one caller can reach; ``--disk`` makes each so many milliseconds slower, for the
-server too. CPU is that of the whole process. Every ledger is checked afterwards: places, versions and hashes, row by row.
+costs there is measured first: it decides what one caller can reach; then inserts of such rows and nothing else, the floor of the
+port. ``--disk`` makes each fsync so many milliseconds slower, for the server too. CPU is that of the whole process. Every ledger
+is checked afterwards: places, versions and hashes, row by row.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import hashlib
 import multiprocessing
 import os
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from datetime import UTC, datetime, timedelta
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import uvloop
 from identity_ledger_sql import SqlLedger
@@ -110,6 +113,36 @@ def appending(ledger: SqlLedger, first: int) -> Callable[[int, int], Awaitable[o
     return lambda caller, turn: ledger.append(DID.format(first + caller), ENTRY, expected_version=turn)
 
 
+class Dialect(NamedTuple):
+    """How a database wants its table and its parameters."""
+
+    name: str
+    place: str
+    octets: str
+    mark: str
+
+
+def inserts_alone(connection: Any, dialect: Dialect, seconds: float) -> None:
+    """Rows of entries without a port, a chain or a reader: 64 a durable transaction, from one connection of the DB-API."""
+    cursor = connection.cursor()
+    octets = dialect.octets
+    cursor.execute(
+        f"CREATE TABLE entries (place {dialect.place} PRIMARY KEY, did TEXT, version INTEGER, entry {octets}, hash {octets})"
+    )
+    connection.commit()
+    insert = f"INSERT INTO entries (did, version, entry, hash) VALUES ({', '.join([dialect.mark] * 4)})"
+    latencies: list[float] = []
+    cpu, began = time.process_time(), time.perf_counter()
+    while (started := time.perf_counter()) < began + seconds:
+        turn = len(latencies)
+        cursor.executemany(insert, [(DID.format(caller), turn, ENTRY, ENTRY[:32]) for caller in range(64)])
+        connection.commit()
+        latencies += [time.perf_counter() - started] * 64
+    cpu = time.process_time() - cpu
+    report(f"inserts alone, {dialect.name}", latencies, time.perf_counter() - began, cpu)
+    connection.close()
+
+
 async def challenges(folder: Path, callers: int, seconds: float) -> None:
     """A challenge spent, which is one durable commit; before that it is stored nowhere."""
     store = Store.open(folder)
@@ -170,6 +203,8 @@ def on_postgresql(folder: Path, callers: Sequence[int], seconds: float, replicas
         with psycopg.connect(url) as connection:
             rows = connection.execute(ROWS).fetchall()
         check_chain(rows)
+        alone = psycopg.connect(server.new_database())
+        inserts_alone(alone, Dialect("PostgreSQL", "BIGSERIAL", "BYTEA", "%s"), seconds)
         print(f"{len(rows)} entries of {replicas} replicas: no fork, no gap, every hash right")
     finally:
         server.stop()
@@ -202,6 +237,9 @@ def main() -> None:
 def bench(folder: Path, callers: Sequence[int], seconds: float, replicas: int) -> None:
     """SQLite, and PostgreSQL with so many ``replicas`` unless that is none."""
     print(f"Python {sys.version.split()[0]}, fdatasync {fsync_milliseconds(folder):.2f} ms, {load()}")
+    alone = sqlite3.connect(folder / "alone.sqlite")
+    alone.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;")
+    inserts_alone(alone, Dialect("SQLite", "INTEGER", "BLOB", "?"), seconds)
     for number in callers:
         place = folder / f"sqlite-{number}"
         place.mkdir()

@@ -68,7 +68,7 @@ def test_a_promise_is_kept_or_missed_and_what_was_not_measured_is_neither() -> N
     }
     for value, verdict in ((1e-9, "≤"), (1e9, "≥")):
         keys = {"cpu_us", "per_second", "ratio", "rate", "seconds", "anonymous_mib", "server_ms", "p99_ms"}
-        keys |= {"prove_ms", "verify_ms", "floor_us", "peer_cpu_us"}
+        keys |= {"prove_ms", "verify_ms", "floor_us", "floor_rate", "floor_per_second", "peer_cpu_us"}
         found = [Figure(name, dict.fromkeys(keys, value)) for name in names]
         html = body(Report(FACTS, (run_of(*found),)))
         assert re.findall(r"<td>(.) \S+ \S+</td><td>\S+</td><td>kept</td>", html) == [
@@ -81,6 +81,13 @@ def test_a_promise_is_kept_or_missed_and_what_was_not_measured_is_neither() -> N
     assert nothing.count("<td>not measured</td>") == len(PROMISES)
     assert "kept</td>" not in nothing
     assert "missed</td>" not in nothing
+
+
+def test_every_promise_stands_beside_a_floor_that_is_no_worse_than_what_is_asked() -> None:
+    for one in PROMISES:
+        assert one.floor is not None, one.path
+        if not isinstance(one.floor, Place):
+            assert one.is_kept(one.floor), one.path
 
 
 def test_what_was_measured_beside_other_work_is_shown_and_not_judged() -> None:
