@@ -212,7 +212,10 @@ def _import_the_service() -> None:
     for name in PACKAGES:
         folder = importlib.import_module(name).__path__
         for module in pkgutil.walk_packages(folder, f"{name}."):
-            importlib.import_module(module.name)
+            # A backend of the curve wants a library that need not be installed.
+            is_optional = module.name.startswith("identity_core.crypto.bls12381.")
+            with contextlib.suppress(*[ImportError] if is_optional else ()):
+                importlib.import_module(module.name)
     for name in PRELOADED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)

@@ -3,9 +3,7 @@ core are frozen for mypy alone (``identity_core.values``)."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 from dataclasses import InitVar, dataclass, field, fields, is_dataclass, replace
 from inspect import get_annotations
 from typing import Any, ClassVar
@@ -15,6 +13,7 @@ import pytest
 from identity_core.domain.dids.did import Did
 from identity_core.values import replace as value_replace
 from identity_core.values import value_class
+from tests.modules import modules_of
 
 PACKAGES = ("identity_core.domain", "identity_core.crypto", "identity_core.throttle", "identity_prover_bbs")
 # The next version, and the parts of a wished document, while they are made; what comes out of them is frozen.
@@ -26,9 +25,7 @@ CONSTANTS = {"STORAGE_SCHEME"}
 def classes() -> list[type]:
     found = []
     for name in PACKAGES:
-        package = importlib.import_module(name)
-        names = [name, *(module.name for module in pkgutil.walk_packages(package.__path__, f"{name}."))]
-        for module in map(importlib.import_module, names):
+        for module in modules_of(name):
             found += [
                 each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__
             ]
@@ -56,12 +53,9 @@ def test_it_is_frozen_and_has_slots(value: type) -> None:
 
 def test_no_value_shows_a_secret_when_it_is_printed() -> None:
     """What stands in a traceback or a line of a log: a field named ``secret`` of octets is in no representation."""
-    package = importlib.import_module("identity_core")
     asked = []
-    for module in pkgutil.walk_packages(package.__path__, "identity_core."):
-        if "plugin_templates" in module.name or module.name.endswith("__main__"):
-            continue
-        for each in vars(importlib.import_module(module.name)).values():
+    for module in modules_of("identity_core"):
+        for each in vars(module).values():
             if isinstance(each, type) and is_dataclass(each):
                 shown = each.__repr__ is not object.__repr__
                 asked += [(each, one) for one in fields(each) if one.name == "secret" and shown and one.type == "bytes"]

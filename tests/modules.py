@@ -1,0 +1,25 @@
+"""The modules of a package, with all that it holds."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+
+OPTIONAL = ("identity_core.crypto.bls12381.",)
+"""Backends of the curve: each wants a library that need not be installed."""
+
+
+def modules_of(package: str) -> Iterator[ModuleType]:
+    """Imports them one after another, the package first; an optional one that cannot be imported is left out."""
+    found = importlib.import_module(package)
+    yield found
+    for module in pkgutil.walk_packages(found.__path__, f"{package}."):
+        if "plugin_templates" in module.name or module.name.endswith("__main__"):
+            continue
+        try:
+            yield importlib.import_module(module.name)
+        except ImportError:
+            if not module.name.startswith(OPTIONAL):
+                raise
