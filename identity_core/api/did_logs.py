@@ -17,12 +17,16 @@ _LOG_MEDIA: Final = ("text/jsonl", "application/jsonl")
 
 async def did_log_answer(log: GetDidLog, did: Did, found: DidLog, request: Request) -> Answer:
     """The answer of getDidLog."""
+    return await published_log_answer(log, did, found, request, log_media(request), ("Vary", "Accept"))
+
+
+def log_media(request: Request) -> str:
+    """The media type of a log that the client prefers."""
     try:
-        media = negotiate(request.header("accept"), _LOG_MEDIA)
+        return negotiate(request.header("accept"), _LOG_MEDIA)
     except NotAcceptable:
         # A client that wants JSON gets lines of it, as it always did.
-        media = _LOG_MEDIA[0]
-    return await published_log_answer(log, did, found, request, media, ("Vary", "Accept"))
+        return _LOG_MEDIA[0]
 
 
 async def published_log_answer(

@@ -1,6 +1,9 @@
-"""resolveDid, listDidHistory and getDidLog while a request is parsed: what an embedded database and ledger tell by look-ups, which take
-microseconds, needs no task. The rest (a DID that is unknown, or behind the ledger, a long log) is None, and takes the way of all requests;
-so does what is refused."""
+"""resolveDid, listDidHistory, getDidLog and resolveIdentifier while a request is parsed: what an embedded database and ledger tell by
+look-ups, which take microseconds, needs no task. At most a page of history or ``ENTRIES_AT_ONCE`` entries are read for one.
+
+The answer is put together from what is stored; where more is to be said (of a DID that is unknown or deactivated, or has a key in grace)
+the handler gives it, if it waits for nothing. The rest (a DID that is behind the ledger, or looked for elsewhere, a long log) is None, and
+takes the way of all requests."""
 
 from __future__ import annotations
 
@@ -8,54 +11,111 @@ import time
 from collections.abc import Mapping
 
 from identity_core.api import caching
-from identity_core.api.did_logs import did_log_answer
-from identity_core.api.dids import DidHandlers, after_version, history_page
+from identity_core.api.caching import Shape
+from identity_core.api.did_logs import log_answer, log_media
+from identity_core.api.dids import DidHandlers, after_version
+from identity_core.api.identifiers import KEYS, IdentifierHandlers, form_of, identifier_of
 from identity_core.api.quick import ReadAtOnce
-from identity_core.api.request import Answer, Request
-from identity_core.api.stored_answers import stored_answer
-from identity_core.use_cases.dids.read import ENTRIES_OF_A_PAGE
-from identity_core.use_cases.dids.stored import ResolveStored
+from identity_core.api.request import Answer, Handler, Request
+from identity_core.api.stored_answers import stored_answer, stored_history
+from identity_core.domain.dids.did_url import DidUrl
+from identity_core.errors import IdentityError, InvalidRequest
+from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored
 from identity_core.values import value_class
+from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery, ResolveIdentifierQuery
 
 
 @value_class
 class DidsAtOnce:
-    """The reads of ``dids`` that never wait."""
+    """The reads of ``dids`` and ``identifiers`` that never wait."""
 
     dids: DidHandlers
+    identifiers: IdentifierHandlers
     stored: ResolveStored
+    stored_history: ListStoredHistory
 
     def operations(self) -> Mapping[str, ReadAtOnce]:
         """By operationId; none where reads may wait."""
         reader = self.dids.reader
         if not (reader.index.is_embedded and reader.check.is_embedded):
             return {}
-        return {"resolveDid": self.resolve, "listDidHistory": self.history, "getDidLog": self.log}
+        return {
+            "resolveDid": self.resolve,
+            "listDidHistory": self.history,
+            "getDidLog": self.log,
+            "resolveIdentifier": self.resolve_identifier,
+        }
 
     async def resolve(self, request: Request) -> Answer | None:
         media, query, did = caching.resolution_media(request.header("accept")), request.query, request.path["did"]
-        started = time.perf_counter_ns()
-        found = await self.stored(did, query)
+        is_plain = query.version_id is None and query.version_time is None
+        answer = await self._resolved(request, did, query, media, media if is_plain else None)
+        return answer or await self._handled(did, self.dids.resolve_did, request)
+
+    async def resolve_identifier(self, request: Request) -> Answer | None:
+        form, text = form_of(request.header("accept") or ""), identifier_of(request)
+        query: ResolveIdentifierQuery = request.query
+        versions = ResolveDidQuery(version_id=query.version_id, version_time=query.version_time)
+        answer = None
+        if form.shape != "dereferenced" and query == _asking(versions):
+            is_plain = query.version_id is None and query.version_time is None
+            key = KEYS[form.media] if is_plain else None
+            answer = await self._resolved(request, text, versions, form.media, key, form.shape)
+        if answer is not None:
+            return answer
+        return await self._handled(text, self.identifiers.resolve_identifier, request, is_url=True)
+
+    async def history(self, request: Request) -> Answer | None:
+        did = request.path["did"]
+        query: ListDidHistoryQuery = request.query
+        if query.cursor is not None:
+            # What is wrong with the DID is said before what is wrong with the cursor.
+            self.dids.reader.parse(did)
+        page = await self.stored_history(did, query, after=after_version(query))
+        if page is not None:
+            return stored_history(did, page, include_document=query.include_document)
+        return await self._handled(did, self.dids.list_did_history, request)
+
+    async def log(self, request: Request) -> Answer | None:
+        found = await self.dids.log.at_once(self.dids.reader.parse(request.path["did"]))
+        return None if found is None else log_answer(request, *found, log_media(request), ("Vary", "Accept"))
+
+    async def _resolved(
+        self,
+        request: Request,
+        did: str,
+        query: ResolveDidQuery,
+        media: str,
+        key: str | None,
+        shape: Shape | None = None,
+    ) -> Answer | None:
+        """From what is stored; kept by ``key``, which only the version in force has."""
+        started, cache = time.perf_counter_ns(), self.dids.cache
+        try:
+            found = await self.stored(did, query)
+        except InvalidRequest:
+            # The handler has something to say before.
+            return None
         if found is None:
             return None
         duration = (time.perf_counter_ns() - started) // 1_000_000
-        cached = stored_answer(found, media, duration, query)
-        is_plain = query.version_id is None and query.version_time is None
-        self.dids.cache.asked += is_plain
-        if self.dids.cache.is_asked_again(did):
-            self.stored.keep(did, found.head)
-            if is_plain:
-                self.dids.cache.keep(did, media, cached)
+        cached = stored_answer(found, media, duration, query, shape=shape)
+        cache.asked += key is not None
+        if cache.is_asked_again(did):
+            self.stored.heads.keep(did, found.head)
+            if key is not None:
+                cache.keep(did, key, cached)
         return cached.answer_to(request)
 
-    async def history(self, request: Request) -> Answer | None:
-        did = self.dids.reader.parse(request.path["did"])
-        page = await self.dids.history.at_once(did, request.query, after=after_version(request.query))
-        return None if page is None else history_page(did, page, include_document=request.query.include_document)
+    async def _handled(self, text: str, handler: Handler, request: Request, *, is_url: bool = False) -> Answer | None:
+        reader = self.dids.reader
+        try:
+            did = reader.parse(str(DidUrl.parse(text).did) if is_url else text)
+        except IdentityError:
+            # As the handler says, and before it asks anybody.
+            return await handler(request)
+        return await handler(request) if await reader.is_settled(did) else None
 
-    async def log(self, request: Request) -> Answer | None:
-        did = self.dids.reader.parse(request.path["did"])
-        found = await self.dids.log.at_once(did)
-        if found is None or found.versions > ENTRIES_OF_A_PAGE:
-            return None
-        return await did_log_answer(self.dids.log, did, found, request)
+
+def _asking(versions: ResolveDidQuery) -> ResolveIdentifierQuery:
+    return ResolveIdentifierQuery(version_id=versions.version_id, version_time=versions.version_time)

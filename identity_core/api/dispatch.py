@@ -14,7 +14,7 @@ from typing import Any, Final
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.cross_origin import Origins
-from identity_core.api.operation_pass import compile_operation, query_of
+from identity_core.api.operation_pass import compile_operation, parsing
 from identity_core.api.page_requests import form_run, page_run
 from identity_core.api.placement import APART_PAGES, PAGES_WITH_BOTH, ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
@@ -153,7 +153,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         if remembered is None and read is None:
             return None
         return Quick(
-            operation, wiring.gate, wiring.origins, remembered, read, query_of(raw, operation, declared, schemas)
+            operation, wiring.gate, wiring.origins, remembered, read, parsing(raw, operation, declared, schemas)
         )
 
     def _routes_of(self, operation_id: str, tags: Sequence[str]) -> Sequence[Routes[Run]]:

@@ -62,7 +62,7 @@ _OFFERED: Final = tuple(_FORMS)
 # Those that clients send as they are. Who takes anything and reads JSON (ACA-Py, by aiohttp) knows it by a media type that ends in json.
 _USUAL: Final = {"": _RESULT, "*/*": _PROFILED, **_FORMS, _PROFILED.media: _PROFILED}
 # What an answer is kept by. The result of a DID alone is octet for octet what resolveDid answers, so both keep it once.
-_KEYS: Final = {W3C: W3C, **{media: f"identifiers {media}" for media in (*_FORMS, PROFILED) if media != W3C}}
+KEYS: Final = {W3C: W3C, **{media: f"identifiers {media}" for media in (*_FORMS, PROFILED) if media != W3C}}
 # A path whose colons stand as they are holds a DID as it is, and nobody has percent-encoded the one in it (did:web of a port).
 _AS_IT_IS: Final = re.compile(rb"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]|%3[Aa])+")
 _DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]
@@ -82,9 +82,9 @@ class IdentifierHandlers:
     clock: Clock
 
     async def resolve_identifier(self, request: Request) -> Answer:
-        form = _form(request.header("accept") or "")
+        form = form_of(request.header("accept") or "")
         query: ResolveIdentifierQuery = request.query
-        text, key = _identifier(request), _KEYS[form.media]
+        text, key = identifier_of(request), KEYS[form.media]
         is_plain = query == _NOTHING_ASKED
         cached = self.cache.find(text, key) if is_plain else None
         if cached is None:
@@ -105,14 +105,14 @@ class IdentifierHandlers:
 
     def resolve_at_once(self, request: Request, pays: Callable[[], bool]) -> Answer | None:
         """The answer of resolveIdentifier where it is held, and paid. Raises ``NotAcceptable``."""
-        key = _KEYS[_form(request.header("accept") or "").media]
-        return self.cache.at_once(request, _identifier(request), key, pays)
+        key = KEYS[form_of(request.header("accept") or "").media]
+        return self.cache.at_once(request, identifier_of(request), key, pays)
 
     async def resolve_identifier_with_options(self, request: Request) -> Answer:
         options: DidResolutionOptions = request.body
-        form = _form(given(options.accept, request.header("accept")) or "")
+        form = form_of(given(options.accept, request.header("accept")) or "")
         started = time.perf_counter_ns()
-        found = await self.with_options(_identifier(request), options)
+        found = await self.with_options(identifier_of(request), options)
         answer = self._special(request, found, form)
         return answer or self._encoded(found, form, (time.perf_counter_ns() - started) // 1_000_000).answer
 
@@ -160,7 +160,7 @@ def _asked(found: Dereferenced) -> ResolveDidQuery:
     return ResolveDidQuery(version_id=found.url.version_id, version_time=found.url.version_time)
 
 
-def _form(accept: str) -> AnswerForm:
+def form_of(accept: str) -> AnswerForm:
     """Raises ``NotAcceptable``."""
     usual = _USUAL.get(accept)
     if usual is not None:
@@ -169,7 +169,7 @@ def _form(accept: str) -> AnswerForm:
     return _PROFILED if media == PROFILED else _FORMS[media]
 
 
-def _identifier(request: Request) -> str:
+def identifier_of(request: Request) -> str:
     """The DID or DID URL of the path."""
     if b"%3" in request.raw_path:
         as_sent = request.raw_path.rpartition(b"/identifiers/")[2]

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from identity_core.api.cross_origin import Origins
-from identity_core.api.decode import Query
 from identity_core.api.request import Admission, Answer, Operation, Request
 from identity_core.api.transport import Scope
 from identity_core.codec.structs import encode
@@ -28,18 +27,18 @@ NOT_QUICK: Final = frozenset({"authorization", "x-api-key", "content-length", "t
 
 @value_class
 class Quick:
-    """A public GET that may be answered at once: from what is remembered, or by reading, which ``query`` is for."""
+    """A public GET that may be answered at once: from what is remembered, or by reading, for which ``parse`` takes the query."""
 
     operation: Operation
     gate: Admission
     origins: Origins
     remembered: AtOnce | None
     read: ReadAtOnce | None
-    query: Query
+    parse: Callable[[Request, bytes], None]
 
     def __call__(self, request: Request, scope: Scope) -> Answer | None:
-        """The answer, paid, to a request without credential and body; None where there is none. Raises refusals of ``Accept``, and
-        ``RateLimited``."""
+        """The answer, paid, to a request without credential and body; None where there is none. Raises refusals; those that are answers
+        are ``paid``."""
         if not NOT_QUICK.isdisjoint(request.headers):
             return None
         operation, asked = self.operation, scope["query_string"]
@@ -58,9 +57,11 @@ class Quick:
 
     def _read(self, read: ReadAtOnce, request: Request, asked: bytes) -> Answer | None:
         try:
-            request.query = self.query.parse(asked)
+            self.parse(request, asked)
             answer = stepped(read(request))
-        except IdentityError:
+        except IdentityError as error:
+            if error.status < 500:
+                raise
             # The pass of all meets it again, and tells of it.
             return None
         if answer is not None and type(answer.body) is not bytes:

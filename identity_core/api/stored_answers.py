@@ -1,14 +1,16 @@
-"""The answers of resolveDid that are put together from stored octets. What ``caching.resolution`` encodes of the same version is the same,
-octet for octet (`tests/unit/use_cases/test_stored_octets.py`)."""
+"""The answers of resolveDid, resolveIdentifier and listDidHistory that are put together from stored octets. What ``caching.resolution`` and
+``dids.history_page`` encode of the same versions is the same, octet for octet (`tests/unit/use_cases/test_stored_octets.py`)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from identity_core.api.caching import IMMUTABLE, LD_JSON, NEWEST, SHAPES, W3C, CachedAnswer, headers_of
-from identity_core.api.request import Answer
+from identity_core.api.caching import IMMUTABLE, LD_JSON, NEWEST, SHAPES, W3C, CachedAnswer, Shape, headers_of
+from identity_core.api.request import Answer, cursor
+from identity_core.codec.structs import encode
 from identity_core.codec.times import moment, printed
-from identity_core.use_cases.dids.stored import StoredResolution
+from identity_core.ports.repositories import StoredVersion
+from identity_core.use_cases.dids.stored import StoredHistory, StoredResolution
 from identity_core.wire import ResolveDidQuery
 
 _OWN: Final = (
@@ -19,11 +21,18 @@ _RESULT: Final = (
     b'{"didDocument":%b,"didDocumentMetadata":{"created":"%b"%b,"versionId":"%d"%b,"ledger":%b},'
     b'"didResolutionMetadata":{"contentType":"application/did","duration":%d}}'
 )
+_HISTORY: Final = b'{"did":"%b","total":%d,"items":[%b],"nextCursor":%b}'
+_ITEM: Final = (
+    b'{"versionId":%d,"operation":%b,"timestamp":"%b","effectiveAt":"%b","transactionHash":"%b","blockNumber":%d,'
+    b'"previousHash":%b,"entryHash":%b,"keyId":%b,"changes":%b'
+)
 
 
-def stored_answer(found: StoredResolution, media: str, duration: int, query: ResolveDidQuery) -> CachedAnswer:
-    """``caching.resolution`` of what is stored."""
-    version, shape = found.version, SHAPES[media]
+def stored_answer(
+    found: StoredResolution, media: str, duration: int, query: ResolveDidQuery, *, shape: Shape | None = None
+) -> CachedAnswer:
+    """``caching.resolution`` of what is stored, in each shape but that of dereferencing."""
+    version, shape = found.version, shape or SHAPES[media]
     if shape == "document":
         body = version.document
     else:
@@ -60,3 +69,27 @@ def _position(found: StoredResolution) -> bytes:
 
 def _printed(microseconds: int) -> bytes:
     return printed(moment(microseconds)).encode()
+
+
+def stored_history(did: str, page: StoredHistory, *, include_document: bool) -> Answer:
+    """``dids.history_page`` of what is stored."""
+    items = b",".join([_item(version, include_document=include_document) for version in page.items])
+    following = b"null" if page.after is None else b'"%b"' % cursor(str(page.after)).encode()
+    body = _HISTORY % (did.encode(), page.total, items, following)
+    return Answer(200, body, headers=[("Cache-Control", NEWEST)])
+
+
+def _item(version: StoredVersion, *, include_document: bool) -> bytes:
+    item = _ITEM % (
+        version.version_id,
+        encode(version.operation),
+        _printed(version.recorded),
+        _printed(version.updated),
+        version.transaction_hash.encode(),
+        version.block_number,
+        encode(version.previous_hash),
+        encode(version.entry_hash),
+        encode(version.key_id),
+        version.changes,
+    )
+    return b'%b,"didDocument":%b}' % (item, version.document) if include_document else item + b"}"

@@ -251,7 +251,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
         at_once=identifiers.at_once,
-        read_at_once=reads_at_once(tags.dids),
+        read_at_once=reads_at_once(tags.dids, identifiers),
     )
     try:
         return build_app(

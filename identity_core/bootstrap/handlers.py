@@ -57,7 +57,7 @@ from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Rotat
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
-from identity_core.use_cases.dids.stored import ResolveStored
+from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
 from identity_core.use_cases.dids.witnessed import (
     LOGS_KNOWN,
     ApproveDidVersion,
@@ -126,11 +126,12 @@ def did_handlers(opened: Runtime) -> DidHandlers:
     )
 
 
-def reads_at_once(dids: DidHandlers) -> Mapping[str, ReadAtOnce]:
+def reads_at_once(dids: DidHandlers, identifiers: IdentifierHandlers) -> Mapping[str, ReadAtOnce]:
     """What of them needs no task."""
     reader = dids.reader
-    stored = ResolveStored(reader.methods, reader.index, reader.check, dids.resolve.cosigned)
-    return DidsAtOnce(dids, stored).operations()
+    heads = StoredHeads(reader.methods, reader.index, reader.check)
+    history = ListStoredHistory(heads, dids.history.visible_after_deactivation)
+    return DidsAtOnce(dids, identifiers, ResolveStored(heads, dids.resolve.cosigned), history).operations()
 
 
 def did_pages(opened: Runtime, dids: DidHandlers) -> dict[str, Handler]:

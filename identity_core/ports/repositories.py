@@ -26,7 +26,8 @@ class IndexedVersion:
 
 @value_class
 class StoredVersion:
-    """A version as the index has it: its document as it is answered, and what its metadata say. Times are microseconds since 1970."""
+    """A version as the index has it: its document as it is answered, what its metadata say, and what its history tells. ``changes`` are
+    the octets of a JSON array. Times are microseconds since 1970."""
 
     version_id: int
     created: int
@@ -35,6 +36,13 @@ class StoredVersion:
     document: bytes
     sequence: int
     transaction_hash: str
+    operation: str
+    recorded: int
+    block_number: int
+    previous_hash: str | None
+    entry_hash: str
+    key_id: str | None
+    changes: bytes
 
 
 class DocumentIndex(Protocol):
@@ -66,8 +74,8 @@ class DocumentIndex(Protocol):
         """What ``head`` gives, for an answer that needs no more than this."""
         ...
 
-    async def stored(self, did: str, *, after: int, limit: int) -> Sequence[StoredVersion]:
-        """What ``versions`` gives, ascending, for such an answer."""
+    async def stored(self, did: str, *, after: int, limit: int, descending: bool = False) -> Sequence[StoredVersion]:
+        """What ``versions`` gives, for such an answer."""
         ...
 
     async def record(

@@ -117,8 +117,8 @@ class Documents:
         row = await self._database.read(lambda transaction: transaction.execute(_HEAD, {"did": did}).fetchone())
         return None if row is None else stored_version_of(self._ours(row))
 
-    async def stored(self, did: str, *, after: int, limit: int) -> Sequence[StoredVersion]:
-        rows = await self._read(_ASCENDING, {"did": did, "after": after, "limit": limit})
+    async def stored(self, did: str, *, after: int, limit: int, descending: bool = False) -> Sequence[StoredVersion]:
+        rows = await self._page(did, after, limit, descending)
         return [stored_version_of(self._ours(row)) for row in rows]
 
     @contextmanager
@@ -137,10 +137,7 @@ class Documents:
         return int((await self._read(_AT, parameters))[0][0])
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
-        if descending:
-            below = after if after > 0 else 2**62
-            return await self._all(_DESCENDING, {"did": did, "after": below, "limit": limit})
-        return await self._all(_ASCENDING, {"did": did, "after": after, "limit": limit})
+        return [self._opened(row) for row in await self._page(did, after, limit, descending)]
 
     async def owned(self, owner: str, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
         found: list[IndexedVersion] = []
@@ -260,8 +257,10 @@ class Documents:
         row = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())
         return None if row is None else self._opened(row)
 
-    async def _all(self, sql: str, parameters: Mapping[str, object]) -> Sequence[IndexedVersion]:
-        return [self._opened(row) for row in await self._read(sql, parameters)]
+    async def _page(self, did: str, after: int, limit: int, descending: bool) -> list[Row]:
+        if not descending:
+            return await self._read(_ASCENDING, {"did": did, "after": after, "limit": limit})
+        return await self._read(_DESCENDING, {"did": did, "after": after or 2**62, "limit": limit})
 
     async def _read(self, sql: str, parameters: Mapping[str, object]) -> list[Row]:
         return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())

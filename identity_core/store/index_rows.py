@@ -88,9 +88,23 @@ def version_of(read: Row) -> IndexedVersion:
 
 def stored_version_of(read: Row) -> StoredVersion:
     """What answers need of it; for rows that are ours."""
-    state = orjson.loads(read[7])
+    _, number, _, sequence, block_number, recorded, transaction_hash, metadata, document, changes, _, _, _ = read
+    state = orjson.loads(metadata)
     return StoredVersion(
-        read[1], state["created"], state["updated"], state["deactivated"], bytes(read[8]), read[3], bytes(read[6]).hex()
+        number,
+        state["created"],
+        state["updated"],
+        state["deactivated"],
+        bytes(document),
+        sequence,
+        bytes(transaction_hash).hex(),
+        state["operation"],
+        recorded,
+        block_number,
+        state["previous"],
+        state["hash"],
+        state["keyId"],
+        bytes(changes),
     )
 
 

@@ -74,20 +74,18 @@ class HeadCheck:
         """Whether the ledger says without waiting where a log ends."""
         return self._newest_of is not None and self._newest_of.is_embedded
 
-    async def agreed(self, name: str) -> IndexedVersion | None:
-        """What ``head`` gives where nothing is decided and index and ledger agree; None where there is more to be done. Raises what they
-        raise."""
-        head = await self.index.head(name)
-        if head is None:
-            return None
-        known = self._checked.get(name)
-        if known is not None and (known.head is head or _is_same(known.head, head)):
-            return head
+    async def is_settled(self, name: str) -> bool:
+        """Whether ``head`` gives what the index has, or None, where nothing is decided, and brings nothing up. Raises what they raise."""
+        head, known = await self.index.head(name), self._checked.get(name)
+        if head is not None and known is not None and (known.head is head or _is_same(known.head, head)):
+            return True
         newest = await self._newest(name)
-        if newest is None or not _is_newest(head, newest):
-            return None
+        if head is None or newest is None:
+            return head is None and newest is None
+        if not _is_newest(head, newest):
+            return False
         self.keep(name, head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
-        return head
+        return True
 
     async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
         """The newest version on ledger and index, or None for a DID that neither has.

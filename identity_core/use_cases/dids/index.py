@@ -101,11 +101,13 @@ class DidReader:
             raise DidNotFound(details={"did": did.shown})
         return CurrentVersion(recorded, self.due(recorded, self.clock.now()))
 
-    async def at_once(self, did: Did) -> CurrentVersion | None:
-        """The same where look-ups tell it, which an embedded database and ledger answer without waiting; None where there is more to be
-        done or to be said."""
-        recorded = await self.check.agreed(did.text) if did.method in self.methods else None
-        return None if recorded is None else CurrentVersion(recorded, self.due(recorded, self.clock.now()))
+    async def is_settled(self, did: Did) -> bool:
+        """Whether reading it neither writes nor waits, of an embedded database and ledger: they agree on it, or neither has it and no one
+        else is asked."""
+        method, name = self.methods.get(did.method), did.text
+        if method is None or not await self.check.is_settled(name):
+            return False
+        return not hasattr(method, "resolve") or await self.index.head(name) is not None
 
     async def active(self, did: Did) -> CurrentVersion:
         """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,

@@ -168,16 +168,7 @@ class ListDidHistory:
     visible_after_deactivation: bool
 
     async def __call__(self, did: Did, query: ListDidHistoryQuery, *, after: int | None) -> HistoryPage:
-        return await self._page(did, await self.reader.standing(did), query, after)
-
-    async def at_once(self, did: Did, query: ListDidHistoryQuery, *, after: int | None) -> HistoryPage | None:
-        """The same where ``DidReader.at_once`` tells it."""
-        standing = await self.reader.at_once(did)
-        return None if standing is None else await self._page(did, standing, query, after)
-
-    async def _page(
-        self, did: Did, standing: CurrentVersion, query: ListDidHistoryQuery, after: int | None
-    ) -> HistoryPage:
+        standing = await self.reader.standing(did)
         descending, recorded, due = query.order == "desc", standing.recorded, standing.due
         if recorded.state.deactivated and not self.visible_after_deactivation:
             raise DidDeactivated(details={"did": str(did)})
@@ -229,6 +220,9 @@ class ListDidHistory:
 # Of at most 16 KiB each (openapi/DECISIONS.md §2.12). A reader that has stopped makes the service hold two or three pages: those that
 # the transport has, and one that waits for it.
 ENTRIES_OF_A_PAGE: Final = 4
+# So short a log is no more than a page of long entries, and is answered at once.
+ENTRIES_AT_ONCE: Final = 16
+OCTETS_AT_ONCE: Final = ENTRIES_OF_A_PAGE * 16 * 1024
 
 
 @value_class
@@ -256,12 +250,16 @@ class GetDidLog:
             await self.reader.active(did)
         return self.beginning(did, size.entries, size.octets)
 
-    async def at_once(self, did: Did) -> DidLog | None:
-        """The same where an embedded ledger alone tells it; None where more is to be done or to be said."""
-        size = await self.ledger.log_size(str(did))
-        if not size.entries or not self.visible_after_deactivation:
+    async def at_once(self, did: Did) -> tuple[bytes, bytes] | None:
+        """The whole log and its last line, by one look at an embedded ledger. None for one that is long, and where more is to be asked for.
+        Raises ``DidNotFound``, ``LedgerUnavailable``."""
+        if not self.visible_after_deactivation:
             return None
-        return self.beginning(did, size.entries, size.octets)
+        lines = await self._page(str(did), 0, ENTRIES_AT_ONCE + 1)
+        if not lines:
+            raise DidNotFound(details={"did": did.shown})
+        whole = b"".join(lines)
+        return (whole, lines[-1]) if len(lines) <= ENTRIES_AT_ONCE and len(whole) <= OCTETS_AT_ONCE else None
 
     def beginning(self, did: Did, versions: int, octets: int) -> DidLog:
         """The first ``versions`` of a log, which are ``octets`` long without the ends of their lines."""

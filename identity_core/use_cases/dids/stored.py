@@ -1,11 +1,12 @@
-"""resolveDid from what is stored: a version's document as it is answered, beside what its metadata say. Nothing of it is decoded.
+"""resolveDid and listDidHistory from what is stored: a version's document as it is answered, beside what its metadata say. Nothing of it
+is decoded.
 
-Of every DID whose newest row is the one of the newest entry on the ledger, that is active and has no key in grace: then no version
-exists by definition. Of all others ``ResolveDid`` tells."""
+Of every DID whose newest row is the one of the newest entry on the ledger and has no key in grace: then no version exists by
+definition. Of all others, and of a document that is gone, ``ResolveDid`` and ``ListDidHistory`` tell."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import Final
@@ -16,7 +17,7 @@ from identity_core.ports.repositories import DocumentIndex, StoredVersion
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.read import asked
 from identity_core.values import value_class
-from identity_core.wire import ResolveDidQuery
+from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery
 
 _SECOND: Final = 1_000_000
 HEADS: Final = 4_096
@@ -34,22 +35,46 @@ class StoredResolution:
 
 
 @value_class
-class ResolveStored:
-    """None where ``ResolveDid`` is to be asked. Raises ``DidQuarantined`` for rows that are not ours, ``InvalidRequest``, and what the
-    ledger raises. ``cosigned`` as there. ``heads`` are those that count without a look as long as the index follows them."""
+class StoredHeads:
+    """The newest version of a DID, or None. Raises ``DidQuarantined`` for rows that are not ours, and what the ledger raises. ``kept`` are
+    those that count without a look as long as the index follows them."""
 
     methods: Container[str]
     index: DocumentIndex
     check: HeadCheck
+    kept: BoundedCache[str, StoredVersion] = field(default_factory=lambda: BoundedCache(HEADS))
+
+    async def __call__(self, did: str) -> StoredVersion | None:
+        head = self.kept.get(did)
+        if head is not None and self.index.generation(did) == head.version_id:
+            return head
+        return await self.checked(did, await self.index.stored_head(did))
+
+    async def checked(self, did: str, newest: StoredVersion | None) -> StoredVersion | None:
+        """``newest`` of the index, where it is the ledger's too and in force."""
+        if newest is None or b'"revoked"' in newest.document:
+            return None
+        # A text that has rows was parsed before they were written.
+        is_known = did.split(":", 2)[1] in self.methods and await self.check.is_newest(did, newest)
+        return newest if is_known else None
+
+    def keep(self, did: str, head: StoredVersion) -> None:
+        """Remembers what was just found to be the newest version."""
+        self.index.follow(did, head.version_id)
+        self.kept.put(did, head)
+
+
+@value_class
+class ResolveStored:
+    """None where ``ResolveDid`` is to be asked. Raises what ``heads`` raises, and ``InvalidRequest``. ``cosigned`` as there."""
+
+    heads: StoredHeads
     cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
-    heads: BoundedCache[str, StoredVersion] = field(default_factory=lambda: BoundedCache(HEADS))
 
     async def __call__(self, did: str, query: ResolveDidQuery) -> StoredResolution | None:
         version_id, time = asked(query)
-        head = self.heads.get(did)
-        if head is None or self.index.generation(did) != head.version_id:
-            head = await self._newest(did)
-        if head is None:
+        head = await self.heads(did)
+        if head is None or head.deactivated:
             return None
         found: tuple[StoredVersion, StoredVersion | None] | None = head, None
         if version_id is not None and version_id != head.version_id:
@@ -62,19 +87,6 @@ class ResolveStored:
         cosigned = None if self.cosigned is None else await self.cosigned(version.sequence - 1)
         return StoredResolution(version, head, following, cosigned, self.cosigned is not None and cosigned is None)
 
-    def keep(self, did: str, head: StoredVersion) -> None:
-        """Remembers what was just found to be the newest version."""
-        self.index.follow(did, head.version_id)
-        self.heads.put(did, head)
-
-    async def _newest(self, did: str) -> StoredVersion | None:
-        # A text that has rows was parsed before they were written.
-        head = await self.index.stored_head(did)
-        if head is None or head.deactivated or b'"revoked"' in head.document:
-            return None
-        is_known = did.split(":", 2)[1] in self.methods and await self.check.is_newest(did, head)
-        return head if is_known else None
-
     async def _at(
         self, did: str, time: datetime, head: StoredVersion
     ) -> tuple[StoredVersion, StoredVersion | None] | None:
@@ -83,7 +95,7 @@ class ResolveStored:
             return head, None
         if head.version_id == 1:
             return None
-        number = await self.index.version_at(did, time, newest=head.version_id - 1)
+        number = await self.heads.index.version_at(did, time, newest=head.version_id - 1)
         found = await self._followed(did, number, head)
         # They are what the time lies between, or a row on the way to them was changed or taken away.
         if found is None or not found[0].updated // _SECOND <= second < found[1].updated // _SECOND:
@@ -96,8 +108,45 @@ class ResolveStored:
         if not 0 < version_id < head.version_id:
             return None
         is_last = version_id + 1 == head.version_id
-        stored = await self.index.stored(did, after=version_id - 1, limit=1 if is_last else 2)
+        stored = await self.heads.index.stored(did, after=version_id - 1, limit=1 if is_last else 2)
         rows = [*stored, head] if is_last else stored
         if [row.version_id for row in rows] != [version_id, version_id + 1]:
             return None
         return rows[0], rows[1]
+
+
+@value_class
+class StoredHistory:
+    """As ``HistoryPage`` has it."""
+
+    total: int
+    items: Sequence[StoredVersion]
+    after: int | None
+
+
+@value_class
+class ListStoredHistory:
+    """None where ``ListDidHistory`` is to be asked. Raises what ``heads`` raises."""
+
+    heads: StoredHeads
+    visible_after_deactivation: bool
+
+    async def __call__(self, did: str, query: ListDidHistoryQuery, *, after: int | None) -> StoredHistory | None:
+        descending, limit = query.order == "desc", query.limit
+        items = await self.heads.index.stored(did, after=after or 0, limit=limit, descending=descending)
+        if not items:
+            return None
+        if after is None and (descending or len(items) < limit):
+            head = await self.heads.checked(did, items[0 if descending else -1])
+        else:
+            head = await self.heads(did)
+        if head is None or (head.deactivated and not self.visible_after_deactivation):
+            return None
+        total = head.version_id
+        above = total + 1 if after is None else min(after, total + 1)
+        numbers = range(above - 1, 0, -1) if descending else range((after or 0) + 1, total + 1)
+        last = items[-1].version_id
+        # A row among them was taken away, or there is more than the newest.
+        if [item.version_id for item in items] != [*numbers[:limit]]:
+            return None
+        return StoredHistory(total, items, last if last != numbers[-1] else None)

@@ -20,8 +20,10 @@ from identity_core.errors import (
     AuthFailed,
     AuthRequired,
     DidDeactivated,
+    DidNotFound,
     IdentityError,
-    NotFound,
+    InvalidRequest,
+    PluginUnavailable,
     RateLimited,
 )
 from tests.toy import DID, KEY, ToyGate, ToyHandlers, ask, build_toy
@@ -383,8 +385,8 @@ async def nothing(request: Request) -> None:
     return None
 
 
-async def refused(request: Request) -> Answer:
-    raise NotFound
+async def failing(request: Request) -> Answer:
+    raise PluginUnavailable
 
 
 async def waiting(request: Request) -> Answer:
@@ -398,7 +400,7 @@ async def waiting(request: Request) -> Answer:
 closed: list[Request] = []
 
 
-@pytest.mark.parametrize("read", [nothing, refused, waiting])
+@pytest.mark.parametrize("read", [nothing, failing, waiting])
 def test_what_cannot_be_read_at_once_takes_the_other_way_and_is_not_paid_again(read: Any) -> None:
     async def story() -> None:
         asked, sent = scope(), []
@@ -417,6 +419,29 @@ def test_what_cannot_be_read_at_once_takes_the_other_way_and_is_not_paid_again(r
     asyncio.run(story())
     assert (gate.paid, gate.admitted, seen) == (1, [True], [("resolveDid", 200)])
     assert len(closed) == (read is waiting)
+
+
+@pytest.mark.parametrize("error", [DidNotFound(details={"did": DID}), DidDeactivated(), InvalidRequest("No.")], ids=str)
+def test_a_refusal_of_what_is_read_is_the_answer_of_all_the_layers(error: IdentityError) -> None:
+    async def refused(request: Request) -> Answer:
+        raise error
+
+    gate = Reading()
+    app, seen = read_by(refused, gate)
+    at_once = app.at_once(scope(TARGET, (b"x-request-id", b"mine")))
+    assert at_once is not None
+
+    class Refusing(Resolving):
+        resolve_did = staticmethod(refused)  # type: ignore[assignment]
+
+    slowly = ask(build_toy(Refusing(ANSWERS[0]), gate=Reading()), "GET", TARGET, headers=[("x-request-id", "mine")])
+    status, lines, count, body = at_once
+    assert (status, body) == (slowly.status, slowly.body) == (error.status, slowly.body)
+    # The gate of this test names another bucket on each way.
+    shown = [line for line in lines.splitlines() if not line.startswith(b"ratelimit: ")]
+    assert sorted(shown) == sorted(b"%b: %b" % each for each in slowly.raw_headers if each[0] != b"ratelimit")
+    assert count == len(lines.splitlines())
+    assert (gate.paid, gate.admitted, seen) == (1, [], [("resolveDid", status)])
 
 
 def test_nothing_is_read_for_who_cannot_pay() -> None:

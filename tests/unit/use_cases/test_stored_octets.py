@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
 import sqlite3
 from dataclasses import replace
@@ -12,19 +13,20 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import orjson
 import pytest
 
 from identity_core.api import caching, dids
 from identity_core.api.dids_at_once import DidsAtOnce
-from identity_core.api.stored_answers import stored_answer
+from identity_core.api.stored_answers import stored_answer, stored_history
 from identity_core.codec.structs import encode
 from identity_core.codec.times import printed_exactly
 from identity_core.domain.dids import document, state
 from identity_core.errors import DidNotFound, DidQuarantined
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution, ResolveDid
-from identity_core.use_cases.dids.stored import ResolveStored
-from identity_core.wire import DeactivateDidRequest, ResolveDidQuery
+from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
+from identity_core.wire import DeactivateDidRequest, ListDidHistoryQuery, ResolveDidQuery
 from tests.rooms import Rooms
 from tests.stored import new_stored_database, postgres_server
 from tests.unit.use_cases.test_versions_in_time import Play
@@ -32,6 +34,10 @@ from tests.unit.use_cases.test_versions_in_time import Play
 __all__ = ["new_stored_database", "postgres_server"]
 
 MEDIA = (caching.LD_JSON, caching.BARE, caching.W3C)
+
+
+def heads_of(rooms: Rooms) -> StoredHeads:
+    return StoredHeads(rooms.methods, rooms.store.documents, rooms.check)
 
 
 async def lives(rooms: Rooms, drawing: random.Random, count: int) -> list[Play]:
@@ -101,7 +107,7 @@ async def compare_stored(cold: Rooms, play: Play, head: IndexedVersion, query: R
     """The answers of ``ResolveStored`` are those of ``ResolveDid``, in every media type; how many there were."""
     compared = 0
     for asked in (None, cosigned):
-        stored = ResolveStored(cold.methods, cold.store.documents, cold.check, asked)
+        stored = ResolveStored(heads_of(cold), asked)
         quickly = await stored(str(play.did), query)
         if b"revoked" in head.state.document.octets:
             assert quickly is None
@@ -120,9 +126,30 @@ async def compare_stored(cold: Rooms, play: Play, head: IndexedVersion, query: R
     return compared
 
 
+async def compare_history(cold: Rooms, play: Play, head: IndexedVersion, total: int) -> int:
+    """The same of ``ListStoredHistory`` and ``ListDidHistory``, for every page."""
+    compared, stored = 0, ListStoredHistory(heads_of(cold), visible_after_deactivation=True)
+    is_graced = b"revoked" in head.state.document.octets
+    for order, limit, after in itertools.product(("asc", "desc"), (1, 2, 3, 50), (None, *range(1, total + 3))):
+        query = ListDidHistoryQuery(limit=limit, order=order, cursor=None, include_document=limit != 2)
+        quickly = await stored(str(play.did), query, after=after)
+        page = await cold.history(play.did, after=after, limit=limit, descending=order == "desc")
+        if quickly is None:
+            assert is_graced or page.items == ()
+            continue
+        assert not is_graced
+        one = stored_history(str(play.did), quickly, include_document=query.include_document)
+        other = dids.history_page(play.did, page, include_document=query.include_document)
+        assert (one.body, one.headers) == (encode(other.body), other.headers)
+        compared += 1
+    return compared
+
+
 async def check(cold: Rooms, rooms: Rooms, play: Play) -> int:
     compared = 0
     now, versions = rooms.clock.now(), await folded(rooms, play)
+    written = [version for version in versions if version.receipt is not None][-1]
+    compared += await compare_history(cold, play, written, len(versions))
     queries = [(len(versions), ResolveDidQuery(version_id=None, version_time=None))]
     queries += [(n, ResolveDidQuery(version_id=n, version_time=None)) for n in range(1, len(versions) + 1)]
     times = [version.state.updated_at + timedelta(seconds=by) for version in versions for by in (-1, 0, 0.5, 1)]
@@ -131,7 +158,7 @@ async def check(cold: Rooms, rooms: Rooms, play: Play) -> int:
         queries.append((selected(versions, time.replace(microsecond=0)), query))
     for number, query in queries:
         if number == 0:
-            assert await ResolveStored(cold.methods, cold.store.documents, cold.check)(str(play.did), query) is None
+            assert await ResolveStored(heads_of(cold))(str(play.did), query) is None
             with pytest.raises(DidNotFound):
                 await cold.resolve_query(play.did, query)
             continue
@@ -160,8 +187,9 @@ def test_answers_are_those_that_the_entries_give(tmp_path: Path, dialect: str, r
         cold = Rooms(tmp_path, ledger=rooms.ledger, url=url)
         cold.clock.time = rooms.clock.time
         handlers: Any = SimpleNamespace(reader=cold.reader)
-        at_once = DidsAtOnce(handlers, ResolveStored(cold.methods, cold.store.documents, cold.check)).operations()
-        assert [*at_once] == (["resolveDid", "listDidHistory", "getDidLog"] if dialect == "sqlite" else [])
+        none: Any = None
+        at_once = DidsAtOnce(handlers, none, none, none).operations()
+        assert len(at_once) == (4 if dialect == "sqlite" else 0)
         assert sum([await check(cold, rooms, play) for play in played]) > 500
         await cold.store.close()
         await rooms.close()
@@ -214,11 +242,11 @@ def test_of_what_is_gone_or_not_on_the_ledger_nothing_is_said_from_what_is_store
         signed = await rooms.signed(gone.did, gone.secret, "deactivate")
         context = rooms.context(gone.did, signed)
         await rooms.deactivate(gone.did, DeactivateDidRequest(confirm=True), signed, context, if_match=None)
-        stored = ResolveStored(rooms.methods, rooms.store.documents, rooms.check)
+        stored = ResolveStored(heads_of(rooms))
         now = ResolveDidQuery(version_id=None, version_time=None)
         assert await stored(str(gone.did), now) is None
         assert await stored("did:ids:unknown", now) is None
-        assert await ResolveStored((), rooms.store.documents, rooms.check)(str(play.did), now) is None
+        assert await ResolveStored(StoredHeads((), rooms.store.documents, rooms.check))(str(play.did), now) is None
         for number in (0, 3, 2**70, -1):
             assert await stored(str(play.did), ResolveDidQuery(version_id=number, version_time=None)) is None
         with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite", isolation_level=None)) as other:
@@ -243,7 +271,7 @@ def test_a_newest_version_that_is_remembered_counts_until_somebody_writes(tmp_pa
         play = Play(rooms)
         await play.begin()
         await play.add_service()
-        stored, did = ResolveStored(rooms.methods, rooms.store.documents, rooms.check), str(play.did)
+        stored, did = ResolveStored(heads_of(rooms)), str(play.did)
 
         async def head(version_id: int | None = None) -> Any:
             found = await stored(did, ResolveDidQuery(version_id=version_id, version_time=None))
@@ -252,11 +280,11 @@ def test_a_newest_version_that_is_remembered_counts_until_somebody_writes(tmp_pa
 
         first = await head()
         assert await head() is not first
-        stored.keep(did, first)
+        stored.heads.keep(did, first)
         assert await head() is await head(1) is first
         await play.add_service()
         assert (await head()).version_id == 3
-        stored.keep(did, third := await head(2))
+        stored.heads.keep(did, third := await head(2))
         assert await head() is third
         with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite", isolation_level=None)) as other:
             # Whoever writes past this process, and be it to another DID.
@@ -266,6 +294,56 @@ def test_a_newest_version_that_is_remembered_counts_until_somebody_writes(tmp_pa
         await rooms.close()
 
     asyncio.run(story())
+
+
+def test_the_history_of_what_is_not_as_the_ledger_has_it_is_not_told_from_what_is_stored(tmp_path: Path) -> None:
+    async def story() -> None:
+        rooms = Rooms(tmp_path)
+        play, gone = Play(rooms), Play(rooms)
+        for each in (play, gone):
+            await each.begin()
+            for _ in range(3):
+                rooms.clock.move(seconds=5)
+                await each.add_service()
+        signed = await rooms.signed(gone.did, gone.secret, "deactivate")
+        context = rooms.context(gone.did, signed)
+        await rooms.deactivate(gone.did, DeactivateDidRequest(confirm=True), signed, context, if_match=None)
+        shown, hidden = (ListStoredHistory(heads_of(rooms), visible) for visible in (True, False))
+
+        async def told(did: Any, order: Any, limit: int = 50, after: int | None = None, history: Any = shown) -> Any:
+            query = ListDidHistoryQuery(limit=limit, order=order, cursor=None, include_document=False)
+            found = await history(str(did), query, after=after)
+            return None if found is None else ([item.version_id for item in found.items], found.total, found.after)
+
+        assert await told(gone.did, "asc") == ([1, 2, 3, 4, 5], 5, None)
+        assert await told(gone.did, "desc", 2, 9_999_999_999) == ([5, 4], 5, 4)
+        assert await told(gone.did, "asc", history=hidden) is await told("did:ids:unknown", "asc") is None
+        with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite", isolation_level=None)) as other:
+            other.execute("DELETE FROM did_versions WHERE did = ? AND version_id = 2", (str(play.did),))
+            assert await told(play.did, "asc") is await told(play.did, "desc") is None
+            assert await told(play.did, "desc", 2) == ([4, 3], 4, 3)
+            assert await told(play.did, "asc", 1) == ([1], 4, 1)
+            assert await told(play.did, "asc", 2) is None
+            # Those before the newest have our tags too, and the ledger has more.
+            other.execute("DELETE FROM did_versions WHERE did = ? AND version_id = 5", (str(gone.did),))
+            for order in ("asc", "desc"):
+                for limit in (2, 50):
+                    assert await told(gone.did, order, limit) is None
+            other.execute(
+                "UPDATE did_versions SET changes = x'5b5d' WHERE did = ? AND version_id = 3", (str(play.did),)
+            )
+        for order in ("asc", "desc"):
+            with pytest.raises(DidQuarantined):
+                await told(play.did, order)
+        await rooms.close()
+
+    asyncio.run(story())
+
+
+def test_changes_are_stored_as_they_are_answered() -> None:
+    for first in range(0, 0x3000, 64):
+        text = "".join(map(chr, range(first, first + 64)))
+        assert orjson.dumps([text, f"keyAdded #{text}"]) == encode((text, f"keyAdded #{text}"))
 
 
 EDITS = (
@@ -288,7 +366,7 @@ def test_a_row_that_was_changed_leads_no_search_astray(tmp_path: Path) -> None:
         versions = await folded(rooms, play)
         times = [version.state.updated_at + timedelta(seconds=5) for version in versions]
         withheld = 0
-        stored = ResolveStored(rooms.methods, rooms.store.documents, rooms.check)
+        stored = ResolveStored(heads_of(rooms))
         for number in range(1, len(versions)):
             for edit in EDITS:
                 with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite", isolation_level=None)) as other:
