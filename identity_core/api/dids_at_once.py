@@ -27,22 +27,36 @@ from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery, ResolveIden
 
 @value_class
 class DidsAtOnce:
-    """The reads of ``dids`` and ``identifiers`` that never wait."""
+    """The reads of ``dids`` and ``identifiers`` from stored octets."""
 
     dids: DidHandlers
     identifiers: IdentifierHandlers
     stored: ResolveStored
     stored_history: ListStoredHistory
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether they never wait."""
+        return self.dids.reader.index.is_embedded and self.dids.reader.check.is_embedded
+
     def operations(self) -> Mapping[str, ReadAtOnce]:
         """By operationId; none where reads may wait."""
-        reader = self.dids.reader
-        if not (reader.index.is_embedded and reader.check.is_embedded):
+        if not self.is_embedded:
             return {}
         return {
             "resolveDid": self.resolve,
             "listDidHistory": self.history,
             "getDidLog": self.log,
+            "resolveIdentifier": self.resolve_identifier,
+        }
+
+    def before_handlers(self) -> Mapping[str, ReadAtOnce]:
+        """What is read on a server, and answered so, before a handler is asked."""
+        if self.is_embedded:
+            return {}
+        return {
+            "resolveDid": self.resolve,
+            "listDidHistory": self.history,
             "resolveIdentifier": self.resolve_identifier,
         }
 
@@ -101,13 +115,15 @@ class DidsAtOnce:
         duration = (time.perf_counter_ns() - started) // 1_000_000
         cached = stored_answer(found, media, duration, query, shape=shape)
         cache.asked += key is not None
-        if cache.is_asked_again(did):
+        if self.is_embedded and cache.is_asked_again(did):
             self.stored.heads.keep(did, found.head)
             if key is not None:
                 cache.keep(did, key, cached)
         return cached.answer_to(request)
 
     async def _handled(self, text: str, handler: Handler, request: Request, *, is_url: bool = False) -> Answer | None:
+        if not self.is_embedded:
+            return None
         reader = self.dids.reader
         try:
             did = reader.parse(str(DidUrl.parse(text).did) if is_url else text)

@@ -63,7 +63,8 @@ class Wiring:
     public. ``apart``, if not None, is the port of a listener of its own for the operations that are apart: they are routed there and
     nowhere else. ``resource_metadata`` is the URL of that of the interface, for challenges; empty for none. ``operations`` is filled
     with the passes of all operations, for one that asks another. ``at_once``: operationId of a public GET → what answers it without
-    waiting, where it can; ``read_at_once``: what reads it then. ``verify`` checks every answer against the document: for tests.
+    waiting, where it can; ``read_at_once``: what reads it then; ``read_first``: what reads it before a handler is asked. ``verify`` checks
+    every answer against the document: for tests.
     """
 
     gate: Admission
@@ -83,6 +84,7 @@ class Wiring:
     operations: dict[str, Run] = field(default_factory=dict)
     at_once: Mapping[str, AtOnce] = field(default_factory=dict)
     read_at_once: Mapping[str, ReadAtOnce] = field(default_factory=dict)
+    read_first: Mapping[str, ReadAtOnce] = field(default_factory=dict)
     verify: bool = False
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from identity_core.api import contract
 from identity_core.api.decode import Parse, Query, RequestBody, has_body, parser, refuse_body
 from identity_core.api.promises import Run
+from identity_core.api.quick import reading_first
 from identity_core.api.request import Admission, Answer, Handler, Operation, Request
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope
@@ -27,6 +28,8 @@ def compile_operation(
 ) -> tuple[Run, Callable[[Request, Scope], None]]:
     """The pass of one operation, with everything that the document decides bound in, and the part of it that raises a refusal of the gate
     where that is certain without waiting."""
+    if (read := wiring.read_first.get(operation.operation_id)) is not None:
+        handler = reading_first(read, handler)
     if wiring.refusals is not None:
         handler = wiring.refusals.around(operation, handler)
     operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from identity_core.api.cross_origin import Origins
-from identity_core.api.request import Admission, Answer, Operation, Request
+from identity_core.api.request import Admission, Answer, Handler, Operation, Request
 from identity_core.api.transport import Scope
 from identity_core.codec.structs import encode
 from identity_core.errors import IdentityError
@@ -19,7 +19,7 @@ AtOnce = Callable[[Request, Callable[[], bool]], Answer | None]
 """Answers a GET without a query from what is remembered, or None. The function says whether the request could be paid, or raises
 ``RateLimited``; it is called when there is an answer."""
 ReadAtOnce = Callable[[Request], Coroutine[Any, Any, Answer | None]]
-"""A handler of a GET that never waits: it looks up what is embedded, and gives None for the rest."""
+"""Answers a GET from what is stored, and gives None for the rest. Of what is embedded it never waits."""
 
 # Who brings a credential is asked for, and a body is refused: not at once.
 NOT_QUICK: Final = frozenset({"authorization", "x-api-key", "content-length", "transfer-encoding"})
@@ -67,6 +67,20 @@ class Quick:
         if answer is not None and type(answer.body) is not bytes:
             answer.body = encode(answer.body)
         return answer
+
+
+def reading_first(read: ReadAtOnce, handler: Handler) -> Handler:
+    """``read`` where it gives an answer, else ``handler``."""
+
+    async def handle(request: Request) -> Answer:
+        try:
+            answer = await read(request)
+        except IdentityError:
+            # The handler meets it again, and tells of it.
+            answer = None
+        return await handler(request) if answer is None else answer
+
+    return handle
 
 
 def stepped(coroutine: Coroutine[Any, Any, T]) -> T | None:

@@ -235,6 +235,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     pages, forms = await pages_for_people(opened, tags, operator, challenges, consents, render, stack)
     decisions, decided = authorization_pages(opened, challenges, token)
     gate, identifiers = gate_of(opened, token_keys, challenges), identifier_handlers(opened, tags.dids)
+    reads = reads_at_once(tags.dids, identifiers)
     wiring = Wiring(
         gate=gate,
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
@@ -251,7 +252,8 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
         at_once=identifiers.at_once,
-        read_at_once=reads_at_once(tags.dids, identifiers),
+        read_at_once=reads.operations(),
+        read_first=reads.before_handlers(),
     )
     try:
         return build_app(

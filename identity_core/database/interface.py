@@ -92,6 +92,11 @@ class Database(Protocol):
         """
         ...
 
+    def look_up(self, sql: str, parameters: Mapping[str, object]) -> Awaitable[list[Any]]:
+        """The rows of one SELECT that finds a few by an index, as they are committed. PostgreSQL is asked at the call, so that several may
+        be under way at once, and no thread waits."""
+        ...
+
     def read_now(self, job: Job[T]) -> T:
         """The same without an event loop; on PostgreSQL it blocks the caller, so it is for start-up and commands."""
         ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -61,6 +61,9 @@ class Look:
 
     async def read(self, job: Job[T]) -> T:
         return self.read_now(job)
+
+    async def look_up(self, sql: str, parameters: Mapping[str, object]) -> list[Any]:
+        return self.read_now(lambda transaction: transaction.execute(sql, parameters).fetchall())
 
     def write_now(self, job: Job[T]) -> T:
         """Refused."""

@@ -1,4 +1,5 @@
-"""A PostgreSQL server: one writing connection a process with group commit, a few for reading, each in its own thread.
+"""A PostgreSQL server: one writing connection a process with group commit, a few for reading, each in its own thread, and one for look-ups
+(``postgresql_look_ups.py``).
 
 Connections are made when they are needed, and again when they were lost. A read that met a dead connection is tried once
 more; a write only when nothing of it had been sent, or when the server has undone all of it to end a circle of waiting processes.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -34,6 +35,7 @@ try:
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
+    from identity_core.database.postgresql_look_ups import LookUps
     from identity_core.database.postgresql_session import PostgresqlSession, run_jobs, translated
 except ImportError as missing:
     raise DatabaseUnavailable("PostgreSQL needs psycopg: install identity-service[postgresql]") from missing
@@ -74,6 +76,7 @@ class PostgresqlDatabase:
         self._sessions: list[PostgresqlSession] = []
         self._reads: set[Future[Any]] = set()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="database reader")
+        self._look_ups = LookUps(self._connect, self._readers)
         self._queue = GroupCommit(self._perform, self._recover)
         self.write = self._queue.submit
         self._worker = WriterThread("database writer")
@@ -116,6 +119,11 @@ class PostgresqlDatabase:
             return session.read(job)
         except psycopg.Error as error:
             raise translated(error) from error
+
+    def look_up(self, sql: str, parameters: Mapping[str, object]) -> Awaitable[list[Any]]:
+        if self._queue.closed:
+            raise DatabaseClosed("the database is closed")
+        return self._look_ups.ask(sql, parameters)
 
     def foreign_changes(self) -> int | None:
         """See ``Database.foreign_changes``: it would cost a journey to the server."""
@@ -197,6 +205,7 @@ class PostgresqlDatabase:
         if self._queue.closed:
             return
         await self._queue.drain()
+        self._look_ups.close()
         await asyncio.to_thread(self._stop)
 
     def _stop(self) -> None:

@@ -36,13 +36,13 @@ STEADY = "; SET LOCAL enable_sort TO off; SET LOCAL enable_bitmapscan TO off; SE
 # The function of the server whose warning says so; its text is in the server's language.
 _WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 
-_PARAMETER = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
+PARAMETER = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
 
 
 @lru_cache(maxsize=1024)
 def translated_sql(sql: str) -> str:
     """``:name`` and ``?`` as psycopg writes them."""
-    return _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%").replace("?", "%s"))
+    return PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%").replace("?", "%s"))
 
 
 class PostgresqlSession:

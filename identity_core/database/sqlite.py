@@ -11,9 +11,10 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from identity_core.database.files import FileLock, InPlace, Turn
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
@@ -89,6 +90,9 @@ class SqliteDatabase:
 
     async def read(self, job: Job[T]) -> T:
         return self._read(self._reads, job)
+
+    async def look_up(self, sql: str, parameters: Mapping[str, object]) -> list[Any]:
+        return self._read(self._reads, lambda transaction: transaction.execute(sql, parameters).fetchall())
 
     def read_now(self, job: Job[T]) -> T:
         # Perhaps from another thread than the writer's jobs.

@@ -114,8 +114,8 @@ class Documents:
         return found
 
     async def stored_head(self, did: str) -> StoredVersion | None:
-        row = await self._database.read(lambda transaction: transaction.execute(_HEAD, {"did": did}).fetchone())
-        return None if row is None else stored_version_of(self._ours(row))
+        rows = await self._database.look_up(_HEAD, {"did": did})
+        return stored_version_of(self._ours(rows[0])) if rows else None
 
     async def stored(self, did: str, *, after: int, limit: int, descending: bool = False) -> Sequence[StoredVersion]:
         rows = await self._page(did, after, limit, descending)
@@ -134,7 +134,7 @@ class Documents:
 
     async def version_at(self, did: str, second: datetime, *, newest: int) -> int:
         parameters = {"did": did, "second": micros(second) // 1_000_000, "newest": newest}
-        return int((await self._read(_AT, parameters))[0][0])
+        return int((await self._database.look_up(_AT, parameters))[0][0])
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
         return [self._opened(row) for row in await self._page(did, after, limit, descending)]
@@ -254,13 +254,13 @@ class Documents:
             self._keep(version.state.did.text, version)
 
     async def _one(self, sql: str, parameters: Mapping[str, object]) -> IndexedVersion | None:
-        row = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())
-        return None if row is None else self._opened(row)
+        rows = await self._database.look_up(sql, parameters)
+        return self._opened(rows[0]) if rows else None
 
     async def _page(self, did: str, after: int, limit: int, descending: bool) -> list[Row]:
         if not descending:
-            return await self._read(_ASCENDING, {"did": did, "after": after, "limit": limit})
-        return await self._read(_DESCENDING, {"did": did, "after": after or 2**62, "limit": limit})
+            return await self._database.look_up(_ASCENDING, {"did": did, "after": after, "limit": limit})
+        return await self._database.look_up(_DESCENDING, {"did": did, "after": after or 2**62, "limit": limit})
 
     async def _read(self, sql: str, parameters: Mapping[str, object]) -> list[Row]:
         return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())

@@ -39,6 +39,8 @@ HEADS_KEPT: Final = 4_096
 FOLDED_AT_ONCE: Final = 16
 # Behind, brought up, and behind again, because another process writes: that often and no more.
 LOOKS: Final = 4
+UNASKED: Final = (LedgerUnavailable, PluginTimeout, PluginUnavailable, Overloaded)
+"""What a ledger raises that cannot be asked."""
 NOT_KEPT: Final = "the index cannot be brought up to the ledger"
 
 
@@ -63,16 +65,20 @@ class HeadCheck:
     generations: Generations = field(default_factory=KnownGenerations)
     """What fills it."""
     _checked: BoundedCache[str, Checked] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
+    # The newest rows that a ledger which has to be waited for was found to agree with.
+    _agreed: BoundedCache[str, NewestEntry] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
     _newest_of: NewestEntries | None = field(init=False)
+    _is_embedded: bool = field(init=False)
 
     def __post_init__(self) -> None:
         # Asked once, because it costs as much as a look-up in the index.
         self._newest_of = self.ledger if isinstance(self.ledger, NewestEntries) else None
+        self._is_embedded = self._newest_of is not None and self._newest_of.is_embedded
 
     @property
     def is_embedded(self) -> bool:
         """Whether the ledger says without waiting where a log ends."""
-        return self._newest_of is not None and self._newest_of.is_embedded
+        return self._is_embedded
 
     async def is_settled(self, name: str) -> bool:
         """Whether ``head`` gives what the index has, or None, where nothing is decided, and brings nothing up. Raises what they raise."""
@@ -110,7 +116,7 @@ class HeadCheck:
                 return head
             try:
                 newest = await self._newest(name)
-            except (LedgerUnavailable, PluginTimeout, PluginUnavailable, Overloaded) as error:
+            except UNASKED as error:
                 if decides:
                     raise PluginUnavailable("The ledger cannot be asked about this DID; try again.") from error
                 return head
@@ -134,13 +140,17 @@ class HeadCheck:
         return head if checked is not None and checked.head is head else None
 
     async def is_newest(self, name: str, stored: StoredVersion) -> bool:
-        """Whether the newest row of the index is that of the newest entry of the ledger. Raises what the ledger raises."""
-        newest = await self._newest(name)
-        return (
-            newest is not None
-            and newest.version == stored.version_id
-            and newest.transaction_hash == stored.transaction_hash
-        )
+        """Whether the newest row of the index is that of the newest entry of the ledger, as ``head`` has it for who decides nothing."""
+        row = NewestEntry(stored.version_id, stored.transaction_hash)
+        if self._agreed.get(name) == row:
+            return True
+        try:
+            newest = await self._newest(name)
+        except UNASKED:
+            return True
+        if newest == row and not self._is_embedded:
+            self._agreed.put(name, row)
+        return newest == row
 
     async def fold(self, did: Did, head: IndexedVersion) -> None:
         """Raises ``DidQuarantined`` unless the ledger's log of the DID, every signature of it, ends in ``head``; ``VersionConflict``

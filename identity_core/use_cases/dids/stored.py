@@ -36,8 +36,8 @@ class StoredResolution:
 
 @value_class
 class StoredHeads:
-    """The newest version of a DID, or None. Raises ``DidQuarantined`` for rows that are not ours, and what the ledger raises. ``kept`` are
-    those that count without a look as long as the index follows them."""
+    """The newest version of a DID, or None. Raises ``DidQuarantined`` for rows that are not ours. ``kept`` are those that count without a
+    look as long as the index follows them."""
 
     methods: Container[str]
     index: DocumentIndex

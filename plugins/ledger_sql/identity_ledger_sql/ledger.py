@@ -236,15 +236,17 @@ class SqlLedger:
         )
 
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
-        page = {"did": did, "after": after, "limit": _ALL if limit is None else limit}
-        return await self._read(lambda transaction: _lines(transaction, _OF_DID, page))
+        if limit is not None:
+            return _entries(await self._rows(_OF_DID, {"did": did, "after": after, "limit": limit}))
+        whole = {"did": did, "after": after, "limit": _ALL}
+        return await self._read(lambda transaction: _lines(transaction, _OF_DID, whole))
 
     async def log_size(self, did: str) -> LogSize:
-        return await self._read(lambda transaction: LogSize(*transaction.execute(_SIZE, {"did": did}).fetchone()))
+        return LogSize(*(await self._rows(_SIZE, {"did": did}))[0])
 
     async def newest(self, did: str) -> NewestEntry | None:
-        row = await self._read(lambda transaction: transaction.execute(_NEWEST, {"did": did}).fetchone())
-        return None if row is None else NewestEntry(row[0], bytes(row[1]).hex())
+        rows = await self._rows(_NEWEST, {"did": did})
+        return NewestEntry(rows[0][0], bytes(rows[0][1]).hex()) if rows else None
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         return await self._read(lambda transaction: _lines(transaction, _AFTER, {"sequence": sequence, "limit": limit}))
@@ -257,6 +259,14 @@ class SqlLedger:
     async def _read(self, job: Callable[[Transaction], T]) -> T:
         try:
             return await self._database.read(job)
+        except StorageMismatch:
+            raise
+        except DatabaseError as error:
+            raise LedgerUnavailable from error
+
+    async def _rows(self, sql: str, parameters: dict[str, Any]) -> list[Any]:
+        try:
+            return await self._database.look_up(sql, parameters)
         except StorageMismatch:
             raise
         except DatabaseError as error:
@@ -280,7 +290,11 @@ def _tip(transaction: Transaction) -> tuple[LedgerHead, int, bytes]:
 
 
 def _lines(transaction: Transaction, sql: str, parameters: dict[str, Any]) -> tuple[LedgerEntry, ...]:
+    return _entries(transaction.execute(sql, parameters).fetchall())
+
+
+def _entries(rows: list[Any]) -> tuple[LedgerEntry, ...]:
     return tuple(
         LedgerEntry(did, version, bytes(entry), Receipt(bytes(digest).hex(), block, sequence, EPOCH + at * MICROSECOND))
-        for did, version, entry, digest, block, sequence, at in transaction.execute(sql, parameters).fetchall()
+        for did, version, entry, digest, block, sequence, at in rows
     )
