@@ -8,6 +8,7 @@ when it was lost is asked once more.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -50,6 +51,7 @@ class LookUps:
         self._threads = threads
         self._loop: asyncio.AbstractEventLoop | None = None
         self._connection: psycopg.Connection[Any] | None = None
+        self._socket = -1
         self._rows = Transformer()
         self._names: dict[str, bytes] = {}
         self._numbers = count()
@@ -119,10 +121,14 @@ class LookUps:
             _fail(waiting, translated(error))
         elif error is not None:
             _fail(waiting, DatabaseClosed("the database is closed"))
-        elif self._loop is not None:
+        elif self._loop is None:
+            connecting.result().close()
+        else:
             self._connection = connecting.result()
             self._rows = Transformer(self._connection)
-            self._loop.add_reader(self._connection.pgconn.socket, self._receive)
+            # libpq closes its own when the connection is lost, before the loop can be told.
+            self._socket = os.dup(self._connection.pgconn.socket)
+            self._loop.add_reader(self._socket, self._receive)
             self._send(waiting)
 
     def _drop(self) -> None:
@@ -130,8 +136,9 @@ class LookUps:
         if connection is None:
             return
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.remove_reader(connection.pgconn.socket)
-            self._loop.remove_writer(connection.pgconn.socket)
+            self._loop.remove_reader(self._socket)
+            self._loop.remove_writer(self._socket)
+        os.close(self._socket)
         self._is_writing = False
         self._names.clear()
         connection.close()
@@ -154,6 +161,7 @@ class LookUps:
     def close(self) -> None:
         """Nothing is asked any more."""
         self._drop()
+        self._loop = None
         _fail([*self._sent, *self._waiting], DatabaseClosed("the database is closed"))
         self._sent.clear()
         self._waiting.clear()
@@ -171,11 +179,10 @@ class LookUps:
             return
         if is_left is not self._is_writing:
             self._is_writing = is_left
-            socket = self._connection.pgconn.socket
             if is_left:
-                self._loop.add_writer(socket, self._flush)
+                self._loop.add_writer(self._socket, self._flush)
             else:
-                self._loop.remove_writer(socket)
+                self._loop.remove_writer(self._socket)
 
     def _receive(self) -> None:
         if self._connection is None:
