@@ -1,8 +1,13 @@
-"""Reads that are answered while their octets are parsed, against the same ones on the way of all requests: who announces a body, be it an
-empty one, is never answered at once. What both say is the same, octet by octet, of every DID, in every media type, tampered rows too."""
+"""Reads that are answered from stored octets, against the same ones by handlers, which decode documents. What both say is the same,
+octet by octet, of every DID, in every media type, tampered rows too.
+
+With embedded databases the short way is taken while a request is parsed, and not by who announces a body, be it an empty one. On a server a
+second replica, which has no short way (``decoding_replica``), is asked for the same.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections import Counter
@@ -18,6 +23,9 @@ from tests.attack.stranger import LEAVE, Holder, did_path, rotation, service
 from tests.attack.thief import Database, operator
 from tests.fault.service_process import Running
 from tests.fault.service_process import service as running_service
+from tests.postgres_server import postgres_server
+
+__all__ = ["postgres_server"]
 
 ACCEPTS = (
     *(
@@ -95,14 +103,24 @@ COMPARED = ("content-type", "etag", "vary", "cache-control", "retry-after", "all
 
 @dataclass(frozen=True)
 class Target:
-    """A service, DIDs that have lived, and when the second version of one began."""
+    """A service, a replica of it that decodes, DIDs that have lived, and when the second version of one began."""
 
     running: Running
+    decoding: Running | None
     dids: tuple[str, ...]
     began: str
 
     def ask(self, path: str, *fields: bytes) -> Response:
-        return exchange(self.running.wire.address, request("GET", path, b"X-Request-Id: mine", *fields))
+        return asked(self.running, path, *fields)
+
+    def decoded(self, path: str, *fields: bytes) -> Response:
+        if self.decoding is None:
+            return self.ask(path, *fields, b"Content-Length: 0")
+        return asked(self.decoding, path, *fields)
+
+
+def asked(running: Running, path: str, *fields: bytes) -> Response:
+    return exchange(running.wire.address, request("GET", path, b"X-Request-Id: mine", *fields))
 
 
 def lived(running: Running, versions: int) -> Holder:
@@ -112,10 +130,17 @@ def lived(running: Running, versions: int) -> Holder:
     return holder
 
 
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     folder: Path = tmp_path_factory.mktemp("reads") / "data"
-    with running_service(folder) as running:
+    url = None if request.param == "sqlite" else request.getfixturevalue("postgres_server").new_database()
+    thief = Database(folder, url)
+    with contextlib.ExitStack() as stack:
+        running = stack.enter_context(running_service(folder, environment=thief.environment))
+        decoding = None
+        if url is not None:
+            module = {"IDENTITY_PLUGINS_MODULES": "tests.attack.decoding_replica"}
+            decoding = stack.enter_context(running_service(folder, environment=thief.environment | module))
         new, middle, long = (lived(running, versions) for versions in (1, 3, 6))
         graced, gone, changed, shortened, behind = (lived(running, 2) for _ in range(5))
         assert graced.act("rotate", rotation(graced.key_id, revokeOldAfter=printed(time.time() + 3600))).status == 200
@@ -124,7 +149,6 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
         began = printed(time.time())
         time.sleep(1.1)
         assert new.act("update", service("later")).status == 200
-        thief = Database(folder, None)
         document = thief.row(changed.did, 2)["document"]
         thief.put(changed.did, 2, document=document.replace(b"hana", b"hahn"))
         thief.sql("DELETE FROM did_versions WHERE did = ? AND version_id = 1", shortened.did)
@@ -132,7 +156,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
         holders = (new, middle, long, graced, gone, changed, shortened, behind)
         unknown = new.did[:-4] + ("zzzz" if new.did[-4:] != "zzzz" else "yyyy")
         strange = (unknown, "did:ids:unknown", "did:web:", "did:none:a", "no-did", KEY)
-        yield Target(running, (*(holder.did for holder in holders), *strange), began)
+        yield Target(running, decoding, (*(holder.did for holder in holders), *strange), began)
 
 
 def printed(seconds: float) -> str:
@@ -150,7 +174,7 @@ def same(target: Target, path: str, place: int, accepts: Sequence[bytes] = ACCEP
     """Asks on both ways, as client ``place``; the status."""
     accept, tag = accepts[place % len(accepts)], TAGS[place % len(accepts) % len(TAGS)]
     fields = [b"Accept: " + accept] * bool(accept) + [b"If-None-Match: " + tag] * bool(tag)
-    quickly, slowly = target.ask(path, *fields), target.ask(path, *fields, b"Content-Length: 0")
+    quickly, slowly = target.ask(path, *fields), target.decoded(path, *fields)
     assert shown(quickly) == shown(slowly), (path, fields)
     return quickly.status
 
@@ -174,3 +198,20 @@ def test_both_ways_identify_the_same(target: Target) -> None:
                 seen[same(target, f"/1.0/identifiers/{did}{tail}", place := place + 1, IDENTIFIED_ACCEPTS)] += 1
     assert seen.total() > 2_500
     assert seen.keys() == {200, 303, 304, 400, 404, 406, 410, 501, 503}
+
+
+def test_what_one_replica_has_written_the_other_one_reads_at_once(target: Target) -> None:
+    if target.decoding is None:
+        # Of one process, which has no replicas, what it has written itself.
+        pairs = [(target.running, target.running)]
+    else:
+        pairs = [(target.running, target.decoding), (target.decoding, target.running)]
+    for writer, reader in pairs:
+        holder = lived(writer, 1)
+        for version in range(1, 9):
+            path = did_path(holder.did)
+            for running in (writer, reader):
+                for tail in ("", f"?versionId={version}", f"?versionTime={FUTURE}"):
+                    answer = asked(running, path + tail)
+                    assert (answer.status, answer.headers["etag"]) == (200, f'"{version}.did+ld+json"')
+            assert holder.act("update", service(f"s{version}")).status == 200
