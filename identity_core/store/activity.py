@@ -195,8 +195,8 @@ class StoredVerifierChallenges(Repository):
 
     async def find(self, text: str) -> VerifierChallenge | None:
         parameters = {"digest": _digest(text)}
-        row = await self._database.read(lambda transaction: transaction.execute(_FIND, parameters).fetchone())
-        return None if row is None else _CHALLENGES.read(row)
+        rows = await self._database.look_up(_FIND, parameters)
+        return _CHALLENGES.read(rows[0]) if rows else None
 
     async def spend(self, text: str, now: datetime) -> bool:
         parameters = {"digest": _digest(text), "now": micros(now)}

@@ -217,7 +217,8 @@ class StoredCredentials:
         return None if row is None else int(row[0])
 
     async def _one(self, statement: str, parameters: dict[str, object]) -> Any:
-        return await self._database.read(lambda transaction: transaction.execute(statement, parameters).fetchone())
+        rows = await self._database.look_up(statement, parameters)
+        return rows[0] if rows else None
 
 
 def _add(

@@ -34,8 +34,8 @@ class StoredPresentations(Repository):
 
     async def find(self, request_id: str) -> StoredPresentation | None:
         parameters = {"digest": _digest(request_id)}
-        row = await self._database.read(lambda transaction: transaction.execute(_FIND, parameters).fetchone())
-        return None if row is None else _REQUESTS.read(row)
+        rows = await self._database.look_up(_FIND, parameters)
+        return _REQUESTS.read(rows[0]) if rows else None
 
     async def answer(self, request_id: str, answer: bytes, now: datetime) -> bool:
         parameters = {"digest": _digest(request_id), "answer": answer, "now": micros(now)}

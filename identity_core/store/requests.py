@@ -87,11 +87,8 @@ class StoredSpentChallenges(Repository):
     """The port ``SpentChallenges`` on the tables of the store."""
 
     async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
-        def read(transaction: Transaction) -> list[list[int]]:
-            rows = (transaction.execute(_NUMBERS, {"saying": one, "limit": limit}).fetchall() for one in sayings)
-            return [[row[0] for row in found] for found in rows]
-
-        return await self._database.read(read)
+        found = [await self._database.look_up(_NUMBERS, {"saying": one, "limit": limit}) for one in sayings]
+        return [[row[0] for row in rows] for rows in found]
 
     async def spend(self, spent: ChallengeUseRow) -> bool:
         return await self._change(_SPEND_CHALLENGE, _CHALLENGES.write(spent)) > 0

@@ -70,8 +70,8 @@ class SqlKeys:
         if any("\0" in value for value in parameters.values()):
             return None
         with _translated():
-            row = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())
-        return None if row is None else read_row(*row)
+            rows = await self._database.look_up(sql, parameters)
+        return read_row(*rows[0]) if rows else None
 
 
 @contextmanager
