@@ -93,6 +93,17 @@ def test_a_flood_of_what_costs_nothing_is_counted(caplog: pytest.LogCaptureFixtu
     assert found[-1]["leftOut"] == flood - FREE_A_SECOND
 
 
+@pytest.mark.parametrize(
+    "seconds", [0.0, 0.000004, 0.000006, 0.0000512, 0.00099999, 0.0123449, 0.9999999, 61.237, 86_400.0]
+)
+def test_milliseconds_have_two_digits(caplog: pytest.LogCaptureFixture, seconds: float) -> None:
+    request = Request()
+    request.status = 200
+    with caplog.at_level(logging.INFO, "identity.request"):
+        RequestLog(str.upper, success_share=1.0)(request, seconds)
+    assert [each["milliseconds"] for each in records(caplog)] == [round(seconds * 1000, 2)]
+
+
 def test_below_its_level_nothing_is_made(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "identity.request"):
         written([200, 500])

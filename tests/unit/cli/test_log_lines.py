@@ -8,6 +8,7 @@ import json
 import logging
 import logging.config
 import sys
+import threading
 
 import pytest
 from hypothesis import given
@@ -235,6 +236,58 @@ def test_no_write_is_larger_than_what_a_pipe_takes_in_one_piece(monkeypatch: pyt
     # What is left does not fill a piece.
     assert "".join(map(line_of, range(200))).startswith("".join(writes))
     assert 200 - sum(each.count("\n") for each in writes) <= OCTETS_AT_ONCE / len(line_of(199))
+
+
+def test_nor_where_the_lines_are_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_lines, "WAIT_SECONDS", 3_600)
+    stream = Stream()
+    handler = stderr(stream)
+    handler.setFormatter(JsonLines())
+    longest = request(0, "DELEGATION_LIMIT_EXCEEDED")._replace(request_id="r" * 64, caller="did:" + "c" * 64)
+
+    async def answer() -> None:
+        for _ in range(100):
+            handler.answered(longest)
+
+    asyncio.run(answer())
+    handler.flush()
+    assert all(len(each) <= OCTETS_AT_ONCE and each.endswith("\n") for each in stream.writes)
+    assert "".join(stream.writes) == 100 * (JsonLines().request(longest, 1767323045.9) + "\n")
+
+
+def test_what_waits_has_the_time_of_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([1767323045.9, 1767323046.0])
+    monkeypatch.setattr(log_lines.time, "time", lambda: next(times))
+    (written,) = writes_of(request(0), request(1), wait_for=1)
+    assert [line.partition(" ")[0] for line in written.splitlines()] == ["2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"]
+
+
+def test_no_line_is_lost_or_told_twice_where_another_thread_writes() -> None:
+    stream = Stream()
+    handler = stderr(stream)
+    ended = threading.Event()
+
+    def break_in() -> None:
+        while not ended.is_set():
+            handler.handle(record("broke", level=logging.ERROR))
+
+    async def answer() -> None:
+        for number in range(5_000):
+            handler.answered(request(number))
+
+    thread = threading.Thread(target=break_in)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        asyncio.run(answer())
+    finally:
+        sys.setswitchinterval(before)
+        ended.set()
+        thread.join()
+    handler.flush()
+    told = [line for line in "".join(stream.writes).splitlines() if "broke" not in line]
+    assert told == [line_of(number).rstrip() for number in range(5_000)]
 
 
 def test_another_record_comes_after_the_requests_before_it() -> None:
