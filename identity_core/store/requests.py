@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -120,18 +121,15 @@ _FORGET_USAGE = delete_first("usage", "day > :kept AND day < :before ORDER BY da
 
 @dataclass(slots=True, eq=False)
 class _Ahead:
-    """What a counter has counted already for requests to come. ``asking``: somebody is about to count more."""
+    """What a counter has counted already for requests to come. ``asking``: somebody is about to count more, and sets it afterwards."""
 
     records: int = 0
     octets: int = 0
-    asking: bool = False
+    asking: asyncio.Event | None = None
 
-    def take(self, charge: Charge) -> bool:
-        """Whether there was enough for this one."""
-        if self.records < 1 or self.octets < charge.octets:
-            return False
-        self.add(-1, -charge.octets)
-        return True
+    def suffices(self, charge: Charge) -> bool:
+        """Whether there is enough for this one."""
+        return self.records >= 1 and self.octets >= charge.octets
 
     def add(self, records: int, octets: int) -> None:
         self.records += records
@@ -151,10 +149,15 @@ class StoredUsage(Repository):
         self._ahead: dict[str, _Ahead] = {}
 
     async def charge(self, charges: Sequence[Charge]) -> None:
+        counting = self._counting(charges)
+        if counting is not None:
+            # Once: what is refused there, or too little for all who wait, each asks for by itself.
+            await counting.wait()
         new, taken = list[tuple[Charge, _Ahead | None]](), list[tuple[Charge, _Ahead]]()
         for one in charges:
             ahead = self._ahead_of(one)
-            if ahead is not None and ahead.take(one):
+            if ahead is not None and ahead.suffices(one):
+                ahead.add(-1, -one.octets)
                 taken.append((one, ahead))
             else:
                 new.append((one, ahead))
@@ -162,8 +165,9 @@ class StoredUsage(Repository):
             return
         asked = [(one, 1 if ahead is None or ahead.asking else _at_one_time(one)) for one, ahead in new]
         asking = [ahead for (_, ahead), (_, count) in zip(new, asked, strict=True) if ahead is not None and count > 1]
+        done = asyncio.Event()
         for ahead in asking:
-            ahead.asking = True
+            ahead.asking = done
         try:
             counted = await self._database.write(lambda transaction: _charge(transaction, asked), durable=False)
         except BaseException:
@@ -172,10 +176,24 @@ class StoredUsage(Repository):
             raise
         finally:
             for ahead in asking:
-                ahead.asking = False
+                ahead.asking = None
+            # Who waits goes on in a later round of the loop, when what was counted is there.
+            done.set()
         for (one, ahead), count in zip(new, counted, strict=True):
             if ahead is not None:
                 ahead.add(count - 1, (count - 1) * one.octets)
+
+    def _counting(self, charges: Sequence[Charge]) -> asyncio.Event | None:
+        """When another request will have counted ahead all that these lack; None where they lack nothing, or need a statement all the
+        same."""
+        counting = None
+        for one in charges:
+            ahead = self._ahead_of(one)
+            if ahead is None or not ahead.suffices(one):
+                if ahead is None or ahead.asking is None:
+                    return None
+                counting = ahead.asking
+        return counting
 
     def _ahead_of(self, charge: Charge) -> _Ahead | None:
         """None for a counter that is moved by one: what is kept is, because some of it is taken back."""

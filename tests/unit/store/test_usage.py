@@ -186,6 +186,45 @@ def test_many_at_once_count_ahead_but_once(store: Store) -> None:
     run(scenario())
 
 
+def test_who_comes_while_others_are_counted_ahead_needs_no_statement(store: Store) -> None:
+    async def scenario() -> None:
+        both = [charge(name, records=LARGE, most=None) for name in ("did:did:ids:a", "address:192.0.2.1")]
+        before = store.database.load().jobs
+        assert all(await asyncio.gather(*(admitted(store, *both) for _ in range(COUNTED_AHEAD))))
+        assert store.database.load().jobs - before == 1
+        for one in both:
+            assert (await counted(store, one.owner) or (0, 0))[0] == COUNTED_AHEAD
+
+    run(scenario())
+
+
+def test_who_waits_for_others_to_be_counted_is_counted_where_they_are_not(store: Store) -> None:
+    async def scenario() -> None:
+        one = charge(records=LARGE, most=None)
+        asks = asyncio.ensure_future(admitted(store, one))
+        waits = asyncio.ensure_future(admitted(store, one))
+        await asyncio.sleep(0)
+        asks.cancel()
+        assert await asyncio.wait_for(waits, 5)
+        records, _ = await counted(store) or (0, 0)
+        assert records >= COUNTED_AHEAD
+
+    run(scenario())
+
+
+def test_who_waits_for_others_to_be_counted_is_refused_where_there_is_no_room(store: Store) -> None:
+    async def scenario() -> None:
+        row = {"owner": "did:did:ids:a", "day": TODAY, "records": LARGE - 2}
+        sql = "INSERT INTO usage (owner, day, records, octets) VALUES (:owner, :day, :records, 0)"
+        await store.database.write(lambda transaction: transaction.execute(sql, row).rowcount)
+        one = charge(records=LARGE, most=None)
+        outcomes = await asyncio.wait_for(asyncio.gather(*(admitted(store, one) for _ in range(20))), 10)
+        assert sum(outcomes) == 2
+        assert (await counted(store) or (0, 0))[0] == LARGE
+
+    run(scenario())
+
+
 def test_what_is_refused_uses_up_nothing_that_was_counted_ahead(store: Store) -> None:
     async def scenario() -> None:
         one = charge(records=LARGE, most=None)
