@@ -69,7 +69,7 @@ class Capability:
         records. Raises ``IbctInvalid`` with ``details.reason``."""
         _check_form(token)
         try:
-            octets = jcs.canonicalize(dict(token))
+            octets = jcs.canonicalize_plain(dict(token))
             signing_input = _without_proof_value(octets, token[PROOF_VALUE])
             issued_at, expires_at = times.parse(token["issuedAt"]), times.parse(token["expiresAt"])
         except ValueError as error:
@@ -140,7 +140,7 @@ def signing_input_of(token: Mapping[str, str]) -> bytes:
 def _without_proof_value(octets: bytes, proof_value: str) -> bytes:
     """What ``signing_input_of`` gives, of the JCS of the whole token: the member has its one place among the others, and what begins it
     stands in no text, where a quotation mark is escaped."""
-    return octets.replace(b',"%b":%b' % (PROOF_VALUE.encode(), jcs.canonicalize(proof_value)), b"", 1)
+    return octets.replace(b',"%b":%b' % (PROOF_VALUE.encode(), jcs.canonicalize_plain(proof_value)), b"", 1)
 
 
 def signatures_of(proof_value: str) -> tuple[bytes, ...]:
