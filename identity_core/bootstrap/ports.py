@@ -37,11 +37,10 @@ from identity_core.values import value_class
 class SystemClock:
     """The machine's clock."""
 
+    monotonic = staticmethod(monotonic)
+
     def now(self) -> datetime:
         return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        return monotonic()
 
 
 def origin_of(settings: Settings) -> str:

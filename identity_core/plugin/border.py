@@ -22,6 +22,7 @@ import logging
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 from identity_core.errors import IdentityError, Overloaded, PluginTimeout, PluginUnavailable
@@ -148,20 +149,19 @@ def _keep(self: Any, thing: Any) -> None:
 
 def _plain(member: Member, bulkhead: Bulkhead) -> Any:
     name, is_property = member.name, member.is_property
-    wrap = None if member.result is None else _guarded_class(member.result, bulkhead)
 
-    def perform(thing: Any, *args: Any, **kwargs: Any) -> Any:
-        own = getattr(thing, name)
-        return own if is_property else own(*args, **kwargs)
+    def perform(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._thing, name)(*args, **kwargs)
 
-    checked = guard_function(perform, name, member.check, bulkhead)
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = checked(self._thing, *args, **kwargs)
-        return result if wrap is None else wrap(result)
-
+    call = guard_function(attrgetter(f"_thing.{name}") if is_property else perform, name, member.check, bulkhead)
+    if member.result is not None:
+        call = _wrapped(call, _guarded_class(member.result, bulkhead))
     call.__name__ = name
     return property(call) if is_property else call
+
+
+def _wrapped(call: Callable[..., Any], wrap: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda *args, **kwargs: wrap(call(*args, **kwargs))
 
 
 def guard_function(function: Callable[..., T], name: str, check: Check, bulkhead: Bulkhead) -> Callable[..., T]:

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 from collections.abc import Collection, Mapping
@@ -135,13 +134,7 @@ def _read(value: Any) -> Entry:
 
 def multihash(octets: bytes) -> str:
     """Base58btc of the multihash of the SHA-256 of ``octets``: 46 characters."""
-    return _multihash_text(hashlib.sha256(octets).digest())
-
-
-@functools.lru_cache(maxsize=2048)
-def _multihash_text(digest: bytes) -> str:
-    # A draft is applied a moment later; base58 is slow enough in Python that this pays.
-    return multibase.base58_encode(_SHA256 + digest)
+    return multibase.base58_encode(_SHA256 + hashlib.sha256(octets).digest())
 
 
 def check_first_hash(entry: Entry, scid: str) -> None:

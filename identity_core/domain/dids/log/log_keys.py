@@ -9,6 +9,7 @@ our methods draft and read by these rules; ``webvh`` reads the logs of others by
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from identity_core.domain.dids import keys
@@ -37,6 +38,8 @@ class LogKeys:
         return {UPDATE_KEYS: [*self.update_keys], NEXT_KEY_HASHES: [*self.next_key_hashes]}
 
 
+# Of the few keys of the service, for every entry again.
+@lru_cache(maxsize=256)
 def key_hash(multikey: str) -> str:
     """Base58btc of the multihash of the SHA-256 of the multikey's text."""
     return multihash(multikey.encode())
