@@ -9,6 +9,7 @@ from pathlib import Path
 
 from identity_core.database.interface import (
     MAPPED_MEBIBYTES,
+    BatchJob,
     ConstraintViolated,
     Cursor,
     Database,
@@ -33,6 +34,7 @@ from identity_core.database.migrations import migrate
 
 __all__ = [
     "MAPPED_MEBIBYTES",
+    "BatchJob",
     "ConstraintViolated",
     "Cursor",
     "Database",

@@ -13,10 +13,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from queue import SimpleQueue
 from typing import Any
 
 from identity_core.database.interface import (
+    BatchJob,
     DatabaseClosed,
     DatabaseError,
     DatabaseLoad,
@@ -71,13 +73,25 @@ def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: ty
     """Runs the jobs as if none would raise. False when one did, and what all of them did is to be undone: no one is told yet,
     each runs again by itself, and its caller gets what it raises then. What is ``fatal`` costs the whole group and is raised."""
     try:
-        for pending in jobs:
-            pending.result = pending.job(transaction)
+        for run, alike in groupby(jobs, _batch_of):
+            if run is None:
+                for pending in alike:
+                    pending.result = pending.job(transaction)
+                continue
+            batch = [*alike]
+            results = run(transaction, [one.job.item for one in batch if isinstance(one.job, BatchJob)])
+            for pending, result in zip(batch, results, strict=True):
+                pending.result = result
     except Exception as error:
         if fatal is not None and isinstance(error, fatal):
             raise
         return False
     return True
+
+
+def _batch_of(pending: Pending) -> Callable[..., Sequence[Any]] | None:
+    job = pending.job
+    return job.run if isinstance(job, BatchJob) else None
 
 
 Perform = Callable[[asyncio.AbstractEventLoop, Sequence[Pending]], None]

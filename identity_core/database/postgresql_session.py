@@ -58,6 +58,14 @@ class PostgresqlSession:
         """See ``Transaction.execute``. Never connects: what follows a lost connection would not be one transaction."""
         return self.connection().execute(translated_sql(sql), parameters)
 
+    def executemany(self, sql: str, rows: Sequence[Sequence[Any]], /) -> Cursor:
+        """See ``Transaction.executemany``."""
+        if len(rows) == 1:
+            return self.execute(sql, rows[0])
+        cursor = self.connection().cursor()
+        cursor.executemany(translated_sql(sql), rows)
+        return cursor
+
     def command(self, sql: str) -> None:
         """Commands without parameters or rows, several at a time."""
         self.connection().execute(sql, prepare=False)

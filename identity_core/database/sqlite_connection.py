@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from identity_core.database.files import FileLock
 from identity_core.database.group_commit import Pending, run_together
@@ -51,6 +52,9 @@ class BetweenGroups:
         # No statement of SQLite that begins so writes; one that begins with WITH may.
         connection = self._writer if sql.startswith(_SELECTS) else self._reader
         return connection.execute(sql, *parameters)
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[Any]], /) -> sqlite3.Cursor:
+        return self._reader.executemany(sql, rows)
 
 
 def open_writer(path: Path, *, patience_seconds: float, mapped_mebibytes: int) -> Connection:

@@ -31,7 +31,7 @@ SELECT sequence, link, keyed_from, mac, (SELECT max(sequence) FROM audit_lines) 
 """
 _LAST = "SELECT sequence, link FROM audit_lines ORDER BY sequence DESC LIMIT 1"
 _INTO = "INSERT INTO audit_lines (sequence, line, link)"
-_INSERT = f"{_INTO} VALUES (:sequence, :line, :link)"
+_INSERT = f"{_INTO} VALUES (?, ?, ?)"
 _MOVE_HEAD = """
 UPDATE audit_head SET sequence = :sequence, link = :link, keyed_from = :keyed_from, mac = :mac WHERE id = 1
 """
@@ -41,10 +41,9 @@ AND sequence = :last AND link = :last_link AND keyed_from = :keyed_from AND mac 
 AND NOT EXISTS (SELECT 1 FROM audit_lines WHERE audit_lines.sequence > :last)
 """  # noqa: S608  (its own text)
 # On a server each statement is a journey.
-_APPEND = {
-    "sqlite": (_GO_ON, _INSERT),
-    "postgresql": (f"WITH moved AS ({_GO_ON} RETURNING id) {_INTO} SELECT :sequence, :line, :link FROM moved",),  # noqa: S608
-}
+_APPEND = f"""WITH moved AS ({_GO_ON} RETURNING id) {_INTO} SELECT line.* FROM moved,
+unnest(CAST(:sequences AS bigint[]), CAST(:lines AS bytea[]), CAST(:links AS bytea[])) AS line
+"""  # noqa: S608
 _PLACE = "SELECT sequence, line, link FROM audit_lines"
 _READ = """
 SELECT sequence, line, link FROM audit_lines WHERE sequence > :after
@@ -76,20 +75,19 @@ class AuditLines:
         self._database = database
         self._mac = RowMac(secret, b"identity audit_head v1")
         self._cut_mac = RowMac(secret, b"identity audit_cut v1")
-        self._statements = _APPEND[database.dialect]
         self._group = 0
         self._last, self._is_ours, self._is_shared = KeyedHead(ChainHead(), 1), False, False
         self._last_mac = b""
 
-    def append(self, transaction: Transaction, row: AuditRow) -> None:
-        """Adds the next line of the chain within ``transaction``. Where nobody else writes, the head is not read: the statement that moves
+    def append(self, transaction: Transaction, *rows: AuditRow) -> None:
+        """Adds the next lines of the chain within ``transaction``. Where nobody else writes, the head is not read: the statement that moves
         it says whether it is still where the line before left it."""
         if self._group != transaction.group and (self._is_shared or not self._is_ours):
             self._look(transaction)
         self._group = transaction.group
-        if not self._is_added(transaction, row):
+        if not self._are_added(transaction, rows):
             self._look(transaction)
-            self._is_added(transaction, row)
+            self._are_added(transaction, rows)
 
     def _look(self, transaction: Transaction) -> None:
         before = self._last
@@ -97,18 +95,25 @@ class AuditLines:
         self._last_mac = self._mac.tag(self._last.encode())
         self._is_shared = self._last != before
 
-    def _is_added(self, transaction: Transaction, row: AuditRow) -> bool:
+    def _are_added(self, transaction: Transaction, rows: Sequence[AuditRow]) -> bool:
         """False where another process wrote since, or what was written here last was undone."""
-        last = self._last.head
-        line = to_line(last.sequence + 1, row)
-        moved = KeyedHead(ChainHead(last.sequence + 1, next_link(last.link, line)), self._last.keyed_from)
+        before, head, lines = self._last.head, self._last.head, list[tuple[int, bytes, bytes]]()
+        for row in rows:
+            line = to_line(head.sequence + 1, row)
+            head = ChainHead(head.sequence + 1, next_link(head.link, line))
+            lines.append((head.sequence, line, head.link))
+        moved = KeyedHead(head, self._last.keyed_from)
         columns = self._columns(moved)
-        columns |= {"line": line, "last": last.sequence, "last_link": last.link, "last_mac": self._last_mac}
-        first, *others = self._statements if self._is_ours else (_INSERT,)
-        if transaction.execute(first, columns).rowcount != 1:
+        columns |= {"last": before.sequence, "last_link": before.link, "last_mac": self._last_mac}
+        if self._is_ours and self._database.dialect == "postgresql":
+            sequences, texts, links = (list(column) for column in zip(*lines, strict=True))
+            columns |= {"sequences": sequences, "lines": texts, "links": links}
+            if transaction.execute(_APPEND, columns).rowcount != len(lines):
+                return False
+        elif self._is_ours and transaction.execute(_GO_ON, columns).rowcount != 1:
             return False
-        for statement in others:
-            transaction.execute(statement, columns)
+        else:
+            transaction.executemany(_INSERT, lines)
         self._last, self._last_mac = moved, columns["mac"]
         return True
 

@@ -18,7 +18,7 @@ from datetime import datetime
 
 from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
-from identity_core.database import Database, Transaction
+from identity_core.database import BatchJob, Database, Transaction
 from identity_core.errors import DidQuarantined
 from identity_core.ports.repositories import AuditRow, IndexedVersion, StoredVersion
 from identity_core.store.audit import AuditLines
@@ -26,7 +26,7 @@ from identity_core.store.index_rows import (
     SELECT,
     VERSIONS,
     Row,
-    is_inserted,
+    are_inserted,
     is_ours,
     row_of,
     stored_version_of,
@@ -79,6 +79,10 @@ class _Look:
 
 
 _LOOK: ContextVar[_Look | None] = ContextVar("what a task has asked of other writers", default=None)
+
+
+# Versions with their rows, and the line of the audit log that tells of them.
+_Record = tuple[Sequence[tuple[IndexedVersion, Row]], AuditRow | None]
 
 
 class Documents:
@@ -176,21 +180,23 @@ class Documents:
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
     ) -> None:
         """See ``DocumentIndex.record``. Raises ``Overloaded``, ``PluginUnavailable``; the ledger has the entry all the same."""
-        rows = [row_of(version, owner) for version in versions]
-
-        def insert(transaction: Transaction) -> list[IndexedVersion]:
-            inserted = [each for each, row in zip(versions, rows, strict=True) if self._inserted(transaction, row)]
-            if line is not None:
-                self._audit.append(transaction, line)
-            return inserted
-
+        rows = [(version, row_of(version, owner)) for version in versions]
         # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
         durable = self._database.dialect == "postgresql"
-        await self._database.write(insert, durable=durable, then=self._recorded)
+        await self._database.write(BatchJob(self._insert, (rows, line)), durable=durable, then=self._recorded)
+
+    def _insert(self, transaction: Transaction, records: Sequence[_Record]) -> list[list[IndexedVersion]]:
+        """Of each record the versions whose rows are in their places now."""
+        rows = [row for record, _ in records for _, row in record]
+        are_new = not rows or are_inserted(transaction, self._rows, *rows)
+        lines = [line for _, line in records if line is not None]
+        if lines:
+            self._audit.append(transaction, *lines)
+        return [[each for each, row in record if are_new or self._inserted(transaction, row)] for record, _ in records]
 
     def _inserted(self, transaction: Transaction, row: Row) -> bool:
         """Whether the row is in its place now. One that somebody put there before is found out when it is read."""
-        if is_inserted(transaction, self._rows, row):
+        if are_inserted(transaction, self._rows, row):
             return True
         # Who repairs the index does not know the owner; who created the DID, and was slower, does.
         if row[-1] is not None and transaction.execute(_CLAIM, tagged(self._rows, row)).rowcount == 1:

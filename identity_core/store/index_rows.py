@@ -61,9 +61,11 @@ def tagged(mac: RowMac, row: Row) -> dict[str, object]:
     return {**dict(zip(NAMES, row, strict=True)), "mac": mac.tag(version_octets(row))}
 
 
-def is_inserted(transaction: Transaction, mac: RowMac, row: Row) -> bool:
-    """Puts the row with its tag in its place. False where something is there."""
-    return transaction.execute(_INSERT, (*row, mac.tag(version_octets(row)))).rowcount == 1
+def are_inserted(transaction: Transaction, mac: RowMac, *rows: Row) -> bool:
+    """Puts the rows with their tags in their places. False where something is in the place of one."""
+    return transaction.executemany(_INSERT, [(*row, mac.tag(version_octets(row))) for row in rows]).rowcount == len(
+        rows
+    )
 
 
 def is_ours(mac: RowMac, read: Row) -> bool:
@@ -144,7 +146,7 @@ class StoredIndexRows:
         for number, what in found:
             version = folded[number - 1]
             if what == MISSING:
-                is_inserted(transaction, self._mac, row_of(version, None))
+                are_inserted(transaction, self._mac, row_of(version, None))
             else:
                 row = (*row_of(version, None)[:-1], _owner(stored[number - 1]) if number == 1 else None)
                 transaction.execute(_SEAL, tagged(self._mac, row))
@@ -168,7 +170,7 @@ class StoredIndexRows:
             standing = transaction.execute(_AT_SEQUENCE, place).fetchone()
             if standing is not None and not is_ours(self._mac, standing):
                 transaction.execute(_DELETE_AT, place)
-            is_inserted(transaction, self._mac, row)
+            are_inserted(transaction, self._mac, row)
         return [f"version {number} {what}" for number, what in self._differences(_rows(transaction, did), folded)]
 
     def _differences(self, stored: Sequence[Row], folded: Sequence[IndexedVersion]) -> list[tuple[int, str]]:

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 
 from identity_core.database import (
     MAPPED_MEBIBYTES,
+    BatchJob,
     Database,
     DatabaseClosed,
     DatabaseError,
@@ -40,6 +41,10 @@ from identity_core.ports.ledger import (
 from identity_ledger_sql import anchors, chain, examination
 
 T = TypeVar("T")
+
+# The DID, the entry, its version and its transaction hash; and the columns of an entry in the order of the table.
+Wanted = tuple[str, bytes, int, bytes]
+Row = tuple[int, str, int, bytes, bytes, int, int, bytes]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -125,10 +130,12 @@ class SqlLedger:
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         transaction_hash = chain.transaction_hash(did, expected_version + 1, entry)
         details: dict[str, JsonValue] = {"did": did, "transactionHash": transaction_hash.hex()}
+        job = BatchJob(
+            self._append_next if expected_version else self._append_first,
+            (did, entry, expected_version + 1, transaction_hash),
+        )
         try:
-            return await self._write(
-                lambda transaction: self._append(transaction, did, entry, expected_version, transaction_hash), details
-            )
+            return await self._write(job, details)
         except LedgerUnavailable as error:
             wanted = {"did": did, "version": expected_version + 1, "transaction_hash": transaction_hash}
             receipt = await self._look_up(wanted, error)
@@ -180,26 +187,42 @@ class SqlLedger:
         except DatabaseError as error:
             raise LedgerUnavailable(details=details) from error
 
-    def _append(
-        self, transaction: Transaction, did: str, entry: bytes, expected_version: int, transaction_hash: bytes
-    ) -> Receipt:
-        tip = self._tip if self._tip.group == transaction.group else self._new_block(transaction)
-        sequence = tip.sequence + 1
-        # Strictly increasing, also when the clock steps back.
-        recorded_at = max((self._clock.now() - EPOCH) // MICROSECOND, tip.recorded_at + 1)
-        link = chain.link(tip.link, sequence, tip.block_number, recorded_at, transaction_hash)
-        version = expected_version + 1
-        row = (sequence, did, version, entry, transaction_hash, tip.block_number, recorded_at, link)
-        made = (
-            transaction.execute(_INSERT_NEXT, (*row, expected_version, did))
-            if expected_version
-            else transaction.execute(_INSERT_FIRST, row)
-        )
-        if made.rowcount != 1:
-            found = transaction.execute(_VERSION, {"did": did}).fetchone()[0] or 0
-            raise VersionConflict(details={"did": did, "versionId": found})
-        self._tip = Tip(transaction.group, tip.block_number, sequence, recorded_at, link)
-        return Receipt(transaction_hash.hex(), tip.block_number, sequence, EPOCH + recorded_at * MICROSECOND)
+    def _append_first(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Receipt]:
+        """Puts first entries behind the newest one. Raises ``VersionConflict`` where there is anything of one of their DIDs."""
+        rows = self._rows(transaction, wanted)
+        if transaction.executemany(_INSERT_FIRST, rows).rowcount != len(rows):
+            raise self._conflict(transaction, wanted)
+        return self._receipts(transaction, rows)
+
+    def _append_next(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Receipt]:
+        """The same for later entries. Raises ``VersionConflict`` where one does not follow the newest of its DID."""
+        rows = self._rows(transaction, wanted)
+        for row in rows:
+            if transaction.execute(_INSERT_NEXT, (*row, row[2] - 1, row[1])).rowcount != 1:
+                raise self._conflict(transaction, wanted)
+        return self._receipts(transaction, rows)
+
+    def _rows(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Row]:
+        tip = self._tip = self._tip if self._tip.group == transaction.group else self._new_block(transaction)
+        now, block = (self._clock.now() - EPOCH) // MICROSECOND, tip.block_number
+        rows, sequence, at, link = list[Row](), tip.sequence, tip.recorded_at, tip.link
+        for did, entry, version, transaction_hash in wanted:
+            # Strictly increasing, also when the clock steps back.
+            sequence, at = sequence + 1, max(now, at + 1)
+            link = chain.link(link, sequence, block, at, transaction_hash)
+            rows.append((sequence, did, version, entry, transaction_hash, block, at, link))
+        return rows
+
+    def _receipts(self, transaction: Transaction, rows: Sequence[Row]) -> list[Receipt]:
+        sequence, *_, block, at, link = rows[-1]
+        self._tip = Tip(transaction.group, block, sequence, at, link)
+        return [Receipt(row[4].hex(), block, row[0], EPOCH + row[6] * MICROSECOND) for row in rows]
+
+    def _conflict(self, transaction: Transaction, wanted: Sequence[Wanted]) -> VersionConflict:
+        """Of several it is only known that one is in conflict: each is run again by itself."""
+        did = wanted[0][0]
+        found = transaction.execute(_VERSION, {"did": did}).fetchone()[0] or 0
+        return VersionConflict(details={"did": did, "versionId": found})
 
     def _new_block(self, transaction: Transaction) -> Tip:
         """The tip that the first append of a commit stands on."""

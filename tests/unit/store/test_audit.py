@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -180,6 +180,10 @@ async def executed(store: Store) -> list[str]:
         def execute(self, sql: str, *parameters: Mapping[str, object]) -> Cursor:
             noted.append(sql)
             return self.transaction.execute(sql, *parameters)
+
+        def executemany(self, sql: str, rows: Sequence[Sequence[object]]) -> Cursor:
+            noted.append(sql)
+            return self.transaction.executemany(sql, rows)
 
     await store.database.write(lambda transaction: store.activity.insert(Noting(transaction), (ROW,)))
     return noted
