@@ -10,7 +10,7 @@ behind a token, are the operator's own and have no quota.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from math import ceil
 from typing import Final
@@ -50,45 +50,36 @@ class Quotas:
     limits: QuotaLimits
     trusted_proxies: Sequence[Network] = ()
 
-    async def spend(self, operation: Operation, request: Request) -> None:
-        """Counts one writing request of a day. Raises ``QuotaExceeded``. What a DID is not admitted to is free."""
+    async def spend(self, operation: Operation, request: Request, kept: Charge | None = None) -> bool:
+        """Counts one writing request of a day, and in one write with it ``kept``, where there is room for both: whether there was. Raises
+        ``QuotaExceeded``. What a DID is not admitted to is free."""
         account = None if request.caller is None else request.caller.account
-        if account is not None and operation.operation_id in PURPOSES:
-            await self._charge(list(self._of_a_day(operation, request, account)))
-
-    async def spend_and_keep(self, operation: Operation, request: Request) -> bool:
-        """As ``spend``, and in one write with it what the request stores for good is counted: whether it was, or ``keeping`` has to."""
-        account, charge = None if request.caller is None else request.caller.account, self._kept(operation, request)
-        if account is None or charge is None or operation.operation_id not in PURPOSES:
-            await self.spend(operation, request)
+        if account is None or operation.operation_id not in PURPOSES:
             return False
-        try:
-            await self.usage.charge([*self._of_a_day(operation, request, account), charge])
-        except QuotaExceeded:
+        of_the_day = list(self._of_a_day(operation, request, account))
+        if kept is not None:
             # One or the other: what has no room for good counts in its day all the same, because its refusal leaves a line.
-            await self.spend(operation, request)
-            return False
-        return True
+            with contextlib.suppress(QuotaExceeded):
+                await self.usage.charge([*of_the_day, kept])
+                return True
+        await self._charge(of_the_day)
+        return False
 
-    @contextlib.asynccontextmanager
-    async def keeping(self, operation: Operation, request: Request, *, is_counted: bool) -> AsyncIterator[None]:
-        """Around a handler that stores what stays. Raises ``QuotaExceeded``, unless that was counted before; what is refused inside
-        does not count."""
-        charge = self._kept(operation, request)
-        if charge is None:
-            yield
-            return
+    async def keep(self, kept: Charge, handler: Handler, request: Request, *, is_counted: bool) -> Answer:
+        """The answer of a handler that stores what stays. Raises ``QuotaExceeded``, unless ``kept`` was counted before; what is refused
+        inside does not count."""
         if not is_counted:
-            await self._charge([charge])
+            await self._charge([kept])
         try:
-            yield
+            return await handler(request)
         except IdentityError as error:
             # Where the outcome is unknown, as after a failure of the database, it may have been stored.
             if error.status < 500:
-                await self.usage.refund(charge)
+                await self.usage.refund(kept)
             raise
 
-    def _kept(self, operation: Operation, request: Request) -> Charge | None:
+    def kept(self, operation: Operation, request: Request) -> Charge | None:
+        """What a request stores for good, where it does and a DID asks."""
         account = None if request.caller is None else request.caller.account
         if account is None or operation.operation_id not in KEEPING:
             return None
@@ -161,13 +152,12 @@ class AuditRefusals:
             if tells_itself:
                 await self.quotas.spend(operation, request)
                 return await handler(request)
-            has_quota = request.caller is not None and request.caller.account is not None
-            is_kept = has_quota and await self.quotas.spend_and_keep(operation, request)
+            kept = self.quotas.kept(operation, request)
+            is_counted = await self.quotas.spend(operation, request, kept)
             try:
-                if not has_quota:
+                if kept is None:
                     return await handler(request)
-                async with self.quotas.keeping(operation, request, is_counted=is_kept):
-                    return await handler(request)
+                return await self.quotas.keep(kept, handler, request, is_counted=is_counted)
             except IdentityError as error:
                 if error.status < 500 and request.caller is not None:
                     context = RequestContext(request.operation_id, request.caller, request.request_id)
