@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -168,8 +168,7 @@ class Rooms:
         offer = await self.challenge(did, purpose=purpose, body_hash=digest)
         signature = ed25519.sign(multikey.decode_secret(secret)[1], offer.text.encode())
         header = challenge.SignedHeader(did, signature)
-        authorization = await self.authenticate(header, scheme=scheme, purpose=purpose, body_hash=digest)
-        return replace(authorization, body=body)
+        return await self.authenticate(header, scheme=scheme, purpose=purpose, body_hash=digest, body=body)
 
     @staticmethod
     def context(did: Did, authorization: Authorization) -> RequestContext:

@@ -8,7 +8,6 @@ for none.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from identity_core.api.header_credentials import API_KEY, BEARER, HeaderCredential, credential_of
@@ -277,10 +276,13 @@ class Gate:
     async def _signer(self, operation: Operation, request: Request, signed: SignedHeader, scheme: str) -> Caller:
         hashed = body_hash(request)
         authorization = await self.signatures(
-            signed, scheme=scheme, purpose=PURPOSES[operation.operation_id], body_hash=hashed
+            signed,
+            scheme=scheme,
+            purpose=PURPOSES[operation.operation_id],
+            body_hash=hashed,
+            body=None if hashed is None else request.json(),
         )
-        body = None if hashed is None else request.json()
-        return Caller(did=signed.did, authorization=replace(authorization, body=body))
+        return Caller(did=signed.did, authorization=authorization)
 
 
 def _cost(operation: Operation, request: Request) -> int:

@@ -274,10 +274,10 @@ def expiry_for(moment: datetime, lifetime: timedelta) -> datetime:
 
 def expiries(moment: datetime, lifetime: timedelta) -> Sequence[datetime]:
     """The ends of the challenges that may be used at ``moment``, the latest first: also those of a replica whose clock is ahead."""
-    half = timedelta(seconds=_half(lifetime))
-    last = expiry_for(moment, lifetime)
-    ahead = expiry_for(moment + min(SKEW, half / 5), lifetime)
-    return list(dict.fromkeys((ahead, last, last - half)))
+    half, seconds = _half(lifetime), moment.timestamp()
+    last = int(seconds) // half + 2
+    ahead = int(seconds + min(SKEW.total_seconds(), half / 5)) // half + 2
+    return [datetime.fromtimestamp(end * half, UTC) for end in dict.fromkeys((ahead, last, last - 1))]
 
 
 def open_numbers(spent: Sequence[int], most: int) -> list[int]:

@@ -6,6 +6,7 @@ given by their multikey, without the DID, because a self-certifying DID is known
 
 from __future__ import annotations
 
+from dataclasses import field
 from datetime import datetime, timedelta
 
 from identity_core.domain.dids.keys import Key
@@ -27,7 +28,8 @@ class Authorization:
     """Evidence that the controller wanted a change: the challenge text and the signature over its UTF-8 bytes.
 
     ``scheme`` is ``DIDAuth`` or ``RecoveryKey``; ``key`` the multikey that verifies ``signature`` (64 bytes). ``body`` is the request
-    that came with it, whose hash the challenge may name; None where there was none, and where a log does not keep it.
+    that came with it, whose hash the challenge may name; None where there was none, and where a log does not keep it. ``body_hash`` is
+    that of ``body`` where whoever checked the signature had to make it; None elsewhere, and in what is read from a log.
     """
 
     scheme: str
@@ -35,6 +37,7 @@ class Authorization:
     challenge: str
     signature: bytes
     body: JsonValue = None
+    body_hash: str | None = field(default=None, compare=False)
 
 
 @value_class

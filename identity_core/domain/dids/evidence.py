@@ -129,8 +129,8 @@ def _require_bound(did: str, change: Authorized, offered: Challenge) -> None:
         raise AuthFailed(UNBOUND, details={"purpose": purpose_of(change)})
     if isinstance(change, Deactivate):
         return
-    body = change.authorization.body
-    if not isinstance(body, dict) or challenge.hash_body(body) != offered.body_hash:
+    body, hashed = change.authorization.body, change.authorization.body_hash
+    if not isinstance(body, dict) or (hashed or challenge.hash_body(body)) != offered.body_hash:
         raise AuthFailed
     try:
         if not requests.asks_for(body, change, did):
@@ -145,7 +145,7 @@ def kept(state: DidState | None, change: Change) -> Change:
         return change
     if state is not None and state.strict_evidence and not isinstance(change, Deactivate):
         return change
-    return replace(change, authorization=replace(change.authorization, body=None))
+    return replace(change, authorization=replace(change.authorization, body=None, body_hash=None))
 
 
 def verify(authorization: Authorization) -> None:

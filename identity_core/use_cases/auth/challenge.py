@@ -18,7 +18,7 @@ is kept for the life of a proof that was made at its end. Left out: what has ret
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
@@ -32,7 +32,7 @@ from identity_core.domain.dids import state as history
 from identity_core.domain.dids.challenge import Challenge, ChallengeKey, Saying, SignedHeader
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.evidence import RECOVERY_KEY
-from identity_core.errors import AuthFailed, InvalidRequest
+from identity_core.errors import AuthFailed, InvalidRequest, JsonValue
 from identity_core.ports.activity import VerifierChallenges
 from identity_core.ports.api_keys import Usage
 from identity_core.ports.clock import Clock
@@ -94,19 +94,22 @@ class ChallengeBook:
             and self.key.is_ours(named)
         )
 
-    async def candidates(self, asked: ChallengeRequest) -> AsyncIterator[str]:
-        """Every challenge that a signature without a name may be over, the likeliest first: what was handed out here last, then low
-        numbers before high ones; and what is bound most closely first, because our own clients bind everything."""
-        # Nearly always it is the first, and the others are not made.
-        newest = next(filter(None, map(self.offered.get, self._sayings(asked))), None)
-        if newest is not None:
-            yield newest
+    def newest(self, asked: ChallengeRequest) -> str | None:
+        """What was handed out here last of those that a signature without a name may be over, and the likeliest of them."""
+        return next(filter(None, map(self.offered.get, self._sayings(asked))), None)
+
+    async def candidates(self, asked: ChallengeRequest) -> Iterator[str]:
+        """Every challenge that such a signature may be over: low numbers before high ones, and what is bound most closely first, because
+        our own clients bind everything."""
         sayings = [*self._sayings(asked)]
         spent = await self.spent.numbers([one.digest for one in sayings], limit=challenge_mac.SPENT_READ)
         most = challenge_mac.numbers_of_a_saying(self.cap, asked.keys)
-        for row in zip(*(challenge_mac.open_numbers(numbers, most) for numbers in spent), strict=True):
-            for saying, number in zip(sayings, row, strict=True):
-                yield self.key.text(saying, challenge_mac.counted(number))
+        rows = zip(*(challenge_mac.open_numbers(numbers, most) for numbers in spent), strict=True)
+        return (
+            self.key.text(saying, challenge_mac.counted(number))
+            for row in rows
+            for saying, number in zip(sayings, row, strict=True)
+        )
 
     async def spend(self, text: str) -> bool:
         """Spends it, durably. False when it was spent before."""
@@ -171,8 +174,9 @@ class AuthenticateDid:
     clock: Clock
 
     async def __call__(
-        self, signed: SignedHeader, *, scheme: str, purpose: str, body_hash: str | None
+        self, signed: SignedHeader, *, scheme: str, purpose: str, body_hash: str | None, body: JsonValue = None
     ) -> Authorization:
+        """``body`` is what ``body_hash`` is of, where a change is authorised that may have to keep it."""
         state = (await self.reader.caller(signed.did)).head.state
         now = self.clock.now()
         keys = history.authentication_keys(state, now)
@@ -184,7 +188,7 @@ class AuthenticateDid:
             # What the signature should have been for is no secret, and what most clients get wrong; whether it was, is not said.
             raise AuthFailed(details={"purpose": purpose} | ({"bodyHash": body_hash} if body_hash else {}))
         key, text = found
-        return Authorization(scheme, key, text, signed.signature)
+        return Authorization(scheme, key, text, signed.signature, body, None if body is None else body_hash)
 
     async def _found(
         self, signed: SignedHeader, asked: ChallengeRequest, keys: Sequence[str]
@@ -194,11 +198,13 @@ class AuthenticateDid:
         if signed.named is not None:
             text = signed.named.text
             return _signer(raw_keys, text, signed.signature) if self.challenges.takes(signed.named, asked) else None
-        async for text in self.challenges.candidates(asked):
-            found = _signer(raw_keys, text, signed.signature)
-            if found is not None:
-                return found
-        return None
+        # Nearly always it is the first, and the others are not made.
+        newest = self.challenges.newest(asked)
+        found = None if newest is None else _signer(raw_keys, newest, signed.signature)
+        if found is not None:
+            return found
+        signers = (_signer(raw_keys, text, signed.signature) for text in await self.challenges.candidates(asked))
+        return next(filter(None, signers), None)
 
 
 def _signer(raw_keys: Sequence[tuple[str, bytes]], text: str, signature: bytes) -> tuple[str, str] | None:

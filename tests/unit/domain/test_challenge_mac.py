@@ -102,6 +102,17 @@ def test_an_end_that_is_further_than_any_that_is_handed_out_is_none() -> None:
     assert end not in challenge_mac.expiries(END - timedelta(hours=1), FIVE_MINUTES)
 
 
+@pytest.mark.parametrize("lifetime", [1, 7, 10, 60, 299, 300, 3600])
+def test_the_ends_are_those_that_are_handed_out_at_one_of_three_moments(lifetime: int) -> None:
+    """At the latest one that a clock may be ahead by (30 s, or a fifth of a half), now, and half a lifetime ago, the latest first."""
+    life, half = timedelta(seconds=lifetime), timedelta(seconds=max(1, lifetime // 2))
+    for step in range(401):
+        moment = END + timedelta(microseconds=step * lifetime * 7_500 + step % 3)
+        last = challenge_mac.expiry_for(moment, life)
+        ahead = challenge_mac.expiry_for(moment + min(timedelta(seconds=30), half / 5), life)
+        assert challenge_mac.expiries(moment, life) == sorted({ahead, last, last - half}, reverse=True)
+
+
 def test_at_no_moment_are_there_more_than_three_ends() -> None:
     for second in range(300):
         assert 2 <= len(challenge_mac.expiries(END + timedelta(seconds=second), FIVE_MINUTES)) <= 3

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,14 @@ import pytest
 
 from identity_core.codec import multibase
 from identity_core.crypto import ed25519
-from identity_core.domain.dids import challenge, keys
+from identity_core.domain.dids import challenge, evidence, keys
 from identity_core.domain.dids.challenge import Challenge, ChallengeKey, Saying, SignedHeader
-from identity_core.domain.dids.changes import AddVerificationMethod
+from identity_core.domain.dids.changes import AddVerificationMethod, Deactivate, SetAlsoKnownAs, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import AuthFailed, DidNotFound
 from identity_core.use_cases.dids.create import Created
+from identity_core.values import replace
 from tests.rooms import Rooms, own_key, update_of
 
 BODY = challenge.hash_body({"operation": "addKey"})
@@ -109,6 +111,64 @@ def test_the_newest_challenge_is_tried_first_and_within_the_bound(
         with pytest.raises(AuthFailed):
             await tried(rooms, did, bytes(64))
         assert len(verifications) <= MOST
+
+    run(tmp_path, scenario)
+
+
+def test_a_signature_that_is_found_at_once_leaves_nothing_to_be_done_later(tmp_path: Path) -> None:
+    """A generator of ours that is left half-way is closed by a task that the event loop makes for it."""
+
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        mine = await rooms.challenge(did, purpose="update", body_hash=BODY)
+        made: list[object] = []
+        hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(firstiter=made.append, finalizer=hooks.finalizer)
+        try:
+            await tried(rooms, did, signed_by(pair, mine.text))
+        finally:
+            sys.set_asyncgen_hooks(*hooks)
+        assert made == []
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("hashed", [True, False])
+def test_the_hash_of_a_body_is_made_once_and_is_the_one_that_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: bool
+) -> None:
+    """When its signature is checked, where that is known; who reads it from a log makes it anew."""
+
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        state = replace((await rooms.reader.active(did)).head.state, strict_evidence=True)
+        body = {"operation": "setAlsoKnownAs", "alsoKnownAs": ["https://a.example"]}
+        authorization = await rooms.signed(did, str(pair.secret), "update", body=body)
+        if not hashed:
+            authorization = replace(authorization, body_hash=None)
+        made: list[Any] = []
+        honest = challenge.hash_body
+        monkeypatch.setattr(challenge, "hash_body", lambda value: made.append(value) or honest(value))
+        change = Update((SetAlsoKnownAs(("https://a.example",)),), authorization)
+        evidence.admit(state, change, rooms.clock.now(), strict=True)
+        assert made == ([] if hashed else [body])
+        for wrong in ({"body": {**body, "alsoKnownAs": ["https://b.example"]}}, {"body_hash": BODY}, {"body": None}):
+            other = replace(change, authorization=replace(authorization, **wrong))
+            with pytest.raises(AuthFailed):
+                evidence.admit(state, other, rooms.clock.now(), strict=True)
+
+    run(tmp_path, scenario)
+
+
+def test_a_signature_without_a_body_has_no_hash_of_one(tmp_path: Path) -> None:
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        assert (await rooms.signed(did, str(pair.secret), "update")).body_hash is None
+        kept = await rooms.signed(did, str(pair.secret), "deactivate", body={"confirm": True})
+        assert kept.body_hash == challenge.hash_body({"confirm": True})
+        change = evidence.kept((await rooms.reader.active(did)).head.state, Deactivate(kept))
+        assert isinstance(change, Deactivate)
+        assert (change.authorization.body, change.authorization.body_hash) == (None, None)
 
     run(tmp_path, scenario)
 
