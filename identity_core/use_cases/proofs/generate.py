@@ -63,26 +63,32 @@ class FairQueue:
     """Lets one caller after another go on, in the order in which they came: one step of one proof a round of the event loop.
 
     A request for a proof is ten times the work of a look-up, and many of them become ready at once: a commit wakes all whose rows it
-    holds. Stepping one at a time lets whatever else has arrived go in between, which then waits for one step and not for all.
+    holds. Stepping one at a time lets whatever else has arrived go in between, which then waits for one step and not for all. Who comes
+    when no one has stepped in this round goes on at once: to wait for the next one takes as long as a statement of the database.
     """
 
-    _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+    # The first is the one whose turn it is, until the round ends.
+    _turns: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def __call__(self) -> asyncio.Future[None]:
         """Resolves when it is the caller's turn."""
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
-        self._waiting.append(turn)
-        if len(self._waiting) == 1:
-            loop.call_soon(self._next, loop)
+        self._turns.append(turn)
+        if len(self._turns) == 1:
+            self._step(loop)
         return turn
 
-    def _next(self, loop: asyncio.AbstractEventLoop) -> None:
-        turn = self._waiting.popleft()
+    def _step(self, loop: asyncio.AbstractEventLoop) -> None:
+        turn = self._turns[0]
         if not turn.done():
             turn.set_result(None)
-        if self._waiting:
-            loop.call_soon(self._next, loop)
+        loop.call_soon(self._next, loop)
+
+    def _next(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._turns.popleft()
+        if self._turns:
+            self._step(loop)
 
 
 @value_class

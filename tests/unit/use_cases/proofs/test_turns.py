@@ -33,6 +33,23 @@ def test_others_go_in_between() -> None:
     assert all("other" in seen[seen.index(one) : seen.index(next_one)] for one, next_one in itertools.pairwise(proofs))
 
 
+def test_the_first_of_a_round_goes_on_at_once_and_the_next_in_the_next_round() -> None:
+    async def scenario() -> None:
+        turns = FairQueue()
+        for _ in range(2):
+            first, second = turns(), turns()
+            assert (first.done(), second.done()) == (True, False)
+            await second
+            third = turns()
+            assert not third.done(), "the round is the second's"
+            await third
+            # Until the round of the third has ended.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))
+
+
 def test_who_has_left_holds_nobody_up() -> None:
     async def scenario() -> str:
         turns = FairQueue()
