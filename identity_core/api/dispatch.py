@@ -154,9 +154,8 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         remembered, read = wiring.at_once.get(name), wiring.read_at_once.get(name)
         if remembered is None and read is None:
             return None
-        return Quick(
-            operation, wiring.gate, wiring.origins, remembered, read, parsing(raw, operation, declared, schemas)
-        )
+        parsers = parsing(raw, operation, declared, schemas)
+        return Quick(operation, wiring.gate, wiring.origins, remembered, read, *parsers)
 
     def _routes_of(self, operation_id: str, tags: Sequence[str]) -> Sequence[Routes[Run]]:
         if self._wiring.apart is None or operation_id in WITH_BOTH:

@@ -34,7 +34,7 @@ def compile_operation(
         handler = wiring.refusals.around(operation, handler)
     operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
     parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
-    parse = parsing(document, operation, declared, schemas)
+    path_parsers, query = parsing(document, operation, declared, schemas)
     body = None
     if "requestBody" in declared:
         wanted = contract.dereference(document, declared["requestBody"])
@@ -52,7 +52,9 @@ def compile_operation(
         if request.caller is None:
             # Who is there already was admitted by an endpoint of ours, which asks in process; no request from outside has one.
             request.caller, request.answer_headers = await admit(operation, request)
-        parse(request, scope["query_string"])
+        for name, parse in path_parsers:
+            parse(request.path[name])
+        request.query = query.parse(scope["query_string"])
         if body is not None:
             request.body = body.parse(request)
         if around is None or request.header("idempotency-key") is None:
@@ -64,19 +66,12 @@ def compile_operation(
 
 def parsing(
     document: Mapping[str, Any], operation: Operation, declared: Mapping[str, Any], schemas: Schemas
-) -> Callable[[Request, bytes], None]:
-    """What checks the parameters in the path, and puts those of a query into a request."""
+) -> tuple[list[tuple[str, Parse]], Query]:
+    """What checks the parameters in the path of an operation, and what reads those of its query."""
     parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
     make = schemas.types.named.get(f"{pascal_name(operation.operation_id)}Query")
     query = Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document), make)
-    path_parsers = _path_parsers(document, parameters, schemas)
-
-    def parse(request: Request, octets: bytes) -> None:
-        for name, check in path_parsers:
-            check(request.path[name])
-        request.query = query.parse(octets)
-
-    return parse
+    return _path_parsers(document, parameters, schemas), query
 
 
 def refusing(operation: Operation, body: RequestBody | None, gate: Admission) -> Callable[[Request, Scope], None]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
 from identity_core.api.cross_origin import Origins
+from identity_core.api.decode import Parse, Query
 from identity_core.api.request import Admission, Answer, Handler, Operation, Request
 from identity_core.api.transport import Scope
 from identity_core.codec.structs import encode
@@ -27,14 +28,15 @@ NOT_QUICK: Final = frozenset({"authorization", "x-api-key", "content-length", "t
 
 @value_class
 class Quick:
-    """A public GET that may be answered at once: from what is remembered, or by reading, for which ``parse`` takes the query."""
+    """A public GET that may be answered at once: from what is remembered, or by reading, which the parameters are for."""
 
     operation: Operation
     gate: Admission
     origins: Origins
     remembered: AtOnce | None
     read: ReadAtOnce | None
-    parse: Callable[[Request, bytes], None]
+    path_parsers: Sequence[tuple[str, Parse]]
+    query: Query
 
     def __call__(self, request: Request, scope: Scope) -> Answer | None:
         """The answer, paid, to a request without credential and body; None where there is none. Raises refusals; those that are answers
@@ -57,7 +59,9 @@ class Quick:
 
     def _read(self, read: ReadAtOnce, request: Request, asked: bytes) -> Answer | None:
         try:
-            self.parse(request, asked)
+            for name, parse in self.path_parsers:
+                parse(request.path[name])
+            request.query = self.query.parse(asked)
             answer = stepped(read(request))
         except IdentityError as error:
             if error.status < 500:

@@ -80,16 +80,11 @@ def stored_history(did: str, page: StoredHistory, *, include_document: bool) -> 
 
 
 def _item(version: StoredVersion, *, include_document: bool) -> bytes:
-    item = _ITEM % (
-        version.version_id,
-        encode(version.operation),
-        _printed(version.recorded),
-        _printed(version.updated),
-        version.transaction_hash.encode(),
-        version.block_number,
-        encode(version.previous_hash),
-        encode(version.entry_hash),
-        encode(version.key_id),
-        version.changes,
+    begins, hashes = (
+        (_printed(version.recorded), _printed(version.updated)),
+        (version.previous_hash, version.entry_hash),
     )
+    texts = map(encode, (*hashes, version.key_id))
+    receipt = version.transaction_hash.encode(), version.block_number
+    item = _ITEM % (version.version_id, encode(version.operation), *begins, *receipt, *texts, version.changes)
     return b'%b,"didDocument":%b}' % (item, version.document) if include_document else item + b"}"

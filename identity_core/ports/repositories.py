@@ -26,8 +26,7 @@ class IndexedVersion:
 
 @value_class
 class StoredVersion:
-    """A version as the index has it: its document as it is answered, what its metadata say, and what its history tells. ``changes`` are
-    the octets of a JSON array. Times are microseconds since 1970."""
+    """A version as the index has it, and as it is answered. ``changes``: octets of a JSON array. Times: microseconds since 1970."""
 
     version_id: int
     created: int
@@ -47,7 +46,6 @@ class StoredVersion:
 
 class DocumentIndex(Protocol):
     """A projection of the ledger: written after the append and before the answer, rebuilt from the ledger after a crash.
-
     It need not be durable on return, because ``cursor`` tells what is missing; it must never be torn. Every version that it gives is one
     that ``record`` was given: of what somebody else wrote or changed it says ``DidQuarantined``, and lists leave it out. That the newest
     are missing is not for the index to know; who decides by a head compares it with the ledger (``use_cases/dids/head_check.py``).
@@ -188,8 +186,7 @@ class Quarantine(Protocol):
 
 @value_class
 class ChallengeUseRow:
-    """A challenge that authorised something: the SHA-256 of its text, the digest of what it says, and its number of that
-    saying, None for a random one."""
+    """A challenge that authorised something: SHA-256 of its text, digest of what it says, its number of that saying (random: None)."""
 
     digest: bytes
     saying: bytes
@@ -234,10 +231,8 @@ class IdempotencyKeys(Protocol):
     """Requests by the hash of (caller, method, path, key); the key itself is not stored."""
 
     async def begin(self, key_hash: str, fingerprint: str, now: datetime) -> IdempotencyRecord | None:
-        """Reserves the key and returns None, or returns what is there. A reservation older than the lease is taken over.
-
-        The reservation need not outlive a loss of power: neither does the request that it stands for.
-        """
+        """Reserves the key and returns None, or returns what is there. A reservation older than the lease is taken over; none need outlive
+        a loss of power, as the request that it stands for does not."""
         ...
 
     async def complete(self, key_hash: str, answer: StoredAnswer, now: datetime) -> None:
@@ -268,8 +263,7 @@ class AuditRow:
 
 
 class AuditLog(Protocol):
-    """An append-only log whose lines are chained by hashes, and whose head has a tag that only the service can make. Lines come into
-    it by ``ActivityLog``."""
+    """An append-only log, chained by hashes, whose head has a tag that only the service can make. Its lines come by ``ActivityLog``."""
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
         """Lines by number (from 1, without gaps), those after ``after`` first."""
@@ -298,8 +292,7 @@ class AuditLog(Protocol):
         ...
 
     async def key_from_here(self) -> int:
-        """Makes a head of the last line as it stands, whatever it is; returns the number of the line that comes next. For the first start,
-        and for an operator who has looked into what was wrong."""
+        """Makes a head of the last line as it stands; the number of the next. For a first start, or when somebody looked into it."""
         ...
 
     async def is_whole(self) -> bool:

@@ -90,24 +90,12 @@ def version_of(read: Row) -> IndexedVersion:
 
 def stored_version_of(read: Row) -> StoredVersion:
     """What answers need of it; for rows that are ours."""
-    _, number, _, sequence, block_number, recorded, transaction_hash, metadata, document, changes, _, _, _ = read
-    state = orjson.loads(metadata)
-    return StoredVersion(
-        number,
-        state["created"],
-        state["updated"],
-        state["deactivated"],
-        bytes(document),
-        sequence,
-        bytes(transaction_hash).hex(),
-        state["operation"],
-        recorded,
-        block_number,
-        state["previous"],
-        state["hash"],
-        state["keyId"],
-        bytes(changes),
-    )
+    _, number, _, place, block, recorded, digest, metadata, document, changes, _, _, _ = read
+    said = orjson.loads(metadata)
+    created, updated, deactivated, operation = said["created"], said["updated"], said["deactivated"], said["operation"]
+    of_document = number, created, updated, deactivated, bytes(document), place, bytes(digest).hex()
+    of_history = operation, recorded, block, said["previous"], said["hash"], said["keyId"], bytes(changes)
+    return StoredVersion(*of_document, *of_history)
 
 
 MISSING: Final = "is missing"

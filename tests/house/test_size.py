@@ -11,7 +11,7 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (585, 8),
-    "api": (5_075, 60),
+    "api": (5_150, 60),
     "backup": (265, 4),
     "bootstrap": (2_440, 27),
     "cli": (8_800, 96),
@@ -22,14 +22,14 @@ LIMITS = {
     "database": (1_145, 11),
     "domain": (8_505, 89),
     "plugin": (2_140, 22),
-    "ports": (1_000, 25),
+    "ports": (1_005, 25),
     "settings": (910, 8),
     "store": (3_445, 36),
     "throttle": (690, 8),
     "ui": (1_100, 16),
-    "use_cases": (7_310, 87),
+    "use_cases": (7_340, 87),
 }
-ALL = (48_915, 575)
+ALL = (49_030, 575)
 
 
 def test_no_room_outgrows_its_limit() -> None:

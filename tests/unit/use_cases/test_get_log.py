@@ -7,7 +7,7 @@ import pytest
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidNotFound, LedgerUnavailable
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LogSize
-from identity_core.use_cases.dids.read import GetDidLog
+from identity_core.use_cases.dids.read import ENTRIES_AT_ONCE, OCTETS_AT_ONCE, GetDidLog
 from tests.unit.plugin.parts import GoodLedger
 
 DID = Did.parse("did:toy:a")
@@ -93,5 +93,50 @@ def test_a_ledger_that_begins_again_is_not_believed() -> None:
         log = await asking(ledger)(DID)
         with pytest.raises(LedgerUnavailable):
             [page async for page in log.pages]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, ENTRIES_AT_ONCE, ENTRIES_AT_ONCE + 1, 40])
+def test_a_short_log_is_read_by_one_look(count: int) -> None:
+    async def scenario() -> None:
+        ledger = Counting()
+        ledger.asked = []
+        await filled(ledger, count)
+        found = await asking(ledger).at_once(DID)
+        # Of a long one no more than tells that it is long.
+        assert ledger.asked == [(0, ENTRIES_AT_ONCE + 1)]
+        log = await asking(ledger)(DID)
+        whole = b"".join([page async for page in log.pages])
+        assert found == (None if count > ENTRIES_AT_ONCE else (whole, b"entry %d\n" % (count - 1)))
+
+    asyncio.run(scenario())
+
+
+def test_a_log_of_many_octets_is_not_short() -> None:
+    async def scenario() -> None:
+        for octets, is_short in ((OCTETS_AT_ONCE // 2 - 1, True), (OCTETS_AT_ONCE // 2, False)):
+            ledger = GoodLedger()
+            for version in range(2):
+                await ledger.append(str(DID), b"x" * octets, expected_version=version)
+            assert (await asking(ledger).at_once(DID) is not None) is is_short
+
+    asyncio.run(scenario())
+
+
+def test_of_a_log_that_is_not_there_or_hidden_or_has_a_gap_no_line_is_shown() -> None:
+    class Gap(GoodLedger):
+        async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
+            return (await super().entries(did, after=after, limit=limit))[1:]
+
+    async def scenario() -> None:
+        ledger = Gap()
+        with pytest.raises(DidNotFound):
+            await asking(ledger).at_once(DID)
+        await filled(ledger, 3)
+        with pytest.raises(LedgerUnavailable):
+            await asking(ledger).at_once(DID)
+        hidden = GetDidLog(cast(Any, None), ledger, visible_after_deactivation=False)
+        assert await hidden.at_once(DID) is None
 
     asyncio.run(scenario())
