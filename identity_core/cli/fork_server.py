@@ -3,16 +3,22 @@ nothing: no file, no thread, no connection of an installation is there twice.
 
 It does not know what the environment says of secrets either: a prover, which runs as the same user, could read that in ``/proc``. Workers
 are told once they let no one look.
+
+It is asked at a Unix socket, in a folder of its own that only this user may enter. The folder goes with the server; where that is
+killed, with this process, which ends when neither the server nor a worker is left. Where all are killed at once a socket at which
+nobody listens stays in the temporary folder of the system, for whoever tidies that up.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import multiprocessing
 import os
 import resource
+import shutil
 from collections.abc import Iterator
-from multiprocessing import forkserver
+from multiprocessing import forkserver, util
 from pathlib import Path
 
 from identity_core.settings.sources import handed_on
@@ -30,6 +36,8 @@ def metrics_folder(data_dir: Path) -> Path:
 
 def ensure(data_dir: Path) -> None:
     """Starts it where it does not run, and does not wait: it imports while this process does other things."""
+    # Python 3.11.0, of all that are supported, would take an abstract socket, where any user may ask for a process (CVE-2022-42919).
+    util.abstract_sockets_supported = False  # type: ignore[attr-defined]
     # What it forks, and the tracker of resources, have it from here.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     multiprocessing.set_forkserver_preload(MODULES)
@@ -37,6 +45,14 @@ def ensure(data_dir: Path) -> None:
         handed_on(NEEDED) | {METRICS_FOLDER: os.environ.get(METRICS_FOLDER, str(metrics_folder(data_dir)))}
     ):
         forkserver.ensure_running()
+
+
+@atexit.register
+def _remove_folder() -> None:
+    """In the process that workers are forked from: who has started it does so, too, but not when it is killed."""
+    known = vars(forkserver._forkserver)
+    if known["_forkserver_pid"] is None and known["_forkserver_address"]:
+        shutil.rmtree(os.path.dirname(known["_forkserver_address"]), ignore_errors=True)
 
 
 @contextlib.contextmanager
