@@ -98,10 +98,10 @@ class AnswerCache:
         self.hits += cached is not None
         return cached
 
-    def held(self, did: str, media: str) -> CachedAnswer | None:
+    def held(self, did: str, media: str, turn: object | None = None) -> CachedAnswer | None:
         """The same, not counted."""
         cached = self._answers.get((did, media))
-        if cached is None or self.index.generation(did) != cached.version_id:
+        if cached is None or self.index.generation(did, turn) != cached.version_id:
             return None
         if cached.stale_at is not None and self.clock.now() >= cached.stale_at:
             return None
@@ -115,7 +115,7 @@ class AnswerCache:
 
     def at_once(self, request: Request, did: str, media: str, pays: Callable[[], bool]) -> Answer | None:
         """The answer that still holds, where the request could be paid; counted then."""
-        cached = self.held(did, media)
+        cached = self.held(did, media, request.turn)
         if cached is None or not pays():
             return None
         self.asked += 1

@@ -97,6 +97,7 @@ class Guard:
         request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
         client = scope["client"]
         request.client_address = client[0] if client else ""
+        request.turn = scope.get("identity.turn")
         try:
             admit_headers(request, scope, self._identify)
             scope["identity.request"] = request

@@ -131,6 +131,7 @@ class Request:
         "request_id",
         "sent_octets",
         "status",
+        "turn",
     )
 
     def __init__(
@@ -160,6 +161,7 @@ class Request:
         self.sent_octets = 0
         self.refusal = ""
         self.paid = False
+        self.turn: object | None = None
 
         self.operation: Operation | None = None
         self.operation_id = operation_id

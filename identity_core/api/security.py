@@ -186,7 +186,7 @@ class Gate:
             try:
                 claimed = self._claimed(operation, request, credential, refusal)
                 refusal = claimed.refusal
-                if claimed.did is not None and self.reader.known_active(claimed.did) is None:
+                if claimed.did is not None and self.reader.known_active(claimed.did, request.turn) is None:
                     return
             except IdentityError as error:
                 refusal = error

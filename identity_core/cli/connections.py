@@ -32,6 +32,8 @@ MAX_UNSENT_OCTETS: Final = 32 * 1024 * 1024
 MAX_UNFINISHED_OCTETS: Final = 32 * 1024 * 1024
 # Endings cost an answer each: those of one tick must not hold up everybody else.
 ENDED_IN_A_TICK: Final = 32
+# With what else a process has open these are fewer than libuv has places.
+CONNECTIONS_OF_A_TURN: Final = 512
 TICK_SECONDS: Final = 0.25
 # How often refused connections are reported in the log, at most.
 REPORT_SECONDS: Final = 60.0
@@ -76,8 +78,22 @@ class Connections:
         self._refused: Counter[str] = Counter()
         self._reported_at = float("-inf")
         self._ticking = False
+        self._turn: object | None = None
         deadlines = (server.first_byte_timeout_seconds, server.header_timeout_seconds, server.write_timeout_seconds)
         self._tick_seconds = min(TICK_SECONDS, *(each / 4 for each in deadlines))
+
+    def turn(self, loop: asyncio.AbstractEventLoop) -> object | None:
+        """The same for all that is read in one turn of the event loop, when called as it is read; None where too many may be.
+
+        Of two requests with one turn each had begun to come before the other was looked at: the kernel had told of both sockets by then,
+        and a turn ends before it is asked again. But libuv asks again in one turn where the kernel filled all its 1,024 places."""
+        if self._turn is None and len(self._open) <= CONNECTIONS_OF_A_TURN:
+            self._turn = object()
+            loop.call_soon(self._end_turn)
+        return self._turn
+
+    def _end_turn(self) -> None:
+        self._turn = None
 
     def admit(self, connection: Watched, peer: str | None, loop: asyncio.AbstractEventLoop) -> IdentityError | None:
         """Counts a new connection, or says why it is not taken. ``peer`` None is a Unix socket."""

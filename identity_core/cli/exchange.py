@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Final, Protocol
 
@@ -54,8 +54,8 @@ class Carrier(Protocol):
     flow: FlowControl
     is_lost: bool
 
-    def default_headers(self) -> Iterable[tuple[bytes, bytes]]:
-        """What every answer has."""
+    def default_lines(self) -> bytes:
+        """The header fields that every answer has."""
         ...
 
     def answered(self) -> None:
@@ -186,9 +186,8 @@ class HttpExchange:
         carrier = self._carrier
         if len(lines) - len(lines.translate(None, CONTROLS)) != 2 * count:
             raise RuntimeError("a header field holds a control character")
-        default = b"".join([b"%b: %b\r\n" % each for each in carrier.default_headers()])
-        closes = b"" if self.keep_alive else b"connection: close\r\n"
-        carrier.transport.write(b"".join((STATUS_LINE[status], default, lines, closes, b"\r\n", body)))
+        end = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
+        carrier.transport.write(b"".join((STATUS_LINE[status], carrier.default_lines(), lines, end, body)))
         self._head = b""
         self._complete()
 
@@ -197,9 +196,9 @@ class HttpExchange:
         if message["type"] != "http.response.start":
             raise RuntimeError(f"the head of an answer was expected, not {message['type']}")
         status: int = message["status"]
-        lines = [STATUS_LINE[status]]
+        lines = []
         length = closes = None
-        for name, value in (*self._carrier.default_headers(), *message["headers"]):
+        for name, value in message["headers"]:
             lines.append(b"%b: %b\r\n" % (name, value))
             if name == b"content-length":
                 length = int(value)
@@ -216,7 +215,7 @@ class HttpExchange:
             if length is None:
                 raise RuntimeError("the answer does not say how long it is")
             self._remaining = length
-        return head + b"\r\n"
+        return b"".join((STATUS_LINE[status], self._carrier.default_lines(), head, b"\r\n"))
 
     async def run(self, application: Application) -> None:
         """Has ``application`` answer; what it raises is logged, and the connection ends."""

@@ -37,7 +37,7 @@ def metrics_folder(data_dir: Path) -> Path:
 def ensure(data_dir: Path) -> None:
     """Starts it where it does not run, and does not wait: it imports while this process does other things."""
     # Python 3.11.0, of all that are supported, would take an abstract socket, where any user may ask for a process (CVE-2022-42919).
-    util.abstract_sockets_supported = False  # type: ignore[attr-defined]
+    util.abstract_sockets_supported = False  # type: ignore[misc]
     # What it forks, and the tracker of resources, have it from here.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     multiprocessing.set_forkserver_preload(MODULES)

@@ -67,6 +67,8 @@ class HttpConnection(asyncio.Protocol, ABC):
         self._blocked_since = 0.0
         self._closing_since: float | None = None
         self._refused = False
+        self._default_headers: Sequence[tuple[bytes, bytes]] = ()
+        self._default_lines = b""
         self._newest: HttpExchange | None = None
         # Those that wait for the one that is being answered.
         self._pipeline: deque[HttpExchange] = deque()
@@ -121,9 +123,13 @@ class HttpConnection(asyncio.Protocol, ABC):
         self.server_state.tasks.add(task)
         task.add_done_callback(self.server_state.tasks.discard)
 
-    def default_headers(self) -> Sequence[tuple[bytes, bytes]]:
-        """What every answer has: the date."""
-        return self.server_state.default_headers
+    def default_lines(self) -> bytes:
+        """What every answer has: the date. The server makes another list of it each second."""
+        headers = self.server_state.default_headers
+        if headers is not self._default_headers:
+            self._default_headers = headers
+            self._default_lines = b"".join([b"%b: %b\r\n" % each for each in headers])
+        return self._default_lines
 
     def pause_writing(self) -> None:
         """The client reads too slowly."""

@@ -69,6 +69,8 @@ class HttpProtocol(HttpConnection):
         self._headers: list[tuple[bytes, bytes]] = []
         self._wants_continue = False
         self._scope: Scope = {}
+        # Of the first request whose head is complete in what is being read: it has begun to come before all of that.
+        self._turn: object | None = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
@@ -82,6 +84,7 @@ class HttpProtocol(HttpConnection):
         """Octets of the client; after a refusal they are thrown away."""
         self._now = self.loop.time()
         self._at_once_left = AT_ONCE_IN_A_GO
+        self._turn = self._all.turn(self.loop)
         while data and not self._refused:
             self._parse(data[:PARSED_AT_ONCE])
             data = data[PARSED_AT_ONCE:]
@@ -156,6 +159,7 @@ class HttpProtocol(HttpConnection):
 
     def _made_scope(self, version: str) -> Scope:
         """The scope of the newest message. Raises what httptools does for a target that is none."""
+        turn, self._turn = self._turn, None
         raw_path, query = split_target(self._target)
         path = raw_path.decode("ascii")
         return {
@@ -173,6 +177,7 @@ class HttpProtocol(HttpConnection):
             "raw_path": raw_path,
             "query_string": query,
             "identity.connection": self,
+            "identity.turn": turn,
         }
 
     def on_chunk_header(self) -> None:

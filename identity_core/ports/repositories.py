@@ -104,8 +104,9 @@ class DocumentIndex(Protocol):
         """Within it ``head`` may say what was so when it was first asked: for several DIDs of one request, which came before it."""
         ...
 
-    def known(self, did: str) -> IndexedVersion | None:
-        """What ``head`` gives where it is cheap to know and cannot be stale; None elsewhere, also for a DID without any."""
+    def known(self, did: str, turn: object | None = None) -> IndexedVersion | None:
+        """What ``head`` gives where it is cheap to know and cannot be stale; None elsewhere, also for a DID without any. What was so when
+        it was first asked with the same ``turn`` may be said again: of requests that had all begun to come by then."""
         ...
 
     @property
@@ -117,8 +118,8 @@ class DocumentIndex(Protocol):
         """Has ``generation`` tell of a DID whose newest version an embedded index has just given as ``version_id``."""
         ...
 
-    def generation(self, did: str) -> int | None:
-        """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``)."""
+    def generation(self, did: str, turn: object | None = None) -> int | None:
+        """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``). ``turn`` as for ``known``."""
         ...
 
 

@@ -8,7 +8,9 @@ second replica, which has no short way (``decoding_replica``), is asked for the 
 from __future__ import annotations
 
 import contextlib
+import http.client
 import re
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,7 +21,7 @@ import pytest
 
 from identity_core.api.request import cursor
 from tests.attack.raw_http import Response, exchange, request
-from tests.attack.stranger import LEAVE, Holder, did_path, rotation, service
+from tests.attack.stranger import GENEROUS, LEAVE, Holder, did_path, rotation, rounds, service
 from tests.attack.thief import Database, operator
 from tests.fault.service_process import Running
 from tests.fault.service_process import service as running_service
@@ -215,3 +217,40 @@ def test_what_one_replica_has_written_the_other_one_reads_at_once(target: Target
                     answer = asked(running, path + tail)
                     assert (answer.status, answer.headers["etag"]) == (200, f'"{version}.did+ld+json"')
             assert holder.act("update", service(f"s{version}")).status == 200
+
+
+def test_what_another_process_has_acknowledged_is_read_by_everybody(tmp_path: Path) -> None:
+    """Two processes remember the answer. Each change is made by one of them, and as soon as it is acknowledged many connections ask both at
+    once, so that one look at what the other has written is all that many of the answers cost."""
+    with running_service(tmp_path / "data", "--workers", "2", environment=GENEROUS) as running:
+        running.wire.await_processes(2)
+        hana = running.stranger.holder()
+        octets = request("GET", did_path(hana.did))
+        with contextlib.ExitStack() as stack:
+            asking = [
+                stack.enter_context(socket.create_connection(running.wire.address, timeout=60)) for _ in range(48)
+            ]
+            processes = set()
+            for number in range(2, rounds(12) + 2):
+                for _ in range(2):
+                    for _, headers in asked_together(asking, octets):
+                        processes.add(headers["x-request-id"].rpartition("-")[0])
+                # Another connection may lead to the other process.
+                running.wire.close()
+                assert hana.act("update", service(f"s{number}")).status == 200
+                found = Counter(headers["etag"] for _, headers in asked_together(asking, octets))
+                assert found == {f'"{number}.did+ld+json"': len(asking)}
+        assert len(processes) == 2
+
+
+def asked_together(asking: list[socket.socket], octets: bytes) -> list[tuple[int, dict[str, str]]]:
+    """The status and the header of each answer, when all have been asked before one is read."""
+    for one in asking:
+        one.sendall(octets)
+    found = []
+    for one in asking:
+        with http.client.HTTPResponse(one, method="GET") as answer:
+            answer.begin()
+            answer.read()
+            found.append((answer.status, {name.lower(): value for name, value in answer.getheaders()}))
+    return found

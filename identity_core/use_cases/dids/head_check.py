@@ -134,9 +134,9 @@ class HeadCheck:
         # Others wrote at every look. This was the newest when the ledger was asked last, which is after the call.
         return brought
 
-    def known(self, did: Did) -> IndexedVersion | None:
-        """What ``head`` gives to who decides by it, where nobody has to be asked for it; None elsewhere."""
-        head, checked = self.index.known(did.text), self._checked.get(did.text)
+    def known(self, did: Did, turn: object | None) -> IndexedVersion | None:
+        """What ``head`` gives to who decides by it, where nobody has to be asked for it; None elsewhere. ``turn`` as for the index."""
+        head, checked = self.index.known(did.text, turn), self._checked.get(did.text)
         return head if checked is not None and checked.head is head else None
 
     async def is_newest(self, name: str, stored: StoredVersion) -> bool:

@@ -115,9 +115,9 @@ class DidReader:
         known = self.known_active(did)
         return _in_use(did, await self.standing(did, decides=True)) if known is None else known
 
-    def known_active(self, did: Did) -> CurrentVersion | None:
-        """The same where nothing has to be asked for it, else None. Raises ``DidDeactivated``."""
-        recorded = self.check.known(did) if did.method in self.methods else None
+    def known_active(self, did: Did, turn: object | None) -> CurrentVersion | None:
+        """The same where nothing has to be asked for it, else None. ``turn`` as for the index. Raises ``DidDeactivated``."""
+        recorded = self.check.known(did, turn) if did.method in self.methods else None
         if recorded is None:
             return None
         return _in_use(did, CurrentVersion(recorded, self.due(recorded, self.clock.now())))

@@ -50,7 +50,7 @@ def test_the_place_is_told_as_far_as_it_is_known(result: Resolution, media: str,
 
 def test_an_answer_that_awaits_the_witnesses_counts_until_they_have_cosigned() -> None:
     cosigned = [16]
-    index: Any = SimpleNamespace(generation=lambda _: 1)
+    index: Any = SimpleNamespace(generation=lambda *_: 1)
     cache = AnswerCache(index, MovableClock(), lambda: cosigned[0])
     for media, holds in ((JSON, False), (W3C, False), (BARE, True)):
         cosigned[0] = 16

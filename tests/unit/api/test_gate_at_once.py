@@ -45,7 +45,7 @@ class Reader:
         if did.text not in (HANA, COLD):
             raise DidNotFound(details={"did": did.shown})
 
-    def known_active(self, did: Did) -> object | None:
+    def known_active(self, did: Did, turn: object | None) -> object | None:
         if did.text == ENDED:
             raise DidDeactivated(details={"did": ENDED})
         return object() if did.text == HANA else None

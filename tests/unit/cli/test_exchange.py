@@ -66,8 +66,8 @@ class Connection:
         self.is_lost = False
         self.answers = 0
 
-    def default_headers(self) -> Iterable[tuple[bytes, bytes]]:
-        return [(b"date", b"now")]
+    def default_lines(self) -> bytes:
+        return b"date: now\r\n"
 
     def answered(self) -> None:
         self.answers += 1

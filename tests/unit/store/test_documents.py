@@ -288,6 +288,52 @@ class TestGeneration:
 
         run(scenario())
 
+    def test_one_look_is_enough_for_what_had_come_before_it(self, store: Store, tmp_path: Path) -> None:
+        async def scenario() -> None:
+            documents, turn = store.documents, object()
+            await documents.record([version("a", 1, 1)])
+            await documents.record([version("b", 1, 2)])
+            assert documents.generation("did:ids:a", turn) == 1
+            other = Store.open(tmp_path)
+            await other.documents.record([version("a", 2, 3)])
+            # Whoever asks had asked already when the other wrote.
+            assert documents.generation("did:ids:b", turn) == 1
+            assert documents.generation("did:ids:a", turn) == 1
+            # All others know.
+            assert documents.generation("did:ids:a", object()) is None
+            assert documents.generation("did:ids:a", turn) is None
+            assert await documents.head("did:ids:a") == version("a", 2, 3)
+            assert documents.generation("did:ids:a") == 2
+            await other.close()
+
+        run(scenario())
+
+    def test_who_has_no_turn_looks(self, store: Store, tmp_path: Path) -> None:
+        async def scenario() -> None:
+            documents, turn = store.documents, object()
+            await documents.record([version("a", 1, 1)])
+            assert documents.generation("did:ids:a", turn) == 1
+            other = Store.open(tmp_path)
+            await other.documents.record([version("a", 2, 2)])
+            assert documents.generation("did:ids:a") is None
+            assert documents.known("did:ids:a", turn) is None
+            await other.close()
+
+        run(scenario())
+
+    def test_a_turn_costs_one_statement(self, store: Store) -> None:
+        async def scenario() -> None:
+            database, turn = store.database, object()
+            assert isinstance(database, SqliteDatabase)
+            await store.documents.record([version("a", 1, 1)])
+            statements: list[str] = []
+            for connection in (database._reader, database._writer):
+                connection.set_trace_callback(statements.append)
+            assert [store.documents.generation("did:ids:a", turn) for _ in range(9)] == [1] * 9
+            assert len(statements) == 1, statements
+
+        run(scenario())
+
     def test_a_did_that_is_not_known_costs_one_statement(self, store: Store) -> None:
         async def scenario() -> None:
             database = store.database
