@@ -53,7 +53,7 @@ class Postgresql:
 
     def __init__(self, _: pytest.TempPathFactory) -> None:
         self._folder = Path(tempfile.mkdtemp())
-        self._server = PostgresServer.create(self._folder)
+        self._server = PostgresServer.create(self._folder, connections=200)
 
     def settings(self) -> Mapping[str, str]:
         return {"IDENTITY_DATABASE_URL": self._server.new_database()}

@@ -51,14 +51,14 @@ class PostgresServer:
     port: int
     user: str | None
     fsync: bool = False
-    connections: int = 50
+    connections: int = 100
     process: subprocess.Popen[bytes] | None = None
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     stored: str | None = None
     """The database that ``tests/stored.py`` copies."""
 
     @classmethod
-    def create(cls, folder: Path, *, fsync: bool = False, connections: int = 50) -> PostgresServer:
+    def create(cls, folder: Path, *, fsync: bool = False, connections: int = 100) -> PostgresServer:
         """A running server with its data in ``folder``. Without ``fsync`` it is fast, and no test of a loss of power."""
         found = programs()
         if found is None:

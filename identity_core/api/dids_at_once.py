@@ -55,10 +55,19 @@ class DidsAtOnce:
         if self.is_embedded:
             return {}
         return {
-            "resolveDid": self.resolve,
-            "listDidHistory": self.history,
+            "resolveDid": self._checked(self.resolve),
+            "listDidHistory": self._checked(self.history),
             "resolveIdentifier": self.resolve_identifier,
         }
+
+    def _checked(self, read: ReadAtOnce) -> ReadAtOnce:
+        """The same of what the DID's method takes for one."""
+
+        async def checked(request: Request) -> Answer | None:
+            self.dids.reader.parse(request.path["did"])
+            return await read(request)
+
+        return checked
 
     async def resolve(self, request: Request) -> Answer | None:
         media, query, did = caching.resolution_media(request.header("accept")), request.query, request.path["did"]

@@ -40,7 +40,7 @@ try:
 except ImportError as missing:
     raise DatabaseUnavailable("PostgreSQL needs psycopg: install identity-service[postgresql]") from missing
 
-READERS = 4
+READERS = 3
 RUNS = 3
 """How often a group is begun at most. The server needs a second (``deadlock_timeout``) to see a circle, a request may take five."""
 

@@ -1,7 +1,8 @@
 """Fills a PostgreSQL database with the entries of ``seeding.py`` by ``COPY``: a million in the time that making them takes.
 
-The processes that make the entries also write down their rows as ``COPY`` takes them, tags of the index among them; what is left for this one
-is the chain of the ledger, each link over the one before it. As an append does, a block is what is recorded at once, and times increase.
+The processes that make the entries also write down their rows as ``COPY`` takes them, tags of the index among them; what is left for this
+one is the chain of the ledger, each link over the one before it. As with appends, a block is what is recorded at once, and times
+increase.
 """
 
 from __future__ import annotations

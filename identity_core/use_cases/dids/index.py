@@ -112,7 +112,7 @@ class DidReader:
     async def active(self, did: Did) -> CurrentVersion:
         """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,
         ``DidDeactivated``, ``DidQuarantined``, and ``PluginUnavailable`` where the ledger would have to be asked and cannot."""
-        known = self.known_active(did)
+        known = self.known_active(did, None)
         return _in_use(did, await self.standing(did, decides=True)) if known is None else known
 
     def known_active(self, did: Did, turn: object | None) -> CurrentVersion | None:

@@ -189,20 +189,20 @@ class SqlLedger:
 
     def _append_first(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Receipt]:
         """Puts first entries behind the newest one. Raises ``VersionConflict`` where there is anything of one of their DIDs."""
-        rows = self._rows(transaction, wanted)
+        rows = self._next_rows(transaction, wanted)
         if transaction.executemany(_INSERT_FIRST, rows).rowcount != len(rows):
             raise self._conflict(transaction, wanted)
         return self._receipts(transaction, rows)
 
     def _append_next(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Receipt]:
         """The same for later entries. Raises ``VersionConflict`` where one does not follow the newest of its DID."""
-        rows = self._rows(transaction, wanted)
+        rows = self._next_rows(transaction, wanted)
         for row in rows:
             if transaction.execute(_INSERT_NEXT, (*row, row[2] - 1, row[1])).rowcount != 1:
                 raise self._conflict(transaction, wanted)
         return self._receipts(transaction, rows)
 
-    def _rows(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Row]:
+    def _next_rows(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Row]:
         tip = self._tip = self._tip if self._tip.group == transaction.group else self._new_block(transaction)
         now, block = (self._clock.now() - EPOCH) // MICROSECOND, tip.block_number
         rows, sequence, at, link = list[Row](), tip.sequence, tip.recorded_at, tip.link

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import random
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,8 +23,10 @@ from identity_core.api.stored_answers import stored_answer, stored_history
 from identity_core.codec.structs import encode
 from identity_core.codec.times import printed_exactly
 from identity_core.domain.dids import document, state
-from identity_core.errors import DidNotFound, DidQuarantined
+from identity_core.errors import DidNotFound, DidQuarantined, PluginTimeout
+from identity_core.ports.ledger import NewestEntry
 from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.read import Resolution, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
 from identity_core.wire import DeactivateDidRequest, ListDidHistoryQuery, ResolveDidQuery
@@ -188,8 +191,11 @@ def test_answers_are_those_that_the_entries_give(tmp_path: Path, dialect: str, r
         cold.clock.time = rooms.clock.time
         handlers: Any = SimpleNamespace(reader=cold.reader)
         none: Any = None
-        at_once = DidsAtOnce(handlers, none, none, none).operations()
-        assert len(at_once) == (4 if dialect == "sqlite" else 0)
+        reads = DidsAtOnce(handlers, none, none, none)
+        never_wait = ["resolveDid", "listDidHistory", "getDidLog", "resolveIdentifier"]
+        may_wait = ["resolveDid", "listDidHistory", "resolveIdentifier"]
+        found = [*reads.operations()], [*reads.before_handlers()]
+        assert found == ((never_wait, []) if dialect == "sqlite" else ([], may_wait))
         assert sum([await check(cold, rooms, play) for play in played]) > 500
         await cold.store.close()
         await rooms.close()
@@ -335,6 +341,67 @@ def test_the_history_of_what_is_not_as_the_ledger_has_it_is_not_told_from_what_i
         for order in ("asc", "desc"):
             with pytest.raises(DidQuarantined):
                 await told(play.did, order)
+        await rooms.close()
+
+    asyncio.run(story())
+
+
+class Waited:
+    """A ledger that has to be waited for; ``asked`` counts, ``fault`` is raised."""
+
+    is_embedded = False
+
+    def __init__(self, ledger: Any) -> None:
+        self.ledger = ledger
+        self.asked = 0
+        self.fault: Exception | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.ledger, name)
+
+    async def newest(self, did: str) -> NewestEntry | None:
+        self.asked += 1
+        if self.fault is not None:
+            raise self.fault
+        found: NewestEntry | None = await self.ledger.newest(did)
+        return found
+
+
+def test_a_ledger_that_is_waited_for_is_asked_once_of_each_row(
+    tmp_path: Path, new_stored_database: Callable[[], str]
+) -> None:
+    async def story() -> None:
+        rooms = Rooms(tmp_path, url=new_stored_database())
+        play, other = Play(rooms), Play(rooms)
+        await play.begin()
+        await other.begin()
+        ledger: Any = Waited(rooms.ledger)
+        documents = rooms.store.documents
+        check = HeadCheck(rooms.methods, ledger, documents, rooms.store.quarantine)
+        stored = ResolveStored(StoredHeads(rooms.methods, documents, check))
+
+        async def version(of: Play, number: int | None = None) -> int | None:
+            found = await stored(str(of.did), ResolveDidQuery(version_id=number, version_time=None))
+            return None if found is None else found.version.version_id
+
+        assert [await version(play) for _ in range(3)] == [1, 1, 1]
+        assert ledger.asked == 1
+        # Written through another index, as another replica would.
+        rooms.clock.move(seconds=5)
+        await play.add_service()
+        assert [await version(play), await version(play, 1), await version(play)] == [2, 1, 2]
+        assert ledger.asked == 2
+        # One that cannot be asked hides nothing of what the index has, as for every reader who decides nothing, and is asked again.
+        ledger.fault = PluginTimeout(details={"plugin": "sql"})
+        assert [await version(other), await version(play)] == [1, 2]
+        assert ledger.asked == 3
+        ledger.fault = None
+        # A row that was taken away: the one before it was the newest once, and is not any more.
+        await rooms.store.database.write(
+            lambda tx: tx.execute("DELETE FROM did_versions WHERE version_id = 2").rowcount,
+        )
+        assert await version(play) is None
+        assert [await version(other), ledger.asked] == [1, 5]
         await rooms.close()
 
     asyncio.run(story())
