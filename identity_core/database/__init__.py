@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from identity_core.database.group_commit import BatchJob
 from identity_core.database.interface import (
     MAPPED_MEBIBYTES,
-    BatchJob,
     ConstraintViolated,
     Cursor,
     Database,

@@ -15,10 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from identity_core.database.interface import (
-    BatchJob,
     DatabaseClosed,
     DatabaseError,
     DatabaseLoad,
@@ -27,9 +26,24 @@ from identity_core.database.interface import (
     T,
     Transaction,
 )
+from identity_core.values import value_class
+
+ItemT = TypeVar("ItemT")
 
 QUEUE_LIMIT = 4096
 GROUP_LIMIT = 256
+
+
+@value_class
+class BatchJob(Generic[ItemT, T]):
+    """A job for one ``item`` of many alike. Neighbours of a group with the same ``run`` are run as one call of it, which gives the
+    result of each item, in order. Where that raises, each is run again by itself, as every job is."""
+
+    run: Callable[[Transaction, Sequence[ItemT]], Sequence[T]]
+    item: ItemT
+
+    def __call__(self, transaction: Transaction) -> T:
+        return self.run(transaction, (self.item,))[0]
 
 
 @dataclass(slots=True, eq=False)

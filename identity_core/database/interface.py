@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from identity_core.errors import InvalidRequest, Overloaded, PluginUnavailable, StorageMismatch
 from identity_core.values import value_class
 
 T = TypeVar("T")
-ItemT = TypeVar("ItemT")
 
 Dialect = Literal["sqlite", "postgresql"]
 
@@ -66,18 +65,6 @@ class Transaction(Protocol):
 
 
 Job = Callable[[Transaction], T]
-
-
-@value_class
-class BatchJob(Generic[ItemT, T]):
-    """A job for one ``item`` of many alike. Neighbours of a group with the same ``run`` are run as one call of it, which gives the
-    result of each item, in order. Where that raises, each is run again by itself, as every job is."""
-
-    run: Callable[[Transaction, Sequence[ItemT]], Sequence[T]]
-    item: ItemT
-
-    def __call__(self, transaction: Transaction) -> T:
-        return self.run(transaction, (self.item,))[0]
 
 
 class Database(Protocol):

@@ -36,6 +36,8 @@ from identity_core.store.index_rows import (
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.row_mac import RowMac
 
+# Versions with their rows, and the line of the audit log that tells of them.
+_Record = tuple[Sequence[tuple[IndexedVersion, Row]], AuditRow | None]
 HEADS_KEPT = 4096
 CHANGED = "a row of the index is not the one that was written"
 
@@ -79,10 +81,6 @@ class _Look:
 
 
 _LOOK: ContextVar[_Look | None] = ContextVar("what a task has asked of other writers", default=None)
-
-
-# Versions with their rows, and the line of the audit log that tells of them.
-_Record = tuple[Sequence[tuple[IndexedVersion, Row]], AuditRow | None]
 
 
 class Documents:
@@ -182,17 +180,14 @@ class Documents:
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
     ) -> None:
         """See ``DocumentIndex.record``. Raises ``Overloaded``, ``PluginUnavailable``; the ledger has the entry all the same."""
-        rows = [(version, row_of(version, owner)) for version in versions]
+        job = BatchJob(self._insert, ([(version, row_of(version, owner)) for version in versions], line))
         # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
-        durable = self._database.dialect == "postgresql"
-        await self._database.write(BatchJob(self._insert, (rows, line)), durable=durable, then=self._recorded)
+        await self._database.write(job, durable=not self.is_embedded, then=self._recorded)
 
     def _insert(self, transaction: Transaction, records: Sequence[_Record]) -> list[list[IndexedVersion]]:
         """Of each record the versions whose rows are in their places now."""
-        rows = [row for record, _ in records for _, row in record]
-        are_new = not rows or are_inserted(transaction, self._rows, *rows)
-        lines = [line for _, line in records if line is not None]
-        if lines:
+        are_new = are_inserted(transaction, self._rows, *[row for record, _ in records for _, row in record])
+        if lines := [line for _, line in records if line is not None]:
             self._audit.append(transaction, *lines)
         return [[each for each, row in record if are_new or self._inserted(transaction, row)] for record, _ in records]
 

@@ -130,12 +130,10 @@ class SqlLedger:
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         transaction_hash = chain.transaction_hash(did, expected_version + 1, entry)
         details: dict[str, JsonValue] = {"did": did, "transactionHash": transaction_hash.hex()}
-        job = BatchJob(
-            self._append_next if expected_version else self._append_first,
-            (did, entry, expected_version + 1, transaction_hash),
-        )
         try:
-            return await self._write(job, details)
+            return await self._write(
+                BatchJob(self._append, (did, entry, expected_version + 1, transaction_hash)), details
+            )
         except LedgerUnavailable as error:
             wanted = {"did": did, "version": expected_version + 1, "transaction_hash": transaction_hash}
             receipt = await self._look_up(wanted, error)
@@ -187,23 +185,10 @@ class SqlLedger:
         except DatabaseError as error:
             raise LedgerUnavailable(details=details) from error
 
-    def _append_first(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Receipt]:
-        """Puts first entries behind the newest one. Raises ``VersionConflict`` where there is anything of one of their DIDs."""
-        rows = self._next_rows(transaction, wanted)
-        if transaction.executemany(_INSERT_FIRST, rows).rowcount != len(rows):
-            raise self._conflict(transaction, wanted)
-        return self._receipts(transaction, rows)
-
-    def _append_next(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Receipt]:
-        """The same for later entries. Raises ``VersionConflict`` where one does not follow the newest of its DID."""
-        rows = self._next_rows(transaction, wanted)
-        for row in rows:
-            if transaction.execute(_INSERT_NEXT, (*row, row[2] - 1, row[1])).rowcount != 1:
-                raise self._conflict(transaction, wanted)
-        return self._receipts(transaction, rows)
-
-    def _next_rows(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Row]:
-        tip = self._tip = self._tip if self._tip.group == transaction.group else self._new_block(transaction)
+    def _append(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Receipt]:
+        """Puts entries behind the newest one. Raises ``VersionConflict`` where one does not follow the newest of its DID; of several it is
+        only known that there is one, and each is run again by itself."""
+        tip = self._tip if self._tip.group == transaction.group else self._new_block(transaction)
         now, block = (self._clock.now() - EPOCH) // MICROSECOND, tip.block_number
         rows, sequence, at, link = list[Row](), tip.sequence, tip.recorded_at, tip.link
         for did, entry, version, transaction_hash in wanted:
@@ -211,18 +196,16 @@ class SqlLedger:
             sequence, at = sequence + 1, max(now, at + 1)
             link = chain.link(link, sequence, block, at, transaction_hash)
             rows.append((sequence, did, version, entry, transaction_hash, block, at, link))
-        return rows
-
-    def _receipts(self, transaction: Transaction, rows: Sequence[Row]) -> list[Receipt]:
-        sequence, *_, block, at, link = rows[-1]
+        if all(row[2] == 1 for row in rows):
+            made = transaction.executemany(_INSERT_FIRST, rows)
+        else:
+            made = transaction.executemany(_INSERT_NEXT, [(*row, row[2] - 1, row[1]) for row in rows])
+        if made.rowcount != len(rows):
+            did = wanted[0][0]
+            found = transaction.execute(_VERSION, {"did": did}).fetchone()[0] or 0
+            raise VersionConflict(details={"did": did, "versionId": found})
         self._tip = Tip(transaction.group, block, sequence, at, link)
         return [Receipt(row[4].hex(), block, row[0], EPOCH + row[6] * MICROSECOND) for row in rows]
-
-    def _conflict(self, transaction: Transaction, wanted: Sequence[Wanted]) -> VersionConflict:
-        """Of several it is only known that one is in conflict: each is run again by itself."""
-        did = wanted[0][0]
-        found = transaction.execute(_VERSION, {"did": did}).fetchone()[0] or 0
-        return VersionConflict(details={"did": did, "versionId": found})
 
     def _new_block(self, transaction: Transaction) -> Tip:
         """The tip that the first append of a commit stands on."""

@@ -185,7 +185,7 @@ def test_an_append_whose_commit_broke_is_looked_up_by_its_place(
 
     def another(transaction: Transaction) -> object:
         digest = chain.transaction_hash("did:x:1", 2, b"another's")
-        return ledger._append_next(transaction, [("did:x:1", b"another's", 2, digest)])
+        return ledger._append(transaction, [("did:x:1", b"another's", 2, digest)])
 
     asyncio.run(scenario())
 
