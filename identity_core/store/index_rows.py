@@ -63,9 +63,8 @@ def tagged(mac: RowMac, row: Row) -> dict[str, object]:
 
 def are_inserted(transaction: Transaction, mac: RowMac, *rows: Row) -> bool:
     """Puts the rows with their tags in their places. False where something is in the place of one."""
-    return transaction.executemany(_INSERT, [(*row, mac.tag(version_octets(row))) for row in rows]).rowcount == len(
-        rows
-    )
+    columns = [(*row, mac.tag(version_octets(row))) for row in rows]
+    return not columns or transaction.executemany(_INSERT, columns).rowcount == len(columns)
 
 
 def is_ours(mac: RowMac, read: Row) -> bool:
