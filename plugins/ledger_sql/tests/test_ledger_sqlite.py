@@ -19,7 +19,8 @@ from identity_core.conformance.anchoring import AnchoringLedgerConformance
 from identity_core.conformance.ledger import LedgerConformance
 from identity_core.conformance.ledger_faults import LedgerFaultConformance
 from identity_core.database import DatabaseClosed, DatabaseOverloaded, DatabaseUnavailable, Transaction
-from identity_core.errors import LedgerUnavailable, Overloaded
+from identity_core.errors import LedgerUnavailable, Overloaded, VersionConflict
+from identity_core.ports.ledger import Receipt
 
 
 class BackwardClock:
@@ -159,6 +160,23 @@ def test_a_database_that_breaks_is_an_unknown_outcome_with_the_hash(
         asyncio.run(ledger.append("did:x:1", b"entry", expected_version=0))
     expected = chain.transaction_hash("did:x:1", 1, b"entry").hex()
     assert caught.value.details == {"did": "did:x:1", "transactionHash": expected, "outcome": "unknown"}
+
+
+def test_a_conflict_among_appends_that_come_together_is_its_own(ledger: SqlLedger) -> None:
+    async def scenario() -> None:
+        await ledger.append("did:x:0", b"first", expected_version=0)
+        asked = [("did:x:1", 0), ("did:x:0", 1), ("did:x:1", 0), ("did:x:2", 0), ("did:x:0", 5)]
+        ended = await asyncio.gather(
+            *(ledger.append(did, b"entry", expected_version=version) for did, version in asked), return_exceptions=True
+        )
+        receipts = [one for one in ended if isinstance(one, Receipt)]
+        assert [one.sequence for one in receipts] == [2, 3, 4]
+        assert len({one.block_number for one in receipts}) == 1
+        refused = {place: one.details for place, one in enumerate(ended) if isinstance(one, VersionConflict)}
+        assert refused == {2: {"did": "did:x:1", "versionId": 1}, 4: {"did": "did:x:0", "versionId": 2}}
+        assert (await ledger.examine("entries", 0, 10)).faults == ()
+
+    asyncio.run(scenario())
 
 
 def test_an_append_whose_commit_broke_is_looked_up_by_its_place(

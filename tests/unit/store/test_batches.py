@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from identity_core.database import BatchJob, Database, Transaction
+from identity_core.database import BatchJob, ConstraintViolated, Database, Transaction
 from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store
 
@@ -62,6 +62,14 @@ def test_what_one_of_a_batch_raises_is_its_own_and_undoes_nothing_of_the_others(
     assert bad.args == ((-2,),)
     assert many.calls == [[1, -2, 3], [1], [-2], [3]]
     assert kept(store) == [1, 3]
+
+
+def test_a_row_that_the_database_refuses_costs_its_own_job_alone(store: Store) -> None:
+    many = Many()
+    first, twice, last = together(store.database, [BatchJob(many.run, item) for item in (5, 5, 6)])
+    assert (first, last) == (50, 60)
+    assert isinstance(twice, ConstraintViolated)
+    assert kept(store) == [5, 6]
 
 
 def test_of_a_batch_nobody_runs_what_was_cancelled(store: Store) -> None:
