@@ -152,8 +152,9 @@ class AuditRefusals:
             if tells_itself:
                 await self.quotas.spend(operation, request)
                 return await handler(request)
-            kept = self.quotas.kept(operation, request)
-            is_counted = await self.quotas.spend(operation, request, kept)
+            has_quota = request.caller is not None and request.caller.account is not None
+            kept = self.quotas.kept(operation, request) if has_quota else None
+            is_counted = has_quota and await self.quotas.spend(operation, request, kept)
             try:
                 if kept is None:
                     return await handler(request)
