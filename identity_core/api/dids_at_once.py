@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 
 from identity_core.api import caching
-from identity_core.api.caching import Shape
+from identity_core.api.caching import CachedAnswer
 from identity_core.api.did_logs import log_answer, log_media
 from identity_core.api.dids import DidHandlers, after_version
 from identity_core.api.identifiers import KEYS, IdentifierHandlers, form_of, identifier_of
@@ -19,8 +19,8 @@ from identity_core.api.quick import ReadAtOnce
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.api.stored_answers import stored_answer, stored_history
 from identity_core.domain.dids.did_url import DidUrl
-from identity_core.errors import IdentityError, InvalidRequest
-from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored
+from identity_core.errors import IdentityError
+from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredResolution
 from identity_core.values import value_class
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery, ResolveIdentifierQuery
 
@@ -71,22 +71,24 @@ class DidsAtOnce:
 
     async def resolve(self, request: Request) -> Answer | None:
         media, query, did = caching.resolution_media(request.header("accept")), request.query, request.path["did"]
-        is_plain = query.version_id is None and query.version_time is None
-        answer = await self._resolved(request, did, query, media, media if is_plain else None)
-        return answer or await self._handled(did, self.dids.resolve_did, request)
+        started = time.perf_counter_ns()
+        found = await self.stored(did, query)
+        if found is None:
+            return await self._handled(did, self.dids.resolve_did, request)
+        cached = stored_answer(found, media, _milliseconds(started), query)
+        return self._kept(did, media, found, cached, query).answer_to(request)
 
     async def resolve_identifier(self, request: Request) -> Answer | None:
         form, text = form_of(request.header("accept") or ""), identifier_of(request)
         query: ResolveIdentifierQuery = request.query
-        versions = ResolveDidQuery(version_id=query.version_id, version_time=query.version_time)
-        answer = None
+        found, versions = None, ResolveDidQuery(version_id=query.version_id, version_time=query.version_time)
+        started = time.perf_counter_ns()
         if form.shape != "dereferenced" and query == _asking(versions):
-            is_plain = query.version_id is None and query.version_time is None
-            key = KEYS[form.media] if is_plain else None
-            answer = await self._resolved(request, text, versions, form.media, key, form.shape)
-        if answer is not None:
-            return answer
-        return await self._handled(text, self.identifiers.resolve_identifier, request, is_url=True)
+            found = await self.stored(text, versions)
+        if found is None:
+            return await self._handled(text, self.identifiers.resolve_identifier, request, is_url=True)
+        cached = stored_answer(found, form.media, _milliseconds(started), versions, shape=form.shape)
+        return self._kept(text, KEYS[form.media], found, cached, versions).answer_to(request)
 
     async def history(self, request: Request) -> Answer | None:
         did = request.path["did"]
@@ -103,32 +105,17 @@ class DidsAtOnce:
         found = await self.dids.log.at_once(self.dids.reader.parse(request.path["did"]))
         return None if found is None else log_answer(request, *found, log_media(request), ("Vary", "Accept"))
 
-    async def _resolved(
-        self,
-        request: Request,
-        did: str,
-        query: ResolveDidQuery,
-        media: str,
-        key: str | None,
-        shape: Shape | None = None,
-    ) -> Answer | None:
-        """From what is stored; kept by ``key``, which only the version in force has."""
-        started, cache = time.perf_counter_ns(), self.dids.cache
-        try:
-            found = await self.stored(did, query)
-        except InvalidRequest:
-            # The handler has something to say before.
-            return None
-        if found is None:
-            return None
-        duration = (time.perf_counter_ns() - started) // 1_000_000
-        cached = stored_answer(found, media, duration, query, shape=shape)
-        cache.asked += key is not None
+    def _kept(
+        self, did: str, key: str, found: StoredResolution, cached: CachedAnswer, query: ResolveDidQuery
+    ) -> CachedAnswer:
+        """``cached``, which is remembered by ``key`` where its DID was read lately, if the version in force was asked for."""
+        cache, is_plain = self.dids.cache, query.version_id is None and query.version_time is None
+        cache.asked += is_plain
         if self.is_embedded and cache.is_asked_again(did):
             self.stored.heads.keep(did, found.head)
-            if key is not None:
+            if is_plain:
                 cache.keep(did, key, cached)
-        return cached.answer_to(request)
+        return cached
 
     async def _handled(self, text: str, handler: Handler, request: Request, *, is_url: bool = False) -> Answer | None:
         if not self.is_embedded:
@@ -144,3 +131,7 @@ class DidsAtOnce:
 
 def _asking(versions: ResolveDidQuery) -> ResolveIdentifierQuery:
     return ResolveIdentifierQuery(version_id=versions.version_id, version_time=versions.version_time)
+
+
+def _milliseconds(started: int) -> int:
+    return (time.perf_counter_ns() - started) // 1_000_000

@@ -44,14 +44,15 @@ CHANGED = "a row of the index is not the one that was written"
 _HEAD = f"{SELECT} WHERE did = :did ORDER BY version_id DESC LIMIT 1"
 _VERSION = f"{SELECT} WHERE did = :did AND version_id = :version_id"
 # Version ``low`` is not later than the second, and ``high`` is; a row that was taken away ends the search.
+# It begins as a look-up does, which SQLite answers from the pages that the writer's connection keeps over its commits.
 _AT = """
-WITH RECURSIVE search (low, high) AS (
+SELECT (WITH RECURSIVE search (low, high) AS (
 SELECT CAST(0 AS bigint), CAST(:newest AS bigint) + 1
 UNION ALL
 SELECT CASE WHEN printed_second <= :second THEN version_id ELSE low END,
 CASE WHEN printed_second <= :second THEN high ELSE version_id END
 FROM search JOIN did_versions ON did = :did AND version_id = (low + high) / 2 WHERE high - low > 1)
-SELECT max(low) FROM search
+SELECT max(low) FROM search)
 """
 _ASCENDING = f"{SELECT} WHERE did = :did AND version_id > :after ORDER BY version_id LIMIT :limit"
 _DESCENDING = f"{SELECT} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"

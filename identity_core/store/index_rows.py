@@ -69,9 +69,8 @@ def are_inserted(transaction: Transaction, mac: RowMac, *rows: Row) -> bool:
 
 def is_ours(mac: RowMac, read: Row) -> bool:
     """Whether what was read, tag and all, is what was written."""
-    *row, tag = read
     try:
-        return mac.holds(version_octets(row), tag)
+        return mac.holds(version_octets(read[:-1]), read[-1])
     except (TypeError, AttributeError, struct.error):
         # A column of another type than any that is written: SQLite keeps whatever it is given.
         return False

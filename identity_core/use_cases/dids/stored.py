@@ -13,6 +13,7 @@ from typing import Final
 
 from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
+from identity_core.errors import InvalidRequest
 from identity_core.ports.repositories import DocumentIndex, StoredVersion
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.read import asked
@@ -44,14 +45,13 @@ class StoredHeads:
     check: HeadCheck
     kept: BoundedCache[str, StoredVersion] = field(default_factory=lambda: BoundedCache(HEADS))
 
-    async def __call__(self, did: str) -> StoredVersion | None:
-        head = self.kept.get(did)
-        if head is not None and self.index.generation(did) == head.version_id:
-            return head
-        return await self.checked(did, await self.index.stored_head(did))
-
-    async def checked(self, did: str, newest: StoredVersion | None) -> StoredVersion | None:
-        """``newest`` of the index, where it is the ledger's too and in force."""
+    async def __call__(self, did: str, newest: StoredVersion | None = None) -> StoredVersion | None:
+        """The newest version on index and ledger; ``newest`` where it was just read from the index."""
+        if newest is None:
+            head = self.kept.get(did)
+            if head is not None and self.index.generation(did) == head.version_id:
+                return head
+            newest = await self.index.stored_head(did)
         if newest is None or b'"revoked"' in newest.document:
             return None
         # A text that has rows was parsed before they were written.
@@ -66,13 +66,16 @@ class StoredHeads:
 
 @value_class
 class ResolveStored:
-    """None where ``ResolveDid`` is to be asked. Raises what ``heads`` raises, and ``InvalidRequest``. ``cosigned`` as there."""
+    """None where ``ResolveDid`` is to be asked, which refuses a query too. Raises what ``heads`` raises. ``cosigned`` as there."""
 
     heads: StoredHeads
     cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
 
     async def __call__(self, did: str, query: ResolveDidQuery) -> StoredResolution | None:
-        version_id, time = asked(query)
+        try:
+            version_id, time = asked(query)
+        except InvalidRequest:
+            return None
         head = await self.heads(did)
         if head is None or head.deactivated:
             return None
@@ -136,10 +139,8 @@ class ListStoredHistory:
         items = await self.heads.index.stored(did, after=after or 0, limit=limit, descending=descending)
         if not items:
             return None
-        if after is None and (descending or len(items) < limit):
-            head = await self.heads.checked(did, items[0 if descending else -1])
-        else:
-            head = await self.heads(did)
+        is_newest_among = after is None and (descending or len(items) < limit)
+        head = await self.heads(did, items[0 if descending else -1] if is_newest_among else None)
         if head is None or (head.deactivated and not self.visible_after_deactivation):
             return None
         total = head.version_id
