@@ -18,7 +18,7 @@ from identity_core.api.operation_pass import compile_operation, parsing
 from identity_core.api.page_requests import form_run, page_run
 from identity_core.api.placement import APART_PAGES, PAGES_WITH_BOTH, ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
-from identity_core.api.quick import AtOnce, Quick, ReadAtOnce
+from identity_core.api.quick import AtOnce, Quick, Reads
 from identity_core.api.request import (
     Admission,
     Answer,
@@ -63,8 +63,7 @@ class Wiring:
     public. ``apart``, if not None, is the port of a listener of its own for the operations that are apart: they are routed there and
     nowhere else. ``resource_metadata`` is the URL of that of the interface, for challenges; empty for none. ``operations`` is filled
     with the passes of all operations, for one that asks another. ``at_once``: operationId of a public GET → what answers it without
-    waiting, where it can; ``read_at_once``: what reads it then; ``read_first``: what reads it before a handler is asked. ``verify`` checks
-    every answer against the document: for tests.
+    waiting, where it can; ``reads`` are what reads for it. ``verify`` checks every answer against the document: for tests.
     """
 
     gate: Admission
@@ -83,8 +82,7 @@ class Wiring:
     resource_metadata: str = ""
     operations: dict[str, Run] = field(default_factory=dict)
     at_once: Mapping[str, AtOnce] = field(default_factory=dict)
-    read_at_once: Mapping[str, ReadAtOnce] = field(default_factory=dict)
-    read_first: Mapping[str, ReadAtOnce] = field(default_factory=dict)
+    reads: Reads = field(default_factory=Reads)
     verify: bool = False
 
 
@@ -151,7 +149,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         self, operation: Operation, raw: Mapping[str, Any], declared: Mapping[str, Any], schemas: Schemas
     ) -> Quick | None:
         wiring, name = self._wiring, operation.operation_id
-        remembered, read = wiring.at_once.get(name), wiring.read_at_once.get(name)
+        remembered, read = wiring.at_once.get(name), wiring.reads.at_once.get(name)
         if remembered is None and read is None:
             return None
         parsers = parsing(raw, operation, declared, schemas)

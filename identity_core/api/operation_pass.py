@@ -28,7 +28,7 @@ def compile_operation(
 ) -> tuple[Run, Callable[[Request, Scope], None]]:
     """The pass of one operation, with everything that the document decides bound in, and the part of it that raises a refusal of the gate
     where that is certain without waiting."""
-    if (read := wiring.read_first.get(operation.operation_id)) is not None:
+    if (read := wiring.reads.first.get(operation.operation_id)) is not None:
         handler = reading_first(read, handler)
     if wiring.refusals is not None:
         handler = wiring.refusals.around(operation, handler)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from identity_core.api.cross_origin import Origins
 from identity_core.api.decode import Parse, Query
@@ -21,6 +21,14 @@ AtOnce = Callable[[Request, Callable[[], bool]], Answer | None]
 ``RateLimited``; it is called when there is an answer."""
 ReadAtOnce = Callable[[Request], Coroutine[Any, Any, Answer | None]]
 """Answers a GET from what is stored, and gives None for the rest. Of what is embedded it never waits."""
+
+
+class Reads(NamedTuple):
+    """By operationId: what reads while a request is parsed, because it never waits, and what reads before the handler is asked."""
+
+    at_once: Mapping[str, ReadAtOnce] = {}
+    first: Mapping[str, ReadAtOnce] = {}
+
 
 # Who brings a credential is asked for, and a body is refused: not at once.
 NOT_QUICK: Final = frozenset({"authorization", "x-api-key", "content-length", "transfer-encoding"})

@@ -35,7 +35,7 @@ from identity_core.bootstrap.authorization import authorization_pages, code_gran
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
-    reads_at_once,
+    reads_of,
     registration_handlers,
     verification_handlers,
 )
@@ -235,7 +235,6 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     pages, forms = await pages_for_people(opened, tags, operator, challenges, consents, render, stack)
     decisions, decided = authorization_pages(opened, challenges, token)
     gate, identifiers = gate_of(opened, token_keys, challenges), identifier_handlers(opened, tags.dids)
-    reads = reads_at_once(tags.dids, identifiers)
     wiring = Wiring(
         gate=gate,
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
@@ -252,8 +251,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
         at_once=identifiers.at_once,
-        read_at_once=reads.operations(),
-        read_first=reads.before_handlers(),
+        reads=reads_of(tags.dids, identifiers),
     )
     try:
         return build_app(

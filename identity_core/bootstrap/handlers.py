@@ -15,6 +15,7 @@ from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
 from identity_core.api.promises import Run
+from identity_core.api.quick import Reads
 from identity_core.api.registration import RegistrationHandlers
 from identity_core.api.request import Handler
 from identity_core.api.verifications import VerificationHandlers
@@ -125,12 +126,13 @@ def did_handlers(opened: Runtime) -> DidHandlers:
     )
 
 
-def reads_at_once(dids: DidHandlers, identifiers: IdentifierHandlers) -> DidsAtOnce:
+def reads_of(dids: DidHandlers, identifiers: IdentifierHandlers) -> Reads:
     """What of them is answered from stored octets."""
     reader = dids.reader
     heads = StoredHeads(reader.methods, reader.index, reader.check)
     history = ListStoredHistory(heads, dids.history.visible_after_deactivation)
-    return DidsAtOnce(dids, identifiers, ResolveStored(heads, dids.resolve.cosigned), history)
+    reads = DidsAtOnce(dids, identifiers, ResolveStored(heads, dids.resolve.cosigned), history)
+    return Reads(reads.operations(), reads.before_handlers())
 
 
 def did_pages(opened: Runtime, dids: DidHandlers) -> dict[str, Handler]:

@@ -13,6 +13,7 @@ import pytest
 
 from identity_core.api.cross_origin import Origins
 from identity_core.api.guard import Guard
+from identity_core.api.quick import Reads
 from identity_core.api.request import Answer, Headers, Operation, Request
 from identity_core.domain.callers import Caller
 from identity_core.errors import (
@@ -360,7 +361,7 @@ def read_by(read: Any, gate: Reading, remembered: Any = None) -> tuple[Guard, li
     seen = list[tuple[str, int]]()
     at_once = {} if remembered is None else {"resolveDid": remembered}
     handlers = Resolving(ANSWERS[0])
-    return build_toy(handlers, observed=seen, gate=gate, at_once=at_once, read_at_once={"resolveDid": read}), seen
+    return build_toy(handlers, observed=seen, gate=gate, at_once=at_once, reads=Reads({"resolveDid": read})), seen
 
 
 def test_what_is_read_without_waiting_is_answered_and_paid_once() -> None:
