@@ -23,6 +23,7 @@ from identity_core.errors import DidQuarantined
 from identity_core.ports.repositories import AuditRow, IndexedVersion, StoredVersion
 from identity_core.store.audit import AuditLines
 from identity_core.store.index_rows import (
+    AT,
     SELECT,
     VERSIONS,
     Row,
@@ -43,17 +44,6 @@ CHANGED = "a row of the index is not the one that was written"
 
 _HEAD = f"{SELECT} WHERE did = :did ORDER BY version_id DESC LIMIT 1"
 _VERSION = f"{SELECT} WHERE did = :did AND version_id = :version_id"
-# Version ``low`` is not later than the second, and ``high`` is; a row that was taken away ends the search.
-# It begins as a look-up does, which SQLite answers from the pages that the writer's connection keeps over its commits.
-_AT = """
-SELECT (WITH RECURSIVE search (low, high) AS (
-SELECT CAST(0 AS bigint), CAST(:newest AS bigint) + 1
-UNION ALL
-SELECT CASE WHEN printed_second <= :second THEN version_id ELSE low END,
-CASE WHEN printed_second <= :second THEN high ELSE version_id END
-FROM search JOIN did_versions ON did = :did AND version_id = (low + high) / 2 WHERE high - low > 1)
-SELECT max(low) FROM search)
-"""
 _ASCENDING = f"{SELECT} WHERE did = :did AND version_id > :after ORDER BY version_id LIMIT :limit"
 _DESCENDING = f"{SELECT} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
 _EVENTS = f"{SELECT} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
@@ -139,7 +129,7 @@ class Documents:
 
     async def version_at(self, did: str, second: datetime, *, newest: int) -> int:
         parameters = {"did": did, "second": micros(second) // 1_000_000, "newest": newest}
-        return int((await self._database.look_up(_AT, parameters))[0][0])
+        return int((await self._database.look_up(AT[self._database.dialect], parameters))[0][0])
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
         return [self._opened(row) for row in await self._page(did, after, limit, descending)]

@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from identity_core.codec.times import micros, moment
-from identity_core.database import Database, Transaction
+from identity_core.database import Database, Dialect, Transaction
 from identity_core.domain.dids.state import state_from_json, state_to_json
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion, StoredVersion
@@ -30,6 +30,28 @@ SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM did_versions"  # noqa: S608 
 _INSERT: Final = (
     f"INSERT INTO did_versions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT DO NOTHING"  # noqa: S608
 )
+
+# Version ``low`` is not later than the second, and ``high`` is; a row that was taken away ends the search. PostgreSQL would read all
+# versions of the DID to join them, so it is told to look one up for each step; SQLite takes no recursion within a FROM. It begins as a
+# look-up does, which SQLite answers from the pages that the writer's connection keeps over its commits.
+_STEP: Final[dict[Dialect, str]] = {
+    "sqlite": "search JOIN did_versions ON did = :did AND version_id = (low + high) / 2 WHERE high - low > 1",
+    "postgresql": """(SELECT low, high, (low + high) / 2 AS version_id,
+(SELECT printed_second FROM did_versions WHERE did = :did AND version_id = (low + high) / 2) AS printed_second
+FROM search WHERE high - low > 1 LIMIT 1) AS step WHERE printed_second IS NOT NULL""",
+}
+AT: Final = {
+    dialect: f"""
+SELECT (WITH RECURSIVE search (low, high) AS (
+SELECT CAST(0 AS bigint), CAST(:newest AS bigint) + 1
+UNION ALL
+SELECT CASE WHEN printed_second <= :second THEN version_id ELSE low END,
+CASE WHEN printed_second <= :second THEN high ELSE version_id END
+FROM {step})
+SELECT max(low) FROM search)
+"""  # noqa: S608 - made of constants
+    for dialect, step in _STEP.items()
+}
 
 # The columns in the order of ``NAMES``; what is read has the tag behind them.
 Row = tuple[Any, ...]

@@ -22,7 +22,8 @@ from identity_core.errors import PluginUnavailable
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import AuditRow, IndexedVersion
 from identity_core.store import Store
-from identity_core.store.documents import _AT, Documents
+from identity_core.store.documents import Documents
+from identity_core.store.index_rows import AT
 
 START = datetime(2026, 1, 2, 3, 4, 5, 250_000, tzinfo=UTC)
 KEY = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
@@ -252,11 +253,26 @@ def test_a_version_at_a_time_is_searched_by_its_number(store: Store) -> None:
 
     def plan(transaction: Transaction) -> list[str]:
         asked = {"did": "did:ids:a", "second": 0, "newest": 9}
-        return [row[3] for row in transaction.execute(f"EXPLAIN QUERY PLAN {_AT}", asked).fetchall()]
+        return [row[3] for row in transaction.execute(f"EXPLAIN QUERY PLAN {AT['sqlite']}", asked).fetchall()]
 
     steps = [step for step in store.database.read_now(plan) if "did_versions" in step]
     assert len(steps) == 1
     assert steps[0].endswith("(did=? AND version_id=?)")
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_the_search_by_time_looks_one_row_up_for_each_step_on_a_server(store: Store) -> None:
+    async def scenario() -> None:
+        await store.documents.record([version("a", number, number) for number in range(1, 65)])
+        await store.database.write(lambda tx: tx.execute("ANALYZE did_versions").rowcount)
+        asked = {"did": "did:ids:a", "second": int((START + timedelta(seconds=40)).timestamp()), "newest": 64}
+        found = await store.database.look_up(f"EXPLAIN (ANALYZE, COSTS OFF) {AT['postgresql']}", asked)
+        (condition,) = [row[0] for row in found if "Index Cond" in row[0]]
+        assert "did = " in condition
+        assert "version_id = " in condition
+        assert await store.documents.version_at("did:ids:a", START + timedelta(seconds=40), newest=64) == 40
+
+    run(scenario())
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
