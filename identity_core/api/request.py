@@ -99,13 +99,13 @@ class Answer:
 
 
 class Request:
-    """One request. The guard fills the first block, the dispatch the second.
+    """One request. The guard fills what stands before ``operation``, the dispatch the rest.
 
-    ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by
-    ``, ``; ``repeated`` their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid`` tells whether a
-    bucket was asked. ``status`` is None until an answer is on its way. ``answer_headers`` go out with whatever becomes the
-    answer, refusals included; the gate may set them before it refuses; so do those of ``cross_origin``. ``query`` and ``body`` are of the
-    types of ``identity_core.wire`` that the document names for the operation; ``query_octets`` is the query of a page as it came.
+    ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by ``, ``; ``repeated``
+    their single values. ``arrived`` counts in seconds of a monotonic clock; ``turn``: ``cli/connections.py``. ``paid`` tells
+    whether a bucket was asked. ``status`` is None until an answer is on its way. ``answer_headers`` go out with all that is answered,
+    refusals included; the gate may set them before it refuses; so do those of ``cross_origin``. ``query`` and ``body`` are of the types of
+    ``identity_core.wire`` that the document names for the operation; ``query_octets`` is the query of a page as it came.
     """
 
     __slots__ = (
@@ -162,7 +162,6 @@ class Request:
         self.refusal = ""
         self.paid = False
         self.turn: object | None = None
-
         self.operation: Operation | None = None
         self.operation_id = operation_id
         self.path = path
@@ -289,8 +288,7 @@ class Admission(Protocol):
         ...
 
     async def charge(self, request: Request, tokens: int = 1) -> None:
-        """``tokens`` of the address for a request that reaches no operation; adds to ``request.answer_headers``. Raises
-        ``RateLimited``."""
+        """``tokens`` of the address for a request that reaches no operation; adds to its ``answer_headers``. Raises ``RateLimited``."""
         ...
 
 

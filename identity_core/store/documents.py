@@ -96,12 +96,10 @@ class Documents:
         # The newest version ids of DIDs whose heads were not decoded.
         self._numbers: BoundedCache[str, int] = BoundedCache(heads_kept)
         self._foreign = database.foreign_changes()
-        # The last turn in which that was asked.
-        self._looked_in: object | None = None
+        self._looked_in: object | None = None  # the turn of that
 
     async def head(self, did: str) -> IndexedVersion | None:
-        known = self.known(did)
-        if known is not None:
+        if (known := self.known(did)) is not None:
             return known
         found = await self._one(_HEAD, {"did": did})
         if found is not None:
@@ -161,8 +159,7 @@ class Documents:
             self._numbers.put(did, version_id)
 
     def generation(self, did: str, turn: object | None = None) -> int | None:
-        known = self.known(did, turn)
-        if known is not None:
+        if (known := self.known(did, turn)) is not None:
             return known.state.version_id
         number = self._numbers.get(did)
         return None if number is None or not self._is_current(turn) else number
@@ -215,8 +212,7 @@ class Documents:
         )
 
     def known(self, did: str, turn: object | None = None) -> IndexedVersion | None:
-        known = self._heads.get(did)
-        look = _LOOK.get()
+        known, look = self._heads.get(did), _LOOK.get()
         if known is not None and look is not None and look.foreign == self._foreign is not None:
             return known
         # Whether somebody else has written is a statement of its own, so it is asked only where something depends on it.
@@ -231,8 +227,7 @@ class Documents:
         look = _LOOK.get()
         if look is not None:
             look.foreign = foreign
-        if turn is not None:
-            self._looked_in = turn
+        self._looked_in = turn or self._looked_in
         if foreign == self._foreign:
             return True
         self._heads.clear()
