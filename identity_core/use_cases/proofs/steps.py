@@ -9,8 +9,8 @@ limit (``ports/proofs.py``), so that a refusal costs no proof and a limit tells 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -76,8 +76,8 @@ class ProofPolicy:
 
 @dataclass(slots=True, eq=False)
 class ProofAttempt:
-    """A request on its way. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound, ``token``
-    the IBCT as it was received; ``asked`` is what it asks to be proven.
+    """A request on its way. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound;
+    ``asked`` is what it asks to be proven.
 
     Each step that ends well sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine token,
     ``chain`` its delegation, ``credentials`` the holder's or None, in the order of ``asked``; ``claims`` are what the IBCT's actions are
@@ -90,7 +90,6 @@ class ProofAttempt:
     agent: Did
     anchor: bool
     digest: bytes
-    token: Mapping[str, str] = field(repr=False)
     now: datetime
     capability: Capability = _LATER
     invocation: Invocation = _LATER
@@ -113,12 +112,11 @@ class ProofAttempt:
         if not given(request.domain, "").isprintable():
             raise InvalidRequest("domain is of printable characters.", details={"member": "domain"})
         try:
-            body = plain(request)
-            digest = hashlib.sha256(jcs.canonicalize(body)).digest()
+            digest = hashlib.sha256(jcs.canonicalize(plain(request))).digest()
         except ValueError as error:
             # An integer past 2^53 - 1, which two readers may take for two; as a string it is one.
             raise InvalidRequest("The body has no canonical form: send integers past 2^53 - 1 as strings.") from error
-        return cls(request, asked, holder, agent, given(request.anchor, False), digest, body["ibct"], now)
+        return cls(request, asked, holder, agent, given(request.anchor, False), digest, now)
 
 
 async def check_capability(attempt: ProofAttempt, caller: Caller, reader: DidReader, policy: ProofPolicy) -> None:
@@ -127,7 +125,7 @@ async def check_capability(attempt: ProofAttempt, caller: Caller, reader: DidRea
     now = attempt.now
     _check_caller(caller, attempt)
     # Its signature covers the object just as it was received.
-    capability = Capability.parse(attempt.token, places=policy.places)
+    capability = Capability.parse(plain(attempt.request.ibct), places=policy.places)
     capability.check_parties(str(attempt.holder), str(attempt.agent))
     capability.check_times(now, leeway=policy.leeway, longest=policy.longest)
     holder = await _active(reader, attempt.holder, "invoker")
