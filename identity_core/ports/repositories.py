@@ -105,8 +105,7 @@ class DocumentIndex(Protocol):
         ...
 
     def known(self, did: str, turn: object | None = None) -> IndexedVersion | None:
-        """What ``head`` gives where it is cheap to know and cannot be stale; None elsewhere, also for a DID without any. What was so when
-        it was first asked with the same ``turn`` may be said again: of requests that had all begun to come by then."""
+        """What ``head`` gives where it is cheap to know and cannot be stale, else None. Requests with one ``turn`` may share an answer."""
         ...
 
     @property

@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (585, 8),
-    "api": (5_150, 60),
+    "api": (5_170, 60),
     "backup": (265, 4),
     "bootstrap": (2_440, 27),
-    "cli": (8_800, 96),
+    "cli": (8_840, 96),
     "client": (665, 12),
     "codec": (420, 7),
     "conformance": (2_530, 26),
     "crypto": (1_925, 33),
-    "database": (1_145, 11),
+    "database": (1_370, 12),
     "domain": (8_505, 89),
     "plugin": (2_140, 22),
     "ports": (1_005, 25),
     "settings": (910, 8),
-    "store": (3_455, 36),
+    "store": (3_470, 36),
     "throttle": (690, 8),
     "ui": (1_100, 16),
-    "use_cases": (7_340, 87),
+    "use_cases": (7_360, 87),
 }
-ALL = (49_030, 575)
+ALL = (49_350, 576)
 
 
 def test_no_room_outgrows_its_limit() -> None:

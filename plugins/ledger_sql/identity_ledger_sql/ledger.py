@@ -130,10 +130,9 @@ class SqlLedger:
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         transaction_hash = chain.transaction_hash(did, expected_version + 1, entry)
         details: dict[str, JsonValue] = {"did": did, "transactionHash": transaction_hash.hex()}
+        job = BatchJob(self._append, (did, entry, expected_version + 1, transaction_hash))
         try:
-            return await self._write(
-                BatchJob(self._append, (did, entry, expected_version + 1, transaction_hash)), details
-            )
+            return await self._write(job, details)
         except LedgerUnavailable as error:
             wanted = {"did": did, "version": expected_version + 1, "transaction_hash": transaction_hash}
             receipt = await self._look_up(wanted, error)
@@ -231,14 +230,9 @@ class SqlLedger:
 
     def _anchor(self, transaction: Transaction, kind: anchors.Kind, digest: bytes, size: int) -> AnchorTransaction:
         tip = self._tip = self._tip if self._tip.group == transaction.group else self._new_block(transaction)
+        now = (self._clock.now() - EPOCH) // MICROSECOND
         return anchors.find(transaction, kind, digest) or anchors.insert(
-            transaction,
-            kind,
-            digest,
-            size,
-            block_number=tip.block_number,
-            entry_link=tip.link,
-            now=(self._clock.now() - EPOCH) // MICROSECOND,
+            transaction, kind, digest, size, block_number=tip.block_number, entry_link=tip.link, now=now
         )
 
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
