@@ -25,7 +25,7 @@ from identity_core.plugin.holder_secrets import HolderSecrets
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused, Resealed
 from identity_custodian_sealed.box_contents import DataKey
-from identity_custodian_sealed.data_key import Seal, SealBroken, stored_seal
+from identity_custodian_sealed.data_key import Seal, SealBroken, StoredSeal, stored_seal
 from identity_custodian_sealed.held_key import CAPABILITIES, HeldKey, Label
 from identity_custodian_sealed.processes import Attendance
 from identity_custodian_sealed.resealing import generation_of, reseal
@@ -213,15 +213,25 @@ class SealedCustodian:
 
     async def _take_over(self) -> None:
         """Everything was sealed anew by another process: opens the data key that is stored now."""
+        stored = await self._stored()
+        while True:
+            try:
+                # To stretch a passphrase takes half a second.
+                self._data_key = await asyncio.to_thread(self._seal.unsealed, stored)
+                return
+            except SealBroken as error:
+                before, stored = stored, await self._stored()
+                # Sealed anew once more meanwhile, under a master key that came in the place of the one it was looked for with.
+                if stored != before:
+                    continue
+                self._seal.logger.error("the keys were sealed anew, and this process cannot open them: %s", error)
+                raise PluginUnavailable("The keys were sealed anew under a master key that is not here.") from error
+
+    async def _stored(self) -> StoredSeal:
         stored = await self._database.read(stored_seal)
         if stored is None:
             raise PluginUnavailable("The seal of the keys is gone.")
-        try:
-            # To stretch a passphrase takes half a second.
-            self._data_key = await asyncio.to_thread(self._seal.unsealed, stored)
-        except SealBroken as error:
-            self._seal.logger.error("the keys were sealed anew, and this process cannot open them: %s", error)
-            raise PluginUnavailable("The keys were sealed anew under a master key that is not here.") from error
+        return stored
 
     async def _store(self, key: HeldKey) -> HeldKey:
         """The key that is stored under the name: this one, or the one that was first."""

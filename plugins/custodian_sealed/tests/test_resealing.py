@@ -162,6 +162,30 @@ def test_a_version_of_before_takes_no_other_key_for_the_first(tmp_path: Path) ->
     asyncio.run(scenario())
 
 
+def test_what_is_sealed_anew_again_while_it_is_opened_is_opened_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        running, command = opened(tmp_path), opened(tmp_path)
+        publics, unsealed, opening = await made(running, *NAMES), data_key.Seal.unsealed, []
+
+        def overtaken(seal: data_key.Seal, stored: Any) -> DataKey:
+            if seal is running._seal:
+                opening.append(stored.generation)
+                if len(opening) == 1:
+                    for _ in range(2):
+                        command.reseal_now(compromised=True)
+            return unsealed(seal, stored)
+
+        command.reseal_now(compromised=True)
+        monkeypatch.setattr(data_key.Seal, "unsealed", overtaken)
+        await check(running, publics)
+        assert opening == [2, 4]
+        await asyncio.gather(running.close(), command.close())
+
+    asyncio.run(scenario())
+
+
 def test_nothing_is_lost_that_is_stored_meanwhile(tmp_path: Path) -> None:
     async def scenario() -> None:
         running, command = opened(tmp_path), opened(tmp_path)
