@@ -350,6 +350,9 @@ class NoIndex:
     async def head(self, did: str) -> None:
         return None
 
+    def known(self, did: str, turn: object | None = None) -> None:
+        return None
+
 
 class NoLedger:
     """A ledger without any entry."""
