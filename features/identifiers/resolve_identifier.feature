@@ -86,3 +86,9 @@ Feature: Resolve a DID or dereference a DID URL
     Given Hana has a DID
     When what follows the DID of Hana is /path
     Then the answer is 501 FEATURE_NOT_SUPPORTED
+
+  @503:PLUGIN_UNAVAILABLE
+  Scenario: A host that is out of order
+    Given Hana publishes a DID at a host that is out of order
+    When the DID of Hana is looked up as application/did-resolution
+    Then the answer is 503 PLUGIN_UNAVAILABLE

@@ -109,12 +109,6 @@ Feature: Resolvers are asked like everything else
       | listTestIdentifiers     |
       | listDidTraits           |
 
-  @503:PLUGIN_UNAVAILABLE
-  Scenario: A host that is out of order
-    Given Hana publishes a DID at a host that is out of order
-    When the DID of Hana is looked up as application/did-resolution
-    Then the answer is 503 PLUGIN_UNAVAILABLE
-
   Scenario: A plugin that raises costs none of what is stored
     Given a service whose plugins raise
     And a good request for resolveIdentifier
