@@ -37,7 +37,8 @@ TIMED = ("resolve", "resolve-many", "401", "429", "create", "create-bls", "didau
 
 @dataclass(frozen=True)
 class Run:
-    """What one command measured: when, how long it took, how many processors others used as it began."""
+    """What one command measured: when, how long it took, how many processors others used as it began, and how many times as long as the
+    machine of the promises this one took, just before and after, for work that is none of ours; None where that was not measured."""
 
     bench: str
     command: str
@@ -46,6 +47,7 @@ class Run:
     seconds: float
     load: float
     figures: tuple[Figure, ...]
+    pace: float | None = None
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,13 @@ class Report:
     def figure(self, name: str) -> Figure | None:
         return next((one for run in reversed(self.runs) for one in run.figures if one.name == name), None)
 
+    def run_of(self, name: str) -> Run | None:
+        """The newest run with this figure."""
+        return next((run for run in reversed(self.runs) if any(one.name == name for one in run.figures)), None)
+
     def is_disturbed(self, name: str) -> bool:
-        """Whether the newest run with this figure began beside other work."""
-        found = next((run for run in reversed(self.runs) if any(one.name == name for one in run.figures)), None)
+        """Whether that began beside other work."""
+        found = self.run_of(name)
         return found is not None and found.load > QUIET
 
     def sizes(self, store: str = "") -> list[str]:
@@ -106,7 +112,12 @@ def body(report: Report) -> str:
         [
             *_warning(report),
             "<h2>What is promised</h2>",
-            *_table(("path", "asked", "measured", "", "before", "of it", "floor", "peer", "bench"), _rows(report)),
+            *_table(
+                ("path", "asked", "measured", "", "at that pace", "before", "of it", "floor", "peer", "bench"),
+                _rows(report),
+            ),
+            "<p>What is asked, and floors that no benchmark measures, are of another machine. Where this one took n times as long for work "
+            "that is none of ours, just before and after, <em>at that pace</em> is a time divided by n, a rate times n: an estimate.</p>",
             bars("Each promise beside the state before, its floor and its peer", [*_groups(report)]),
             "<h2>Growth</h2>",
             "<p>CPU of an answer of the server, and the memory of its processes after the reads, by DIDs x versions. "
@@ -117,12 +128,15 @@ def body(report: Report) -> str:
             *(histogram(name, found.spread) for name in TIMED if (found := report.figure(name)) and found.spread),
             "<h2>The machine, and what was run</h2>",
             *_table(("", ""), report.machine.items()),
-            "<p>What is asked, and floors that no benchmark measures, are of another machine. For work that is none of ours they take:</p>",
+            "<p>For work that is none of ours this machine and that of the promises take:</p>",
             *_table(("work", "here", "there", "times"), _pace(report)),
             *_table(
-                ("command", "at", "commit", "took", "processors that others used"),
+                ("command", "at", "commit", "took", "processors that others used", "pace"),
                 (
-                    (run.command + state, run.at, run.commit, f"{run.seconds:.0f} s", f"{run.load:.1f}")
+                    (
+                        *(run.command + state, run.at, run.commit, f"{run.seconds:.0f} s", f"{run.load:.1f}"),
+                        "" if run.pace is None else f"{run.pace:.2f}",
+                    )
                     for runs, state in ((report.runs, ""), (report.before, " (before)"))
                     for run in runs
                 ),
@@ -172,9 +186,17 @@ def _rows(report: Report) -> Iterator[Sequence[str]]:
         of_it = f"{value / before:.2f}x" if value is not None and before else ""
         beside = map(_number, (_floor(report, one), one.peer and report.value(one.peer)))
         yield (
-            *(one.path, asked, _number(value, "not measured"), verdict, _number(before), of_it),
+            *(one.path, asked, _number(value, "not measured"), verdict),
+            *(_number(_at_pace(report, one, value)), _number(before), of_it),
             *(*beside, BENCHES[one.bench].module),
         )
+
+
+def _at_pace(report: Report, promise: Promise, value: float | None) -> float | None:
+    run = report.run_of(promise.measured.figure)
+    if value is None or run is None or run.pace is None or promise.unit not in ("µs", "ms", "s", "/s"):
+        return None
+    return value * run.pace if promise.unit == "/s" else value / run.pace
 
 
 def _pace(report: Report) -> Iterator[Sequence[str]]:

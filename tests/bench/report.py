@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.bench import figures, page
-from tests.bench.promises import BENCHES
+from tests.bench.bench_machine import signatures_us
+from tests.bench.promises import BENCHES, PACE
 from tests.bench.servers import ROOT, fdatasync_ms
 
 FIGURES = ROOT / "docs" / "reference" / "figures.json"
@@ -57,6 +59,11 @@ def occupied(seconds: float = 2.0) -> float:
     return max(0.0, (os.cpu_count() or 1) - (idle() - before) / (time.monotonic() - began))
 
 
+def pace() -> float:
+    """How many times as long as the machine of the promises this one takes now for work that is none of ours."""
+    return statistics.median(signatures_us()) / PACE[0].there
+
+
 def commands(names: Sequence[str], options: argparse.Namespace) -> list[tuple[str, list[str]]]:
     """The benchmarks to run, with their arguments."""
     chosen = []
@@ -74,18 +81,20 @@ def commands(names: Sequence[str], options: argparse.Namespace) -> list[tuple[st
 
 def run(name: str, command: Sequence[str], shown: str, root: Path = ROOT) -> page.Run:
     """Runs one, of the checkout at ``root``. Raises ``subprocess.CalledProcessError``, and ``ValueError`` when it kept no figure."""
-    load, began, at = occupied(), time.monotonic(), datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    load, before, at = occupied(), pace(), datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    began = time.monotonic()
     python = sys.executable if root == ROOT else str(root / ".venv" / "bin" / "python")
     with tempfile.TemporaryDirectory() as place:
         kept = Path(place, "figures")
         subprocess.run([python, "-m", *command], cwd=root, env=os.environ | {figures.FILE: str(kept)}, check=True)
         found = tuple(figures.read(kept))
+    took, around = time.monotonic() - began, (before + pace()) / 2
     if not found:
         raise ValueError(f"{shown} kept no figure")
     revision = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"], cwd=root, capture_output=True, text=True, check=False
     )
-    return page.Run(name, shown, at, revision.stdout.strip(), time.monotonic() - began, load, found)
+    return page.Run(name, shown, at, revision.stdout.strip(), took, load, found, around)
 
 
 def joined(report: page.Report, *runs: page.Run, before: Sequence[page.Run] = ()) -> page.Report:

@@ -104,8 +104,8 @@ def test_what_was_measured_beside_other_work_is_shown_and_not_judged() -> None:
 def test_the_state_before_has_its_column_and_a_ratio_and_is_no_verdict() -> None:
     before = run_of(Figure("create", {"cpu_us": 400.0}), Figure("429", {"cpu_us": 7.0}))
     html = body(Report(FACTS, (run_of(Figure("create", {"cpu_us": 300.0}), load=0.0),), (before,)))
-    assert "<td>300</td><td>kept</td><td>400</td><td>0.75x</td>" in html
-    assert "<td>not measured</td><td></td><td>7</td><td></td>" in html
+    assert "<td>300</td><td>kept</td><td></td><td>400</td><td>0.75x</td>" in html
+    assert "<td>not measured</td><td></td><td></td><td>7</td><td></td>" in html
     assert html.count("<title>before</title>") == 1
 
 
@@ -122,6 +122,16 @@ def test_the_pace_of_the_machine_stands_beside_that_of_which_the_promises_speak(
     html = body(Report(FACTS, (run_of(Figure("libsodium", {"cpu_us": 78.0})),)))
     assert "<td>78 µs</td><td>52 µs</td><td>1.50</td>" in html
     assert "plain Starlette" not in html
+
+
+def test_what_a_slower_machine_took_stands_beside_what_it_is_at_the_pace_of_the_promises() -> None:
+    found = Figure("create", {"cpu_us": 600.0}), Figure("create-2-workers", {"per_second": 1000.0})
+    kept = replace(run_of(*found, Figure("resolve", {"rate": 1.4})), pace=1.5)
+    html = body(Report(FACTS, (kept,)))
+    assert "<td>600</td><td>missed</td><td>400</td>" in html
+    assert "<td>1,000</td><td>missed</td><td>1,500</td>" in html
+    assert "<td>1.4</td><td>kept</td><td></td>" in html
+    assert 0.1 < report.pace() < 100
 
 
 def test_what_others_use_of_the_processors_is_what_is_idle_neither_in_here_nor_elsewhere() -> None:
@@ -146,13 +156,14 @@ def test_the_state_before_runs_what_it_has_with_its_own_environment(
 
     monkeypatch.setattr(report.subprocess, "run", measure)
     monkeypatch.setattr(report, "occupied", lambda: 0.0)
+    monkeypatch.setattr(report, "pace", lambda: 2.0)
     kept, html = tmp_path / "figures.json", tmp_path / "figures.html"
     arguments = ["--only", "verify", "machine", "--against", str(earlier), "--json", str(kept), "--html", str(html)]
     monkeypatch.setattr(sys, "argv", ["report", *arguments])
     report.main()
     own = (sys.executable, ROOT)
     assert started == [own, (str(earlier / ".venv" / "bin" / "python"), earlier), own]
-    assert "<td>700</td><td>kept</td><td>350</td><td>2.00x</td>" in html.read_text(encoding="utf-8")
+    assert "<td>700</td><td>kept</td><td>1,400</td><td>350</td><td>2.00x</td>" in html.read_text(encoding="utf-8")
     assert len(load(kept).before) == 1
 
 
