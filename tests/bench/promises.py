@@ -95,9 +95,9 @@ BENCHES: Mapping[str, Bench] = {
         "bench_scale",
         ("--count 20000 --versions 1 --few 1000 --rounds 1 --seconds 1",),
         (
-            "--count 1000000 --versions 1 --few 1000",
-            "--count 100000 --versions 10 --few 1000",
-            "--count 100000 --versions 1 --few 1000 --postgresql",
+            "--count 1000000 --versions 1 --few 1000 --rounds 3 --seconds 2",
+            "--count 100000 --versions 10 --few 1000 --rounds 3 --seconds 2",
+            "--count 100000 --versions 1 --few 1000 --rounds 3 --seconds 2 --postgresql",
         ),
     ),
     "delegated": Bench(
