@@ -51,8 +51,8 @@ class DidsAtOnce:
         }
 
     def before_handlers(self) -> Mapping[str, ReadAtOnce]:
-        """What is read on a server, and answered so, before a handler is asked."""
-        if self.is_embedded:
+        """What is read on a server, and answered so, before a handler is asked. Over an embedded index the handlers remember answers."""
+        if self.dids.reader.index.is_embedded:
             return {}
         return {
             "resolveDid": self._checked(self.resolve),

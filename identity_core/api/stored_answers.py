@@ -80,11 +80,8 @@ def stored_history(did: str, page: StoredHistory, *, include_document: bool) -> 
 
 
 def _item(version: StoredVersion, *, include_document: bool) -> bytes:
-    begins, hashes = (
-        (_printed(version.recorded), _printed(version.updated)),
-        (version.previous_hash, version.entry_hash),
-    )
-    texts = map(encode, (*hashes, version.key_id))
+    times = _printed(version.recorded), _printed(version.updated)
     receipt = version.transaction_hash.encode(), version.block_number
-    item = _ITEM % (version.version_id, encode(version.operation), *begins, *receipt, *texts, version.changes)
+    texts = map(encode, (version.previous_hash, version.entry_hash, version.key_id))
+    item = _ITEM % (version.version_id, encode(version.operation), *times, *receipt, *texts, version.changes)
     return b'%b,"didDocument":%b}' % (item, version.document) if include_document else item + b"}"

@@ -8,7 +8,8 @@ import re
 import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -20,6 +21,7 @@ from identity_core.api.quick import stepped
 from identity_core.api.request import Answer, Request
 from identity_core.codec.structs import encode
 from identity_core.errors import DidNotFound, IdentityError, InvalidDid, InvalidRequest
+from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
 from identity_core.use_cases.identifiers import ResolveIdentifier
@@ -177,6 +179,23 @@ def test_what_is_behind_or_elsewhere_takes_the_other_way(tmp_path: Path) -> None
                     assert at_once(once, name, asking(name, did)) is None, (name, did)
             assert other.execute("SELECT count(*) FROM did_versions").fetchone() == (1,)
         await cold.store.close()
+        await rooms.close()
+
+    asyncio.run(story())
+
+
+def test_over_an_embedded_index_a_ledger_that_is_waited_for_leaves_reads_to_handlers_which_remember(
+    tmp_path: Path,
+) -> None:
+    async def story() -> None:
+        rooms = Rooms(tmp_path)
+        documents, none = rooms.store.documents, cast(Any, None)
+        waited: Any = SimpleNamespace(newest=rooms.ledger.newest, is_embedded=False)
+        check = HeadCheck(rooms.methods, waited, documents, rooms.store.quarantine)
+        dids: Any = SimpleNamespace(reader=SimpleNamespace(index=documents, check=check))
+        reads = DidsAtOnce(dids, none, none, none)
+        assert (documents.is_embedded, check.is_embedded) == (True, False)
+        assert (reads.operations(), reads.before_handlers()) == ({}, {})
         await rooms.close()
 
     asyncio.run(story())
