@@ -109,11 +109,12 @@ Feature: Resolvers are asked like everything else
       | listTestIdentifiers     |
       | listDidTraits           |
 
-  Scenario: A plugin that raises costs none of what is stored
+  @503:PLUGIN_UNAVAILABLE
+  Scenario: A plugin that raises costs its own requests
     Given a service whose plugins raise
     And a good request for resolveIdentifier
     When the fault strikes and it is sent
-    Then the answer is 200
+    Then the answer is 503 PLUGIN_UNAVAILABLE
 
   @503:DID_QUARANTINED
   Scenario: What is stored about a DID and does not follow from the ledger decides nothing
