@@ -25,7 +25,7 @@ import binascii
 import hashlib
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -242,16 +242,28 @@ class ChallengeKey:
 
     def text(self, saying: Saying, number: bytes) -> str:
         """The challenge of this number, 16 octets."""
-        return saying.text(number + self._mac(saying, number))
+        return self.writer(saying)(number)
+
+    def writer(self, saying: Saying) -> Callable[[bytes], str]:
+        """The same for many numbers of one saying: what it says is written once."""
+        before, _, after = saying.text(bytes(NONCE_BYTES)).rsplit(" ", 2)
+
+        def write(number: bytes) -> str:
+            nonce = multibase.base64url_encode(number + self._mac(before, number, after))
+            return f"{before} {nonce} {after}"
+
+        return write
 
     def is_ours(self, said: Challenge) -> bool:
         """Whether this key wrote it; takes the same time for every MAC."""
         nonce = multibase.base64url_decode(said.nonce)
         number, mac = nonce[:NUMBER_BYTES], nonce[NUMBER_BYTES:]
-        return hmac.compare_digest(mac, self._mac(Saying.of(said), number))
+        before, _, after = Saying.of(said).text(bytes(NONCE_BYTES)).rsplit(" ", 2)
+        return hmac.compare_digest(mac, self._mac(before, number, after))
 
-    def _mac(self, saying: Saying, number: bytes) -> bytes:
-        message = _LABEL + saying.text(number + bytes(MAC_BYTES)).encode()
+    def _mac(self, before: str, number: bytes, after: str) -> bytes:
+        without = multibase.base64url_encode(number + bytes(MAC_BYTES))
+        message = _LABEL + f"{before} {without} {after}".encode()
         return hmac.digest(self.secret, message, hashlib.sha256)[:MAC_BYTES]
 
 

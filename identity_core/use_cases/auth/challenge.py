@@ -105,10 +105,9 @@ class ChallengeBook:
         spent = await self.spent.numbers([one.digest for one in sayings], limit=challenge_mac.SPENT_READ)
         most = challenge_mac.numbers_of_a_saying(self.cap, asked.keys)
         rows = zip(*(challenge_mac.open_numbers(numbers, most) for numbers in spent), strict=True)
+        writers = [*map(self.key.writer, sayings)]
         return (
-            self.key.text(saying, challenge_mac.counted(number))
-            for row in rows
-            for saying, number in zip(sayings, row, strict=True)
+            write(challenge_mac.counted(number)) for row in rows for write, number in zip(writers, row, strict=True)
         )
 
     async def spend(self, text: str) -> bool:
