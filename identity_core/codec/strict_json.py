@@ -22,7 +22,7 @@ MAX_CONTAINERS: Final = 1_000
 """Arrays and objects."""
 MAX_MEMBERS: Final = 1_000
 """Of all objects together."""
-MAX_FRACTIONS: Final = 500
+MAX_FRACTIONS: Final = 100
 """Numbers with a fraction or an exponent, which are dear to write canonically; no request needs more than one."""
 
 _CONTAINERS: Final = frozenset((dict, list))

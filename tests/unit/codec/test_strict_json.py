@@ -118,8 +118,8 @@ def members(count: int, value: str = "0") -> bytes:
         (elements(999, "[]"), elements(1_000, "[]"), "more than 1000 arrays and objects"),
         (elements(999, '{"a":1}'), elements(1_000, '{"a":1}'), "more than 1000 arrays and objects"),
         (members(1_000), members(1_001), "more than 1000 members"),
-        (elements(500, "0.5"), elements(501, "0.5"), "more than 500 fractions"),
-        (elements(500, "1e2"), elements(501, "1e2"), "more than 500 fractions"),
+        (elements(100, "0.5"), elements(101, "0.5"), "more than 100 fractions"),
+        (elements(100, "1e2"), elements(101, "1e2"), "more than 100 fractions"),
     ],
 )
 def test_what_a_text_may_cost(most: bytes, more: bytes, reason: str) -> None:
