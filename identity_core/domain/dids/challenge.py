@@ -25,7 +25,7 @@ import binascii
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -135,17 +135,8 @@ def build(
 
 def join(origin: str, did: str, purpose: str | None, body_hash: str | None, nonce: bytes, expires_at: datetime) -> str:
     """The same, unchecked: for fields that were checked before."""
-    return " ".join(
-        (
-            LABEL,
-            origin,
-            did,
-            purpose if purpose is not None else _NONE,
-            body_hash if body_hash is not None else _NONE,
-            multibase.base64url_encode(nonce),
-            times.printed(expires_at),
-        )
-    )
+    said, bound = (_NONE if one is None else one for one in (purpose, body_hash))
+    return f"{LABEL} {origin} {did} {said} {bound} {multibase.base64url_encode(nonce)} {times.printed(expires_at)}"
 
 
 def hash_body(body: JsonValue) -> str:
@@ -229,6 +220,12 @@ class Saying:
         return join(self.origin, self.did, self.purpose, self.body_hash, nonce, self.expires_at)
 
     @property
+    def around(self) -> tuple[str, str]:
+        """What stands before and after the nonce."""
+        before, _, after = self.text(bytes(NONCE_BYTES)).rsplit(" ", 2)
+        return f"{before} ", f" {after}"
+
+    @property
     def digest(self) -> bytes:
         """16 octets under which the numbers of this saying are counted."""
         return hashlib.sha256(self.text(bytes(NONCE_BYTES)).encode()).digest()[:_SAYING_BYTES]
@@ -240,30 +237,18 @@ class ChallengeKey:
 
     secret: bytes = field(repr=False)
 
-    def text(self, saying: Saying, number: bytes) -> str:
-        """The challenge of this number, 16 octets."""
-        return self.writer(saying)(number)
-
-    def writer(self, saying: Saying) -> Callable[[bytes], str]:
-        """The same for many numbers of one saying: what it says is written once."""
-        before, _, after = saying.text(bytes(NONCE_BYTES)).rsplit(" ", 2)
-
-        def write(number: bytes) -> str:
-            nonce = multibase.base64url_encode(number + self._mac(before, number, after))
-            return f"{before} {nonce} {after}"
-
-        return write
+    def text(self, around: tuple[str, str], number: bytes) -> str:
+        """The challenge of this number, 16 octets. ``around`` is that of its saying."""
+        return multibase.base64url_encode(number + self._mac(around, number)).join(around)
 
     def is_ours(self, said: Challenge) -> bool:
         """Whether this key wrote it; takes the same time for every MAC."""
         nonce = multibase.base64url_decode(said.nonce)
         number, mac = nonce[:NUMBER_BYTES], nonce[NUMBER_BYTES:]
-        before, _, after = Saying.of(said).text(bytes(NONCE_BYTES)).rsplit(" ", 2)
-        return hmac.compare_digest(mac, self._mac(before, number, after))
+        return hmac.compare_digest(mac, self._mac(Saying.of(said).around, number))
 
-    def _mac(self, before: str, number: bytes, after: str) -> bytes:
-        without = multibase.base64url_encode(number + bytes(MAC_BYTES))
-        message = _LABEL + f"{before} {without} {after}".encode()
+    def _mac(self, around: tuple[str, str], number: bytes) -> bytes:
+        message = _LABEL + multibase.base64url_encode(number + bytes(MAC_BYTES)).join(around).encode()
         return hmac.digest(self.secret, message, hashlib.sha256)[:MAC_BYTES]
 
 

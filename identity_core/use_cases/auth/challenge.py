@@ -79,11 +79,11 @@ class ChallengeBook:
         end = challenge_mac.expiry_for(asked.moment, self.lifetime)
         saying = Saying(self.origin, asked.did, asked.purpose, asked.body_hash, end)
         if named:
-            return Challenge.parse(self.key.text(saying, b"\x80" + self.random(challenge_mac.NUMBER_BYTES - 1)))
+            return Challenge.parse(self.key.text(saying.around, b"\x80" + self.random(challenge_mac.NUMBER_BYTES - 1)))
         (spent,) = await self.spent.numbers([saying.digest], limit=challenge_mac.SPENT_READ)
         numbers = challenge_mac.open_numbers(spent, challenge_mac.numbers_of_a_saying(self.cap, asked.keys))
         number = challenge_mac.counted(numbers[next(self.turn) % len(numbers)])
-        return Challenge.parse(self.offered.put(saying, self.key.text(saying, number)))
+        return Challenge.parse(self.offered.put(saying, self.key.text(saying.around, number)))
 
     def takes(self, named: Challenge, asked: ChallengeRequest) -> bool:
         """Whether a challenge that a header names may authorise what is asked. Whether it was spent is asked when it is spent."""
@@ -105,9 +105,11 @@ class ChallengeBook:
         spent = await self.spent.numbers([one.digest for one in sayings], limit=challenge_mac.SPENT_READ)
         most = challenge_mac.numbers_of_a_saying(self.cap, asked.keys)
         rows = zip(*(challenge_mac.open_numbers(numbers, most) for numbers in spent), strict=True)
-        writers = [*map(self.key.writer, sayings)]
+        around = [saying.around for saying in sayings]
         return (
-            write(challenge_mac.counted(number)) for row in rows for write, number in zip(writers, row, strict=True)
+            self.key.text(place, challenge_mac.counted(number))
+            for row in rows
+            for place, number in zip(around, row, strict=True)
         )
 
     async def spend(self, text: str) -> bool:

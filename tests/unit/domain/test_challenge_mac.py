@@ -34,7 +34,7 @@ def nonce_of(text: str) -> bytes:
 
 
 def test_the_text_is_the_seven_fields_and_the_mac_stands_in_the_nonce() -> None:
-    text = KEY.text(SAYING, counted(7))
+    text = KEY.text(SAYING.around, counted(7))
     fields = text.split(" ")
     assert fields[:5] == ["didauth:v1", "https://id.example", DID, "update", SAYING.body_hash]
     assert fields[6] == "2026-01-02T03:05:00Z"
@@ -45,29 +45,29 @@ def test_the_text_is_the_seven_fields_and_the_mac_stands_in_the_nonce() -> None:
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 def test_a_mac_is_good_for_one_saying(other: Saying) -> None:
-    nonce = nonce_of(KEY.text(SAYING, counted(0)))
+    nonce = nonce_of(KEY.text(SAYING.around, counted(0)))
     assert KEY.is_ours(Challenge.parse(SAYING.text(nonce)))
     assert not KEY.is_ours(Challenge.parse(other.text(nonce)))
 
 
 @pytest.mark.parametrize("place", range(32))
 def test_a_mac_is_good_for_one_nonce(place: int) -> None:
-    nonce = bytearray(nonce_of(KEY.text(SAYING, counted(0))))
+    nonce = bytearray(nonce_of(KEY.text(SAYING.around, counted(0))))
     nonce[place] ^= 1
     assert not KEY.is_ours(Challenge.parse(SAYING.text(bytes(nonce))))
 
 
 def test_another_key_does_not_vouch() -> None:
-    text = KEY.text(SAYING, counted(0))
+    text = KEY.text(SAYING.around, counted(0))
     assert not ChallengeKey(b"l" * 32).is_ours(Challenge.parse(text))
     assert "k" * 8 not in repr(KEY)
 
 
 def test_numbers_are_read_back() -> None:
     for number in (0, 1, 255, 256, 1 << 40, (1 << 62) - 1):
-        assert challenge_mac.count_of(Challenge.parse(KEY.text(SAYING, counted(number)))) == number
-    assert challenge_mac.count_of(Challenge.parse(KEY.text(SAYING, counted(1 << 62)))) is None
-    assert challenge_mac.count_of(Challenge.parse(KEY.text(SAYING, b"\x80" + bytes(15)))) is None
+        assert challenge_mac.count_of(Challenge.parse(KEY.text(SAYING.around, counted(number)))) == number
+    assert challenge_mac.count_of(Challenge.parse(KEY.text(SAYING.around, counted(1 << 62)))) is None
+    assert challenge_mac.count_of(Challenge.parse(KEY.text(SAYING.around, b"\x80" + bytes(15)))) is None
 
 
 @pytest.mark.parametrize("second", [0, 1, 74, 149, 150, 151, 299])

@@ -310,7 +310,7 @@ def test_a_named_challenge_is_good_for_what_it_says(tmp_path: Path, changes: dic
         did, (pair,) = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True)
         said = {"origin": mine.origin, "did": mine.did, "purpose": mine.purpose, "body_hash": mine.body_hash} | changes
-        text = rooms.challenges.key.text(Saying(**said, expires_at=mine.expires_at), bytes(16))
+        text = rooms.challenges.key.text(Saying(**said, expires_at=mine.expires_at).around, bytes(16))
         named = Challenge.parse(text)
         with pytest.raises(AuthFailed):
             await tried(rooms, did, signed_by(pair, text), named=named)
@@ -323,7 +323,7 @@ def test_what_another_installation_of_the_same_origin_handed_out_is_none(tmp_pat
         did, (pair,) = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True)
         number = multibase.base64url_decode(mine.nonce)[:16]
-        theirs = Challenge.parse(ChallengeKey(os.urandom(32)).text(Saying.of(mine), number))
+        theirs = Challenge.parse(ChallengeKey(os.urandom(32)).text(Saying.of(mine).around, number))
         for named in (None, theirs):
             with pytest.raises(AuthFailed):
                 await tried(rooms, did, signed_by(pair, theirs.text), named=named)
