@@ -8,7 +8,7 @@ takes the way of all requests."""
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from identity_core.api import caching
 from identity_core.api.caching import CachedAnswer
@@ -23,6 +23,10 @@ from identity_core.errors import IdentityError
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredResolution
 from identity_core.values import value_class
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery, ResolveIdentifierQuery
+
+
+def _did_of(request: Request) -> str:
+    return request.path["did"]
 
 
 @value_class
@@ -57,14 +61,14 @@ class DidsAtOnce:
         return {
             "resolveDid": self._checked(self.resolve),
             "listDidHistory": self._checked(self.history),
-            "resolveIdentifier": self.resolve_identifier,
+            "resolveIdentifier": self._checked(self.resolve_identifier, identifier_of),
         }
 
-    def _checked(self, read: ReadAtOnce) -> ReadAtOnce:
+    def _checked(self, read: ReadAtOnce, text_of: Callable[[Request], str] = _did_of) -> ReadAtOnce:
         """The same of what the DID's method takes for one."""
 
         async def checked(request: Request) -> Answer | None:
-            self.dids.reader.parse(request.path["did"])
+            self.dids.reader.parse(text_of(request))
             return await read(request)
 
         return checked

@@ -20,7 +20,7 @@ from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.quick import stepped
 from identity_core.api.request import Answer, Request
 from identity_core.codec.structs import encode
-from identity_core.errors import DidNotFound, IdentityError, InvalidDid, InvalidRequest
+from identity_core.errors import DidNotFound, IdentityError, InvalidDid, InvalidRequest, PluginUnavailable
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
@@ -196,6 +196,34 @@ def test_over_an_embedded_index_a_ledger_that_is_waited_for_leaves_reads_to_hand
         reads = DidsAtOnce(dids, none, none, none)
         assert (documents.is_embedded, check.is_embedded) == (True, False)
         assert (reads.operations(), reads.before_handlers()) == ({}, {})
+        await rooms.close()
+
+    asyncio.run(story())
+
+
+def test_on_a_server_a_method_that_cannot_be_asked_costs_what_is_stored(tmp_path: Path) -> None:
+    async def story() -> None:
+        rooms = Rooms(tmp_path)
+        play = await grown(rooms, 1)
+
+        class Broken:
+            name = "ids"
+
+            def check(self, did: Any) -> None:
+                raise PluginUnavailable
+
+        rooms.store.documents.is_embedded = False
+        once, _ = made(rooms)
+        reads = once.before_handlers()
+        assert set(reads) == {"resolveDid", "listDidHistory", "resolveIdentifier"}
+        for name, read in reads.items():
+            answer = await read(asking(name, str(play.did)))
+            assert answer is not None, name
+            assert answer.status == 200, name
+        rooms.methods["ids"] = Broken()  # type: ignore[assignment]
+        for name, read in reads.items():
+            with pytest.raises(PluginUnavailable):
+                await read(asking(name, str(play.did)))
         await rooms.close()
 
     asyncio.run(story())

@@ -23,7 +23,14 @@ from identity_core.api.stored_answers import stored_answer, stored_history
 from identity_core.codec.structs import encode
 from identity_core.codec.times import printed_exactly
 from identity_core.domain.dids import document, state
-from identity_core.errors import DidNotFound, DidQuarantined, PluginTimeout
+from identity_core.errors import (
+    DidNotFound,
+    DidQuarantined,
+    LedgerUnavailable,
+    Overloaded,
+    PluginTimeout,
+    PluginUnavailable,
+)
 from identity_core.ports.ledger import NewestEntry
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.head_check import HeadCheck
@@ -402,6 +409,28 @@ def test_a_ledger_that_is_waited_for_is_asked_once_of_each_row(
         )
         assert await version(play) is None
         assert [await version(other), ledger.asked] == [1, 5]
+        await rooms.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("fault", [LedgerUnavailable, PluginTimeout, PluginUnavailable, Overloaded])
+def test_by_a_did_on_a_server_nothing_is_decided_while_the_ledger_cannot_be_asked(
+    tmp_path: Path, new_stored_database: Callable[[], str], fault: type[Exception]
+) -> None:
+    async def story() -> None:
+        rooms = Rooms(tmp_path, url=new_stored_database())
+        play = Play(rooms)
+        await play.begin()
+        ledger: Any = Waited(rooms.ledger)
+        check = HeadCheck(rooms.methods, ledger, rooms.store.documents, rooms.store.quarantine)
+        for ledger.fault in (None, fault(), None):
+            # Each time, though it was found good before: another replica may have rotated its keys since.
+            with pytest.raises(PluginUnavailable) if ledger.fault else contextlib.nullcontext():
+                await check.head(play.did, decides=True)
+            told = await check.head(play.did, decides=False)
+            assert told is not None
+            assert told.state.version_id == 1
         await rooms.close()
 
     asyncio.run(story())
