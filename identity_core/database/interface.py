@@ -149,8 +149,8 @@ class Database(Protocol):
 @value_class
 class DatabaseLoad:
     """``waiting`` jobs of at most ``limit``; ``jobs`` and ``groups`` since the start: their quotient is how many share a commit.
-    ``repeated`` groups were undone by the server for the sake of another process, and begun again. ``reads`` are under way
-    or wait for one of ``readers``, the threads for them in this process; 0 where reads wait for none."""
+    ``repeated`` groups were undone by the server for the sake of another process, and begun again. ``reads``, look-ups
+    among them, are under way or wait for one of ``readers``, the connections for them in this process; 0 where reads wait for none."""
 
     waiting: int
     limit: int

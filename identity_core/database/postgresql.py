@@ -132,7 +132,7 @@ class PostgresqlDatabase:
     # Writing
 
     def load(self) -> DatabaseLoad:
-        return replace(self._queue.load, reads=len(self._reads), readers=READERS)
+        return replace(self._queue.load, reads=len(self._reads) + self._look_ups.under_way, readers=READERS + 1)
 
     def write_now(self, job: Job[T]) -> T:
         if self._queue.busy:

@@ -2,7 +2,8 @@
 
 Handing a statement to a thread and its rows back takes 80 µs of CPU, five times what asking on the event loop does. Each look-up is
 followed by a Sync, so that one which fails undoes no other. The connection is made by a thread when the first is asked; what was under way
-when it was lost is asked once more.
+when it was lost is asked once more. One that holds up all others, because the server's process is frozen or waits for a lock, costs the
+connection.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ from identity_core.database.interface import DatabaseClosed, DatabaseError, Valu
 from identity_core.database.postgresql_session import PARAMETER, translated
 
 # Each is by an index: it need not be planned anew for its values, and how the server goes about it must not depend on statistics.
-BY_INDEX: Final = "SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off"
+BY_INDEX: Final = (
+    "SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)"
+)
+PATIENCE_SECONDS: Final = 5
+"""How long one is waited for; it is found a second too early at most. What waits for a connection or a lock is given as long."""
 _BINARY: Final = 1
 
 Rows = list[Any]
@@ -39,6 +44,8 @@ class LookUp:
     values: Sequence[bytes | None]
     formats: Sequence[int]
     future: asyncio.Future[Rows]
+    asked: int
+    """The second, of those in which something was under way."""
     is_repeated: bool = False
     result: pq.abc.PGresult | None = None
 
@@ -58,6 +65,14 @@ class LookUps:
         self._is_connecting = self._is_writing = False
         self._waiting: list[LookUp] = []
         self._sent: deque[LookUp] = deque()
+        # A timer for all of them: one for each would cost a tenth of a look-up.
+        self._seconds = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def under_way(self) -> int:
+        """How many are, or wait for a connection."""
+        return len(self._sent) + len(self._waiting)
 
     def ask(self, sql: str, parameters: Mapping[str, object]) -> asyncio.Future[Rows]:
         """See ``Database.look_up``."""
@@ -65,14 +80,16 @@ class LookUps:
         if loop is not self._loop:
             self._move(loop)
         values, formats = _encoded(parameters[name] for name in numbered(sql)[1])
-        look_up = LookUp(sql, values, formats, loop.create_future())
+        look_up = LookUp(sql, values, formats, loop.create_future(), self._seconds)
+        if self._timer is None:
+            self._timer = loop.call_later(1, self._look_at_the_clock)
         self._send([look_up])
         return look_up.future
 
     def _move(self, loop: asyncio.AbstractEventLoop) -> None:
         """Belongs to ``loop`` from now on; nobody is left on the loop of before."""
         self._drop()
-        self._loop, self._is_connecting = loop, False
+        self._loop, self._timer, self._is_connecting = loop, None, False
         self._waiting.clear()
         self._sent.clear()
 
@@ -85,7 +102,7 @@ class LookUps:
             self._sent += look_ups
             for look_up in look_ups:
                 self._queue(self._connection.pgconn, look_up)
-            self._flush()
+            self._flush(self._connection.pgconn)
         except psycopg.OperationalError as error:
             self._lost(error)
 
@@ -109,7 +126,6 @@ class LookUps:
 
     def _connected(self) -> psycopg.Connection[Any]:
         connection = self._connect()
-        connection.execute(BY_INDEX, prepare=False)
         connection.pgconn.nonblocking = 1
         connection.pgconn.enter_pipeline_mode()
         return connection
@@ -129,7 +145,10 @@ class LookUps:
             # libpq closes its own when the connection is lost, before the loop can be told.
             self._socket = os.dup(self._connection.pgconn.socket)
             self._loop.add_reader(self._socket, self._receive)
-            self._send(waiting)
+            # Sent ahead and not waited for by the thread, which would wait without an end for a server that is frozen.
+            nobody = self._loop.create_future()
+            nobody.cancel()
+            self._send([LookUp(BY_INDEX, (), (), nobody, self._seconds), *waiting])
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -143,15 +162,28 @@ class LookUps:
         self._names.clear()
         connection.close()
 
-    def _lost(self, error: psycopg.Error) -> None:
-        """What was under way is asked again on a new connection, once."""
+    def _lost(self, error: psycopg.Error, late: int = -1) -> None:
+        """What was under way is asked again on a new connection, once, unless it was asked in the second ``late`` or before."""
         self._drop()
         sent = [*self._sent]
         self._sent.clear()
-        _fail([look_up for look_up in sent if look_up.is_repeated], translated(error))
-        again = [look_up for look_up in sent if not (look_up.is_repeated or look_up.future.done())]
+        _fail([look_up for look_up in sent if look_up.is_repeated or look_up.asked <= late], translated(error))
+        again = [look_up for look_up in sent if not look_up.future.done()]
         if again:
             self._repeat(again)
+
+    def _look_at_the_clock(self) -> None:
+        """Each second in which something is under way. A process that was stopped itself has not waited meanwhile."""
+        self._timer = None
+        self._seconds += 1
+        late = self._seconds - PATIENCE_SECONDS
+        error = psycopg.OperationalError("the server does not answer")
+        _fail([look_up for look_up in self._waiting if look_up.asked <= late], translated(error))
+        self._waiting = [look_up for look_up in self._waiting if not look_up.future.done()]
+        if self._sent and self._sent[0].asked <= late:
+            self._lost(error, late)
+        if self._loop is not None and self.under_way:
+            self._timer = self._loop.call_later(1, self._look_at_the_clock)
 
     def _repeat(self, look_ups: Sequence[LookUp]) -> None:
         for look_up in look_ups:
@@ -162,35 +194,40 @@ class LookUps:
         """Nothing is asked any more."""
         self._drop()
         self._loop = None
+        if self._timer is not None:
+            self._timer.cancel()
         _fail([*self._sent, *self._waiting], DatabaseClosed("the database is closed"))
         self._sent.clear()
         self._waiting.clear()
 
     # What is under way
 
-    def _flush(self) -> None:
+    def _flush(self, connection: pq.abc.PGconn) -> None:
         """Sends what the socket takes; the rest when it takes more."""
-        if self._connection is None or self._loop is None:
+        is_left = connection.flush() == 1
+        if is_left is self._is_writing or self._loop is None:
             return
-        try:
-            is_left = self._connection.pgconn.flush() == 1
-        except psycopg.OperationalError as error:
-            self._lost(error)
-            return
-        if is_left is not self._is_writing:
-            self._is_writing = is_left
-            if is_left:
-                self._loop.add_writer(self._socket, self._flush)
-            else:
-                self._loop.remove_writer(self._socket)
+        self._is_writing = is_left
+        if is_left:
+            self._loop.add_writer(self._socket, self._go_on)
+        else:
+            self._loop.remove_writer(self._socket)
+
+    def _go_on(self) -> None:
+        if self._connection is not None:
+            try:
+                self._flush(self._connection.pgconn)
+            except psycopg.OperationalError as error:
+                self._lost(error)
 
     def _receive(self) -> None:
         if self._connection is None:
             return
+        connection = self._connection.pgconn
         try:
-            self._connection.pgconn.consume_input()
-            self._flush()
-            self._take_results(self._connection.pgconn)
+            connection.consume_input()
+            self._flush(connection)
+            self._take_results(connection)
         except psycopg.OperationalError as error:
             self._lost(error)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 
 from identity_core.database import Database, DatabaseClosed, DatabaseError, DatabaseUnavailable, open_postgresql
 from identity_core.database.interface import ValueNotStorable
-from identity_core.database.postgresql_look_ups import numbered
+from identity_core.database.postgresql_look_ups import PATIENCE_SECONDS, numbered
 from tests.postgres_server import PostgresServer, cut_connections, postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
@@ -48,6 +50,22 @@ def cut_look_ups(url: str) -> None:
     """Ends what sleeps there, and does not wait: another connection comes at once."""
     with psycopg.connect(url, autocommit=True) as killer:
         killer.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+
+
+@contextlib.contextmanager
+def frozen(url: str) -> Iterator[None]:
+    """Stops the server's process that the look-ups of one database talk to; the others answer."""
+    with psycopg.connect(url, autocommit=True) as other:
+        found = other.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%FROM things WHERE name%'"
+            " AND query NOT LIKE '%pg_stat_activity%'"
+        ).fetchall()
+    ((pid,),) = found
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def test_names_are_numbered_in_their_order() -> None:
@@ -176,6 +194,76 @@ def test_a_server_that_is_away_is_said_so_and_found_again(database: Database, po
         finally:
             await asyncio.to_thread(postgres_server.start)
         assert await one(database, 1) == expected(1)
+
+    asyncio.run(scenario())
+
+
+def test_a_process_of_the_server_that_is_frozen_is_given_up(database: Database, postgres_url: str) -> None:
+    async def scenario() -> None:
+        assert await one(database, 1) == expected(1)
+        with frozen(postgres_url):
+            begun = time.monotonic()
+            early = [asyncio.ensure_future(one(database, number)) for number in range(20)]
+            await asyncio.sleep(2.5)
+            late = [asyncio.ensure_future(one(database, number)) for number in range(20)]
+            load = database.load()
+            assert (load.reads, load.readers) == (40, 4)
+            for outcome in await asyncio.gather(*early, return_exceptions=True):
+                assert isinstance(outcome, DatabaseUnavailable)
+            assert PATIENCE_SECONDS - 1.1 < time.monotonic() - begun < PATIENCE_SECONDS + 5
+            # They have not waited as long, and are asked again of a process that answers.
+            assert await asyncio.gather(*late) == [expected(number) for number in range(20)]
+            begun = time.monotonic()
+            assert await one(database, 2) == expected(2)
+            assert time.monotonic() - begun < PATIENCE_SECONDS - 1
+        assert database.load().reads == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_server_that_takes_connections_and_says_nothing_is_given_up(postgres_url: str) -> None:
+    database = open_postgresql(postgres_url)
+
+    async def scenario() -> None:
+        silent = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+        port = silent.sockets[0].getsockname()[1]
+        # Of whoever waits for its connection without an end.
+        database._settings |= {"host": "127.0.0.1", "port": port, "connect_timeout": PATIENCE_SECONDS + 3}
+        begun = time.monotonic()
+        outcomes = await asyncio.gather(*(database.look_up("SELECT 1", {}) for _ in range(5)), return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [DatabaseUnavailable] * 5
+        assert time.monotonic() - begun < PATIENCE_SECONDS + 5
+        assert database.load().reads == 0
+        silent.close()
+        await database.close()
+
+    asyncio.run(scenario())
+
+
+def test_one_that_waits_for_a_lock_holds_up_the_others_no_longer(database: Database, postgres_url: str) -> None:
+    database._settings["options"] = "-c lock_timeout=60s"
+
+    async def scenario() -> None:
+        assert await database.look_up("SELECT 1", {}) == [(1,)]
+        with psycopg.connect(postgres_url) as blocker:
+            blocker.execute("LOCK TABLE things")
+            stuck = asyncio.ensure_future(one(database, 1))
+            await asyncio.sleep(2.5)
+            others = [asyncio.ensure_future(database.look_up("SELECT 1", {})) for _ in range(5)]
+            with pytest.raises(DatabaseUnavailable):
+                await stuck
+            assert await asyncio.gather(*others) == [[(1,)]] * 5
+
+    asyncio.run(scenario())
+
+
+def test_a_process_that_was_stopped_itself_has_not_waited(database: Database) -> None:
+    async def scenario() -> None:
+        asked = [one(database, 1), database.look_up(SLOWLY, {"name": "a", "seconds": 1.5})]
+        await asyncio.sleep(0.2)
+        # As when the machine slept: what was asked before is answered after.
+        time.sleep(PATIENCE_SECONDS + 1)
+        assert [len(rows) for rows in await asyncio.gather(*asked)] == [1, 1]
 
     asyncio.run(scenario())
 
