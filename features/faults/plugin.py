@@ -63,9 +63,12 @@ class Ledger:
         return await self._real.entries_after(sequence, limit)
 
     async def newest(self, did: str) -> Any:
-        """What is asked before a caller's own request is: of an index that others write to, each time. It never breaks, so that on every
-        database it is the request itself that meets the fault."""
-        return await self._real.newest(did)
+        """Of a DID that it has it tells while it is broken, too. Over files it is not asked again; on a server, where others may have
+        written, it is asked before each request, which would then be refused before it meets the fault of its story."""
+        newest = await self._real.newest(did)
+        if newest is None:
+            await strike("ledger")
+        return newest
 
     async def head(self) -> Any:
         await strike("ledger")

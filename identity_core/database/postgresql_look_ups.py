@@ -65,7 +65,7 @@ class LookUps:
         self._is_connecting = self._is_writing = False
         self._waiting: list[LookUp] = []
         self._sent: deque[LookUp] = deque()
-        # A timer for all of them: one for each would cost a tenth of a look-up.
+        # A timer for all of them: one for each would cost a sixth of a look-up.
         self._seconds = 0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -180,7 +180,7 @@ class LookUps:
         error = psycopg.OperationalError("the server does not answer")
         _fail([look_up for look_up in self._waiting if look_up.asked <= late], translated(error))
         self._waiting = [look_up for look_up in self._waiting if not look_up.future.done()]
-        if self._sent and self._sent[0].asked <= late:
+        if any(look_up.asked <= late for look_up in self._sent):
             self._lost(error, late)
         if self._loop is not None and self.under_way:
             self._timer = self._loop.call_later(1, self._look_at_the_clock)
