@@ -11,7 +11,7 @@ from identity_core.api.decode import Parse, Query
 from identity_core.api.request import Admission, Answer, Handler, Operation, Request
 from identity_core.api.transport import Scope
 from identity_core.codec.structs import encode
-from identity_core.errors import IdentityError
+from identity_core.errors import IdentityError, PluginUnavailable
 from identity_core.values import value_class
 
 T = TypeVar("T")
@@ -87,6 +87,9 @@ def reading_first(read: ReadAtOnce, handler: Handler) -> Handler:
     async def handle(request: Request) -> Answer:
         try:
             answer = await read(request)
+        except PluginUnavailable:
+            # The handler would wait once more for what has not answered.
+            raise
         except IdentityError:
             # The handler meets it again, and tells of it.
             answer = None

@@ -9,6 +9,7 @@ import pytest
 
 from identity_core.api.quick import reading_first
 from identity_core.api.request import Answer
+from identity_core.database import DatabaseUnavailable
 from identity_core.errors import DidQuarantined
 
 STORED, HANDLED = Answer(200, b"stored"), Answer(200, b"handled")
@@ -32,12 +33,13 @@ def test_the_handler_is_asked_where_nothing_is_found_or_something_is_refused(fou
     assert (answer, asked) == ((STORED, []) if found is STORED else (HANDLED, [request]))
 
 
-def test_a_fault_of_ours_is_not_taken_for_nothing() -> None:
+@pytest.mark.parametrize("fault", [KeyError("a fault of ours"), DatabaseUnavailable()])
+def test_a_fault_is_not_taken_for_nothing(fault: Exception) -> None:
     async def read(request: Any) -> Answer | None:
-        raise KeyError("a fault")
+        raise fault
 
     async def handler(request: Any) -> Answer:
         raise AssertionError("it was asked")
 
-    with pytest.raises(KeyError):
+    with pytest.raises(type(fault)):
         asyncio.run(reading_first(read, handler)(object()))  # type: ignore[arg-type]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import random
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -68,6 +70,37 @@ def frozen(url: str) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
+@dataclass
+class Proxy:
+    """Lets so many octets of a new connection pass, in both directions, and cuts it then."""
+
+    port: int
+    octets: int
+
+
+@contextlib.asynccontextmanager
+async def cutting_proxy(port: int, drawing: random.Random) -> AsyncIterator[Proxy]:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        other_reader, other = await asyncio.open_connection("127.0.0.1", port)
+        left = proxy.octets
+
+        async def pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+            nonlocal left
+            with contextlib.suppress(OSError):
+                while left and (octets := await source.read(min(left, drawing.choice((500, 65_536))))):
+                    left -= len(octets)
+                    target.write(octets)
+                    await target.drain()
+            for each in (writer, other):
+                each.close()
+
+        await asyncio.gather(pass_on(reader, other), pass_on(other_reader, writer))
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        proxy = Proxy(server.sockets[0].getsockname()[1], 0)
+        yield proxy
+
+
 def test_names_are_numbered_in_their_order() -> None:
     sql, names = numbered("SELECT :b, :a, 'x::y', :b WHERE CAST(:a AS bigint) > 0")
     assert (sql, names) == (b"SELECT $1, $2, 'x::y', $1 WHERE CAST($2 AS bigint) > 0", ("b", "a"))
@@ -113,6 +146,20 @@ def test_one_that_fails_fails_alone(database: Database) -> None:
             )
             assert [outcomes[0], outcomes[3], outcomes[5]] == [expected(1), [(2,)], expected(2)]
             assert [type(outcomes[place]) for place in (1, 2, 4)] == [DatabaseError] * 3
+
+    asyncio.run(scenario())
+
+
+def test_one_among_a_hundred_that_takes_too_long_for_the_operator_fails_alone(database: Database) -> None:
+    database._settings["options"] = "-c statement_timeout=200ms"
+
+    async def scenario() -> None:
+        asked = [one(database, number) for number in range(50)]
+        slow = asyncio.ensure_future(database.look_up(SLOWLY, {"name": "a", "seconds": 60}))
+        asked += [one(database, number) for number in range(50, 100)]
+        assert await asyncio.gather(*asked) == [expected(number) for number in range(100)]
+        with pytest.raises(DatabaseUnavailable, match=r"The database is not available\."):
+            await slow
 
     asyncio.run(scenario())
 
@@ -180,6 +227,34 @@ def test_what_was_under_way_on_a_connection_that_died_is_asked_once_more(databas
     assert first == expected(2)
     assert isinstance(slow, DatabaseUnavailable)
     assert isinstance(last, DatabaseUnavailable)
+
+
+def test_a_connection_that_is_cut_at_any_octet_costs_nobody_the_right_answer(
+    database: Database, postgres_server: PostgresServer
+) -> None:
+    """On the way to the server or back, in the middle of a message; each is asked twice at most."""
+    drawing = random.Random(7)
+
+    async def scenario() -> None:
+        async with cutting_proxy(postgres_server.port, drawing) as proxy:
+            database._settings |= {"host": "127.0.0.1", "port": proxy.port}
+            cuts = 0
+            for _ in range(15):
+                proxy.octets = drawing.randrange(1_000, 60_000)
+                numbers = [drawing.randrange(500) for _ in range(60)]
+                asked = [asyncio.ensure_future(one(database, number)) for number in numbers]
+                asked[drawing.randrange(60)].cancel()
+                for number, outcome in zip(numbers, await asyncio.gather(*asked, return_exceptions=True), strict=True):
+                    if not isinstance(outcome, DatabaseUnavailable | asyncio.CancelledError):
+                        assert outcome == expected(number)
+                    cuts += isinstance(outcome, DatabaseUnavailable)
+            assert cuts > 0
+            proxy.octets = 10**9
+            database._look_ups._drop()
+            assert await asyncio.gather(*(one(database, n) for n in range(60))) == [expected(n) for n in range(60)]
+            assert database.load().reads == 0
+
+    asyncio.run(scenario())
 
 
 def test_a_server_that_is_away_is_said_so_and_found_again(database: Database, postgres_server: PostgresServer) -> None:
