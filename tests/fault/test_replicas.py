@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -12,8 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from identity_core.database.postgresql_look_ups import PATIENCE_SECONDS
 from identity_core.domain.dids.log import verify
 from tests import servers
 from tests.attack.stranger import Answer, Holder, at_once, body_hash, did_path, header, rotation, service
@@ -136,6 +139,34 @@ def test_a_replica_that_is_restarted_under_load_loses_nothing(
         assert set(rolled.refused) <= {503}
         for acknowledged in (others, rolled):
             check_all_are_there([*replicas, third], acknowledged)
+
+
+def test_a_process_of_the_database_that_is_frozen_costs_those_who_wait_for_it(
+    replicas: list[Running], environment: dict[str, str]
+) -> None:
+    """It was asked last, and is the one that all look-ups of a replica wait for."""
+    here, there = replicas
+    hana = here.stranger.holder()
+    look_ups = (
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'identity'"
+        " AND query LIKE '%did_versions%' ORDER BY query_start DESC LIMIT 1"
+    )
+    assert here.wire.call("GET", did_path(hana.did)).status == 200
+    with psycopg.connect(environment["IDENTITY_DATABASE_URL"]) as server:
+        ((pid,),) = server.execute(look_ups).fetchall()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        begun = time.monotonic()
+        paths = [did_path(hana.did), did_path(hana.did) + "/history", f"/1.0/identifiers/{hana.did}"] * 4
+        answers = at_once(here.wire, [partial(here.wire.call, "GET", path) for path in paths])
+        assert PATIENCE_SECONDS - 1.5 < time.monotonic() - begun < 4 * PATIENCE_SECONDS
+        for answer in answers:
+            assert (answer.status, answer.json["error"]["code"]) == (503, "PLUGIN_UNAVAILABLE")
+            assert answer.headers["retry-after"] == "1"
+        for replica in (there, here):
+            assert replica.wire.call("GET", did_path(hana.did)).status == 200
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["stopped", "power_cut"])

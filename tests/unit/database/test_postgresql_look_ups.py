@@ -285,12 +285,10 @@ def test_a_process_of_the_server_that_is_frozen_is_given_up(database: Database, 
             assert (load.reads, load.readers) == (40, 4)
             for outcome in await asyncio.gather(*early, return_exceptions=True):
                 assert isinstance(outcome, DatabaseUnavailable)
-            assert PATIENCE_SECONDS - 1.1 < time.monotonic() - begun < PATIENCE_SECONDS + 5
+            assert PATIENCE_SECONDS - 1.1 < time.monotonic() - begun < 4 * PATIENCE_SECONDS
             # They have not waited as long, and are asked again of a process that answers.
             assert await asyncio.gather(*late) == [expected(number) for number in range(20)]
-            begun = time.monotonic()
             assert await one(database, 2) == expected(2)
-            assert time.monotonic() - begun < PATIENCE_SECONDS - 1
         assert database.load().reads == 0
 
     asyncio.run(scenario())
@@ -307,7 +305,7 @@ def test_a_server_that_takes_connections_and_says_nothing_is_given_up(postgres_u
         begun = time.monotonic()
         outcomes = await asyncio.gather(*(database.look_up("SELECT 1", {}) for _ in range(5)), return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [DatabaseUnavailable] * 5
-        assert time.monotonic() - begun < PATIENCE_SECONDS + 5
+        assert time.monotonic() - begun < PATIENCE_SECONDS + 2.5
         assert database.load().reads == 0
         silent.close()
         await database.close()
