@@ -52,6 +52,9 @@ UNDONE = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 SESSION = {
     "connect_timeout": "5",
     "tcp_user_timeout": "10000",
+    # Else a server that is gone without a word while it owes an answer is waited for as long as the system says: two hours.
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
     "application_name": "identity",
     "options": "-c jit=off -c lock_timeout=5s -c statement_timeout=30s -c idle_in_transaction_session_timeout=10s",
 }

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import psycopg
 import pytest
@@ -366,3 +369,22 @@ def test_reads_that_wait_for_a_connection_are_counted(database: Database) -> Non
 
     asyncio.run(scenario())
     assert database.load().reads == 0
+
+
+def test_a_server_that_is_gone_without_a_word_is_not_waited_for_for_hours(
+    database: Database, postgres_url: str
+) -> None:
+    def kept(opened: Database) -> list[int]:
+        options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_USER_TIMEOUT)
+
+        def job(session: Any) -> list[int]:
+            with socket.socket(fileno=os.dup(session.connection().pgconn.socket)) as used:
+                return [used.getsockopt(socket.IPPROTO_TCP, option) for option in options]
+
+        return opened.read_now(job)
+
+    assert kept(database) == [5, 2, 10_000]
+    # The operator has the last word.
+    other = open_postgresql(f"{postgres_url}?keepalives_idle=60")
+    assert kept(other) == [60, 2, 10_000]
+    asyncio.run(other.close())
