@@ -30,7 +30,7 @@ BY_INDEX: Final = (
     "SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)"
 )
 PATIENCE_SECONDS: Final = 5
-"""How long one is waited for; it is found a second too early at most. What waits for a connection or a lock is given as long."""
+"""How long one is waited for, or up to a second less: as long as for a connection and for a lock."""
 _BINARY: Final = 1
 
 Rows = list[Any]
