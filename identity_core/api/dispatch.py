@@ -168,10 +168,10 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
     def find(self, request: Request, scope: Scope) -> Answer | None:
         """The answer to a request, all of which has come, that can be given without waiting; else None. Raises refusals; those that
         are answers are ``paid``."""
-        if "x-api-key" in request.headers:
+        if "x-api-key" in request.headers or self._wiring.apart is not None:
             return None
-        targets, request.path = self._routes.find(request.raw_path)
-        run = targets.get(request.method)
+        request.targets, request.path = self._routes.find(request.raw_path)
+        run = request.targets.get(request.method)
         answer = None if run is None else self._at_once.get(run)
         return None if answer is None else answer(request, scope)
 
@@ -181,10 +181,11 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             await self.app(scope, receive, send)
             return
         request: Request = scope["identity.request"]
-        # The port is the one of our socket that took the connection; nothing that a client sends says it.
-        came_apart = self._wiring.apart is not None and (scope["server"] or ("", None))[1] == self._wiring.apart
-        targets, request.path = (self._apart if came_apart else self._routes).find(request.raw_path)
-        method = request.method
+        if request.targets is None:
+            # The port is the one of our socket that took the connection; nothing that a client sends says it.
+            came_apart = self._wiring.apart is not None and (scope["server"] or ("", None))[1] == self._wiring.apart
+            request.targets, request.path = (self._apart if came_apart else self._routes).find(request.raw_path)
+        targets, method = request.targets, request.method
         run = targets.get(method) or (targets.get("GET") if method == "HEAD" else None)
         if run in self._shared:
             request.cross_origin = self._wiring.origins.headers(request)

@@ -47,7 +47,8 @@ def compile_operation(
         request.operation_id = operation_id
         if body is None:
             refuse_body(request)
-        else:
+        elif request.claimed is None:
+            # Before a signature is looked at, its body has been taken.
             request.body_octets = await body.read(request, receive, seconds, scope.get("identity.body"))
         if request.caller is None:
             # Who is there already was admitted by an endpoint of ours, which asks in process; no request from outside has one.

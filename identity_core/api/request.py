@@ -103,7 +103,8 @@ class Request:
 
     ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by ``, ``; ``repeated``
     their single values. ``arrived`` counts in seconds of a monotonic clock; ``turn``: ``cli/connections.py``. ``paid`` tells
-    whether a bucket was asked. ``status`` is None until an answer is on its way. ``answer_headers`` go out with all that is answered,
+    whether a bucket was asked. ``status`` is None until an answer is on its way. ``targets`` and ``claimed`` are where the path leads and
+    which signature is there to be checked, once one has looked. ``answer_headers`` go out with all that is answered,
     refusals included; the gate may set them before it refuses; so do those of ``cross_origin``. ``query`` and ``body`` are of the types of
     ``identity_core.wire`` that the document names for the operation; ``query_octets`` is the query of a page as it came.
     """
@@ -115,6 +116,7 @@ class Request:
         "body",
         "body_octets",
         "caller",
+        "claimed",
         "client_address",
         "cross_origin",
         "headers",
@@ -131,6 +133,7 @@ class Request:
         "request_id",
         "sent_octets",
         "status",
+        "targets",
         "turn",
     )
 
@@ -158,17 +161,14 @@ class Request:
         self.repeated: Mapping[str, Sequence[str]] = NOTHING
         self.arrived = arrived
         self.status: int | None = None
-        self.sent_octets = 0
-        self.refusal = ""
-        self.paid = False
+        self.sent_octets, self.refusal, self.paid = 0, "", False
         self.turn: object | None = None
+        self.targets: Any = None
+        self.claimed: Any = None
         self.operation: Operation | None = None
-        self.operation_id = operation_id
-        self.path = path
-        self.query = query
-        self.query_octets = b""
-        self.body_octets = body_octets
-        self.body = body
+        self.operation_id, self.path = operation_id, path
+        self.query, self.query_octets = query, b""
+        self.body, self.body_octets = body, body_octets
         self.caller = caller
         self.answer_headers: Headers = ()
         self.cross_origin: Headers = ()

@@ -129,7 +129,7 @@ class Gate:
         key: ApiKey | None,
         refusal: IdentityError | None,
     ) -> Caller | None:
-        claimed = self._claimed(operation, request, credential, refusal)
+        claimed = request.claimed or self._claimed(operation, request, credential, refusal)
         if claimed.refusal is not None:
             if claimed.did is not None:
                 await self.reader.active(claimed.did)
@@ -185,6 +185,8 @@ class Gate:
         if not isinstance(refusal, AuthAmbiguous):
             try:
                 claimed = self._claimed(operation, request, credential, refusal)
+                # Nothing that it says can be another a moment later.
+                request.claimed = claimed if claimed.signed is not None else None
                 refusal = claimed.refusal
                 if claimed.did is not None and self.reader.known_active(claimed.did, request.turn) is None:
                     return
