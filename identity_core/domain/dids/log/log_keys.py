@@ -88,6 +88,8 @@ def keyed(state: DidState | None, change: Change, after: DidState, said: LogKeys
         return replace(after, next_key_hashes=())
     if isinstance(change, Expire) and state is not None:
         _check_alone(state, said)
+    if said == standing(after):
+        return after
     gone = () if state is None else tuple(digest(key) for key in state.update_keys if key not in said.update_keys)
     retired = after.retired_keys + gone if isinstance(change, RotateLogKey) else after.retired_keys
     return replace(after, update_keys=said.update_keys, next_key_hashes=said.next_key_hashes, retired_keys=retired)
@@ -116,17 +118,23 @@ def _check_taken_over(state: DidState | None, change: OfLogKey, said: LogKeys | 
 def require_committed(before: DidState | None, after: LogKeys) -> None:
     """Raises ``InvalidDocument`` unless the keys that an entry says are well formed and the entry before committed to all of them,
     where it committed to any."""
-    for texts in (after.update_keys, after.next_key_hashes):
+    _require_well_formed(after)
+    if before is not None and not is_committed(before.next_key_hashes, after.update_keys):
+        raise InvalidDocument("The entry before did not commit to a key of updateKeys.")
+
+
+# Of the few keys of the service, for every entry again.
+@lru_cache(maxsize=256)
+def _require_well_formed(said: LogKeys) -> None:
+    for texts in (said.update_keys, said.next_key_hashes):
         if len(texts) > MAX_KEYS or len(set(texts)) != len(texts):
             raise InvalidDocument(
                 "The keys that may sign entries, or the hashes of the next ones, are too many or there twice."
             )
-    for key in after.update_keys:
+    for key in said.update_keys:
         PublicKey.parse(keys.ED25519.name, key)
-    if any(HASH.fullmatch(one) is None for one in after.next_key_hashes):
+    if any(HASH.fullmatch(one) is None for one in said.next_key_hashes):
         raise InvalidDocument("A hash of nextKeyHashes is no multihash of SHA-256 in base58btc.")
-    if before is not None and not is_committed(before.next_key_hashes, after.update_keys):
-        raise InvalidDocument("The entry before did not commit to a key of updateKeys.")
 
 
 def is_committed(next_key_hashes: Collection[str], update_keys: Collection[str]) -> bool:
