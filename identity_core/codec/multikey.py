@@ -47,8 +47,8 @@ def encode_public(key_type: str, raw: bytes) -> str:
     return _encode(_PUBLIC, key_type, raw)
 
 
-# Of the same few DIDs again and again, whose signatures are checked.
-@lru_cache(maxsize=1024)
+# Of the same DIDs again and again, whose signatures are checked: of as many as heads are kept.
+@lru_cache(maxsize=4096)
 def decode_public(text: str) -> tuple[str, bytes]:
     """The verification method type and the raw public key."""
     return _decode(_PUBLIC_TYPES, text)

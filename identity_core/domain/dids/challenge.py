@@ -94,8 +94,8 @@ class Challenge:
         return self.origin == origin and self.purpose in (None, purpose) and self.body_hash in (None, body_hash)
 
 
-# A signature is looked for, spent and drafted with the same text.
-@lru_cache(maxsize=256)
+# A challenge is handed out, its signature is looked for, spent and drafted with the same text.
+@lru_cache(maxsize=4096)
 def _parsed(text: str) -> Challenge:
     fields = text.split(" ") if len(text) <= MAX_TEXT else []
     if len(fields) != 7 or fields[0] != LABEL:
@@ -126,8 +126,7 @@ def _parsed(text: str) -> Challenge:
 def build(
     *, origin: str, did: str, purpose: str | None, body_hash: str | None, nonce: bytes, expires_at: datetime
 ) -> str:
-    """The text of a challenge. ``nonce`` is 32 octets; ``expires_at`` is written in whole seconds. Raises ``ValueError`` when a
-    field cannot stand in it."""
+    """The text of a challenge. ``nonce`` is 32 octets, the end written in whole seconds. Raises ``ValueError`` for what cannot be said."""
     text = join(origin, did, purpose, body_hash, nonce, expires_at)
     Challenge.parse(text)
     return text
@@ -198,6 +197,7 @@ _KINDS: Final = 4  # bound to the purpose or not, and to the body or not
 _EXPIRIES: Final = 3  # of one moment: two, and near the end of a half a third
 _LABEL: Final = b"identity: challenge, v1\n"
 _SAYING_BYTES: Final = 16
+_NO_NONCE: Final = multibase.base64url_encode(bytes(NONCE_BYTES))
 
 
 @value_class
@@ -228,7 +228,13 @@ class Saying:
     @property
     def digest(self) -> bytes:
         """16 octets under which the numbers of this saying are counted."""
-        return hashlib.sha256(self.text(bytes(NONCE_BYTES)).encode()).digest()[:_SAYING_BYTES]
+        return saying_digest(self.text(bytes(NONCE_BYTES)))
+
+
+def saying_digest(text: str) -> bytes:
+    """The ``digest`` of the saying of a challenge, whatever its nonce."""
+    before, _, after = text.rsplit(" ", 2)
+    return hashlib.sha256(f"{before} {_NO_NONCE} {after}".encode()).digest()[:_SAYING_BYTES]
 
 
 @value_class

@@ -115,8 +115,7 @@ class ChallengeBook:
     async def spend(self, text: str) -> bool:
         """Spends it, durably. False when it was spent before."""
         said = Challenge.parse(text)
-        digest = hashlib.sha256(text.encode()).digest()
-        saying = Saying.of(said).digest
+        digest, saying = hashlib.sha256(text.encode()).digest(), challenge_mac.saying_digest(text)
         return await self.spent.spend(ChallengeUseRow(digest, saying, challenge_mac.count_of(said), said.expires_at))
 
     def _sayings(self, asked: ChallengeRequest) -> Iterator[Saying]:

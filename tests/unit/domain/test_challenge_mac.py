@@ -57,6 +57,15 @@ def test_a_mac_is_good_for_one_nonce(place: int) -> None:
     assert not KEY.is_ours(Challenge.parse(SAYING.text(bytes(nonce))))
 
 
+@pytest.mark.parametrize("saying", [SAYING, *OTHERS.values()])
+def test_all_challenges_of_a_saying_are_counted_under_its_digest(saying: Saying) -> None:
+    fields = saying.text(bytes(32)).split(" ")
+    assert saying.digest == hashlib.sha256(" ".join([*fields[:5], "A" * 43, fields[6]]).encode()).digest()[:16]
+    for nonce in (bytes(range(32)), b"\xff" * 32):
+        assert challenge_mac.saying_digest(saying.text(nonce)) == saying.digest
+    assert len({one.digest for one in (SAYING, *OTHERS.values())}) == 1 + len(OTHERS)
+
+
 def test_another_key_does_not_vouch() -> None:
     text = KEY.text(SAYING.around, counted(0))
     assert not ChallengeKey(b"l" * 32).is_ours(Challenge.parse(text))
