@@ -153,10 +153,8 @@ class Request:
         body: Any = None,
         caller: Caller | None = None,
     ) -> None:
-        self.request_id = request_id
-        self.method = method
-        self.raw_path = raw_path
-        self.client_address = client_address
+        self.request_id, self.client_address = request_id, client_address
+        self.method, self.raw_path = method, raw_path
         self.headers = headers
         self.repeated: Mapping[str, Sequence[str]] = NOTHING
         self.arrived = arrived
