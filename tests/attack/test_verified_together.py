@@ -22,40 +22,25 @@ from identity_core.domain.proofs.proof import ZkProof
 from identity_core.errors import IdentityError, PluginUnavailable, ProofInvalid
 from identity_core.plugin.load import module_source
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.processes import pool as pool_module
+from identity_core.plugin.processes.channel import ReadTogether, VerifyTogether
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import load
 from tests.attack.test_presentation_soundness import forge, scene
 from tests.presenting import NOW
-from tests.unit.plugin.crew import STATEMENT, context, crew
+from tests.unit.plugin.crew import STATEMENT, Sizes, context, crew
 
 Ask = Callable[[ProofWorkers], Awaitable[None]]
 BATCHES = "tests.fault.vicious_batches"
 
 
-class Sizes:
-    """How many calls went to a worker together, each time that several did."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, encodes: str) -> None:
-        self.seen: list[int] = []
-        honest = getattr(pool_module, encodes)
-
-        def counted(calls: Sequence[bytes]) -> bytes:
-            self.seen.append(len(calls))
-            encoded: bytes = honest(calls)
-            return encoded
-
-        monkeypatch.setattr(pool_module, encodes, counted)
-
-
 @pytest.fixture
 def sizes(monkeypatch: pytest.MonkeyPatch) -> Sizes:
-    return Sizes(monkeypatch, "encode_together")
+    return Sizes(monkeypatch, VerifyTogether)
 
 
 @pytest.fixture
 def sizes_of_reads(monkeypatch: pytest.MonkeyPatch) -> Sizes:
-    return Sizes(monkeypatch, "encode_reads")
+    return Sizes(monkeypatch, ReadTogether)
 
 
 @pytest.fixture(scope="module")

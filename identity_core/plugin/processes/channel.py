@@ -115,8 +115,15 @@ class ReadTogether(Struct, tag=True):
     calls: list[Read | ReadPresentation]
 
 
+class ProveTogether(Struct, tag=True):
+    """Proofs to make that wait at one time."""
+
+    calls: list[Prove | Present]
+
+
+Together = VerifyTogether | ReadTogether | ProveTogether
 Single = Prove | Read | Verify | Present | ReadPresentation | VerifyPresentation
-Call = Single | VerifyTogether | ReadTogether
+Call = Single | Together
 
 
 class _Upward(Struct, tag=True, forbid_unknown_fields=True):
@@ -253,14 +260,9 @@ def encode_call(call: Single) -> bytes:
         return json.dumps(msgspec.to_builtins(call)).encode()
 
 
-def encode_together(calls: Sequence[bytes]) -> bytes:
-    """The JSON of a ``VerifyTogether`` of those that ``encode_call`` made."""
-    return b'{"type":"VerifyTogether","calls":[' + b",".join(calls) + b"]}"
-
-
-def encode_reads(calls: Sequence[bytes]) -> bytes:
-    """The same for a ``ReadTogether``."""
-    return b'{"type":"ReadTogether","calls":[' + b",".join(calls) + b"]}"
+def encode_several(kind: type[Together], calls: Sequence[bytes]) -> bytes:
+    """The JSON of a ``kind`` of those that ``encode_call`` made."""
+    return b'{"type":"%b","calls":[%b]}' % (kind.__name__.encode(), b",".join(calls))
 
 
 def decode_call(body: bytes) -> Call:

@@ -30,6 +30,7 @@ from identity_core.plugin.processes.channel import (
     Failed,
     Line,
     Message,
+    ProveTogether,
     Raised,
     ReadTogether,
     Ready,
@@ -158,7 +159,7 @@ def _answer(built: Built, body: bytes) -> Message:
     match call:
         case VerifyTogether():
             return Ended(_together(built, call))
-        case ReadTogether(calls):
+        case ReadTogether(calls) | ProveTogether(calls):
             return Ended([_alone(built, one) for one in calls])
         case _:
             return _alone(built, call)

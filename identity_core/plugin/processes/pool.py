@@ -3,8 +3,8 @@
 A call ends with the worker's answer, with ``Fault`` when the worker was lost, or with ``DeadlineExceeded``. How many calls may
 wait is the bulkhead's to bound; a caller who goes away takes its waiting call along.
 
-Proofs to read that wait at one time go to a worker together, and so do those to verify, as far as it is a ``BatchVerifier``: the free
-workers share them. Where a worker is lost over several, each is asked anew by itself, so that one bad proof costs no other its answer.
+Calls that wait at one time go to a worker together, as ``WaitingJobs`` has it. Where a worker is lost over several, each is asked anew by
+itself, so that one bad proof costs no other its answer.
 """
 
 from __future__ import annotations
@@ -12,33 +12,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin.border import Fault
 from identity_core.plugin.limits import DeadlineExceeded
-from identity_core.plugin.processes.channel import (
-    Ended,
-    Failed,
-    Line,
-    Message,
-    Raised,
-    Read,
-    Ready,
-    Returned,
-    Single,
-    Unfit,
-    Verify,
-    encode_call,
-    encode_reads,
-    encode_together,
-    frame,
-)
-from identity_core.plugin.processes.presenting import ReadPresentation, VerifyPresentation
+from identity_core.plugin.processes.channel import Ended, Failed, Line, Message, Raised, Ready, Returned, Single, Unfit
+from identity_core.plugin.processes.waiting import Job, Outcome, WaitingJobs, message_of, patience_of
 from identity_core.plugin.processes.worker import Order, WorkerProcess
 from identity_core.values import value_class
 
@@ -49,37 +31,13 @@ LEAVE_SECONDS: Final = 1.0
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 10.0
 
-MOST_TOGETHER: Final = 16
-"""Proofs that a worker reads or verifies together. More save little, and the first waits for the last."""
-
-
-Outcome = Returned | Raised | Failed
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class _Job:
-    """A call that waits for a worker, or the worker for it; ``together`` encodes several that may go at one time, None where it goes alone.
-    It is printed without the call, in which a witness may lie open."""
-
-    call: bytes
-    together: Callable[[Sequence[bytes]], bytes] | None
-    answer: asyncio.Future[Outcome]
-
-    def end(self, outcome: Outcome | Exception) -> None:
-        """For the caller, unless that has gone away."""
-        if self.answer.done():
-            return
-        if isinstance(outcome, Exception):
-            self.answer.set_exception(outcome)
-        else:
-            self.answer.set_result(outcome)
-
 
 @value_class
 class _Turn:
     """What a worker is at."""
 
-    jobs: Sequence[_Job]
+    jobs: Sequence[Job]
+    began: float
     deadline: asyncio.TimerHandle
 
 
@@ -108,7 +66,7 @@ class Pool:
         self._workers: set[WorkerProcess] = set()
         # Those whose prover is built, and what each is at; the one that has been idle for longest is first.
         self._up: dict[WorkerProcess, _Turn | None] = {}
-        self._waiting: deque[_Job] = deque()
+        self._waiting = WaitingJobs()
         self._failures = 0
         self._restarts = 0
         self._trouble = ""
@@ -140,21 +98,15 @@ class Pool:
         if self._trouble:
             raise Fault(f"has no worker process: {self._trouble}")
         self.begin()
-        job = _Job(encode_call(call), self._together(call), self._loop.create_future())
+        batches = self.ready is not None and self.ready.batches
+        job = Job.of(call, self._loop.create_future(), batches=batches)
         self._waiting.append(job)
         self._hand_out()
         try:
             return await job.answer
         except asyncio.CancelledError:
-            if job in self._waiting:
-                self._waiting.remove(job)
+            self._waiting.remove(job)
             raise
-
-    def _together(self, call: Single) -> Callable[[Sequence[bytes]], bytes] | None:
-        if isinstance(call, Read | ReadPresentation):
-            return encode_reads
-        batches = self.ready is not None and self.ready.batches
-        return encode_together if batches and isinstance(call, Verify | VerifyPresentation) else None
 
     async def close(self) -> None:
         """Ends all workers and waits until they are gone. May be called twice."""
@@ -232,14 +184,14 @@ class Pool:
             self._logger.warning("worker process %d of %s %s", worker.pid, self._order.provider, worker.verdict)
         return was_up
 
-    def _ask_again(self, jobs: Sequence[_Job], error: Fault) -> None:
+    def _ask_again(self, jobs: Sequence[Job], error: Fault) -> None:
         """Those of several each by itself; a single one has its answer."""
         for job in reversed(jobs):
             if len(jobs) == 1 or self._closing.is_set():
                 job.end(error)
             elif not job.answer.done():
                 job.together = None
-                self._waiting.appendleft(job)
+                self._waiting.append_first(job)
         self._hand_out()
 
     def _give_up(self, trouble: str) -> None:
@@ -261,40 +213,25 @@ class Pool:
     def _hand_out(self) -> None:
         for worker, current in self._up.items():
             if self._waiting and current is None and not (worker.verdict or worker.gone):
-                jobs = self._next()
-                seconds = self._deadline_seconds * len(jobs)
-                self._up[worker] = _Turn(jobs, self._loop.call_later(seconds, self._late, worker, jobs))
-                together = jobs[0].together
-                if len(jobs) > 1 and together is not None:
-                    worker.send(frame(together([job.call for job in jobs])))
-                else:
-                    worker.send(frame(jobs[0].call))
-                    # The witness is in it, and its way is done.
-                    jobs[0].call = b""
-
-    def _next(self) -> list[_Job]:
-        """The call that waits for longest, and what goes with it: this worker's share of the proofs to read, or to verify, that wait."""
-        first = self._waiting.popleft()
-        others = [job for job in self._waiting if job.together is first.together] if first.together else []
-        share = min(MOST_TOGETHER, -(-(1 + len(others)) // len(self._up)))
-        jobs = [first, *others[: share - 1]]
-        if len(jobs) > 1:
-            taken = set(jobs)
-            self._waiting = deque(job for job in self._waiting if job not in taken)
-        return jobs
+                jobs = self._waiting.share(len(self._up))
+                seconds = patience_of(jobs, self._deadline_seconds)
+                deadline = self._loop.call_later(seconds, self._late, worker, jobs, seconds)
+                self._up[worker] = _Turn(jobs, self._loop.time(), deadline)
+                worker.send(message_of(jobs))
 
     def _ended(self, worker: WorkerProcess, turn: _Turn, outcomes: Sequence[Outcome]) -> None:
         self._failures = 0
         turn.deadline.cancel()
+        self._waiting.learn(turn.jobs, self._loop.time() - turn.began)
         for job, outcome in zip(turn.jobs, outcomes, strict=True):
             job.end(outcome)
         self._free(worker)
 
-    def _late(self, worker: WorkerProcess, jobs: Sequence[_Job]) -> None:
-        worker.kill(f"was at one call for {self._deadline_seconds:g} s")
+    def _late(self, worker: WorkerProcess, jobs: Sequence[Job], seconds: float) -> None:
+        worker.kill(f"was at {'one call' if len(jobs) == 1 else f'{len(jobs)} calls'} for {seconds:g} s")
         if len(jobs) == 1:
             jobs[0].end(DeadlineExceeded())
 
     def _end_waiting(self, error: Exception) -> None:
         while self._waiting:
-            self._waiting.popleft().end(error)
+            self._waiting.pop().end(error)

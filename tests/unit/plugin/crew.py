@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from identity_core.bootstrap import SystemClock
 from identity_core.conformance.prover_cases import NOW
@@ -19,6 +21,8 @@ from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Wit
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.plugin.load import module_source
 from identity_core.plugin.manager import PluginManager
+from identity_core.plugin.processes import waiting
+from identity_core.plugin.processes.channel import Together, encode_several
 from identity_core.plugin.processes.pool import WorkerTable
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import load
@@ -56,6 +60,10 @@ class Crew:
         finally:
             pool._deadline_seconds = usual
 
+    def is_quick(self) -> None:
+        """As if a proof had been seen to take a millisecond, however busy the machine is: those that wait are made together."""
+        self.port._thing.pool._waiting._proof_seconds = 1e-3  # type: ignore[attr-defined]
+
     async def pid(self) -> int:
         """The process that answers, once one does."""
         return int((await self.prove()).public_signals[0])
@@ -73,6 +81,20 @@ class Crew:
     @property
     def row(self) -> InstalledPlugin:
         return next(row for row in self.manager.installed() if row.name == "vicious")
+
+
+class Sizes:
+    """How many calls went to a worker together, each time that several of a kind did."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: type[Together]) -> None:
+        self.seen: list[int] = []
+
+        def counted(of: type[Together], calls: Sequence[bytes]) -> bytes:
+            if of is kind:
+                self.seen.append(len(calls))
+            return encode_several(of, calls)
+
+        monkeypatch.setattr(waiting, "encode_several", counted)
 
 
 @contextlib.asynccontextmanager

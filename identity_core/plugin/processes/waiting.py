@@ -1,0 +1,140 @@
+"""The calls that wait for a worker, and which of them go to it together.
+
+A call that waits alone goes alone. Of those that wait at one time each worker gets its share: proofs to read, because one of them costs
+less than a journey; those to verify, as far as the prover is a ``BatchVerifier``; and those to make. Of these each journey costs more than
+its octets: it wakes the server, which takes the processor from a prover, and either goes on with cold caches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from identity_core.plugin.processes.channel import (
+    Failed,
+    Prove,
+    ProveTogether,
+    Raised,
+    Read,
+    ReadTogether,
+    Returned,
+    Single,
+    Together,
+    Verify,
+    VerifyTogether,
+    encode_call,
+    encode_several,
+    frame,
+)
+from identity_core.plugin.processes.presenting import Present, ReadPresentation, VerifyPresentation
+
+MOST_TOGETHER: Final = 16
+"""Proofs that a worker reads, verifies or makes together. More save little, and the first waits for the last."""
+
+MAKING_SECONDS: Final = 0.05
+"""How long a worker is to be at proofs that it makes together, by what the last ones took: a slow prover makes each by itself."""
+
+Outcome = Returned | Raised | Failed
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Job:
+    """A call that waits for a worker, or the worker for it; ``together`` is the message of several of its kind, None where it goes
+    alone. It is printed without the call, in which a witness may lie open."""
+
+    call: bytes
+    together: type[Together] | None
+    answer: asyncio.Future[Outcome]
+
+    @classmethod
+    def of(cls, call: Single, answer: asyncio.Future[Outcome], *, batches: bool) -> Job:
+        """``batches``: the prover is a ``BatchVerifier``."""
+        together: type[Together] | None = None
+        match call:
+            case Prove() | Present():
+                together = ProveTogether
+            case Read() | ReadPresentation():
+                together = ReadTogether
+            case Verify() | VerifyPresentation():
+                together = VerifyTogether if batches else None
+        return cls(encode_call(call), together, answer)
+
+    def end(self, outcome: Outcome | Exception) -> None:
+        """For the caller, unless that has gone away."""
+        if self.answer.done():
+            return
+        if isinstance(outcome, Exception):
+            self.answer.set_exception(outcome)
+        else:
+            self.answer.set_result(outcome)
+
+
+def message_of(jobs: Sequence[Job]) -> bytes:
+    """What goes to the worker for them."""
+    together = jobs[0].together
+    if len(jobs) > 1 and together is not None:
+        return frame(encode_several(together, [job.call for job in jobs]))
+    (job,) = jobs
+    octets = frame(job.call)
+    # The witness is in it, and its way is done. Of several each may have to be asked anew.
+    job.call = b""
+    return octets
+
+
+class WaitingJobs:
+    """First come, first served."""
+
+    def __init__(self) -> None:
+        self._jobs: deque[Job] = deque()
+        # Of a proof that is made; until one is, none goes with another.
+        self._proof_seconds = MAKING_SECONDS
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def append(self, job: Job) -> None:
+        self._jobs.append(job)
+
+    def append_first(self, job: Job) -> None:
+        """For one that had its turn, and has no answer."""
+        self._jobs.appendleft(job)
+
+    def remove(self, job: Job) -> None:
+        """Forgets one if it still waits."""
+        if job in self._jobs:
+            self._jobs.remove(job)
+
+    def pop(self) -> Job:
+        """The one that waits for longest."""
+        return self._jobs.popleft()
+
+    def share(self, workers: int) -> list[Job]:
+        """The one that waits for longest, and what goes with it: the share of one of so many ``workers`` of those like it."""
+        first = self._jobs.popleft()
+        together = first.together
+        others = [job for job in self._jobs if job.together is together] if together else []
+        most = MOST_TOGETHER
+        if others and together is ProveTogether:
+            most = max(1, min(most, int(MAKING_SECONDS / self._proof_seconds)))
+        jobs = [first, *others[: min(most, -(-(1 + len(others)) // workers)) - 1]]
+        if len(jobs) > 1:
+            taken = set(jobs)
+            self._jobs = deque(job for job in self._jobs if job not in taken)
+        return jobs
+
+    def learn(self, jobs: Sequence[Job], seconds: float) -> None:
+        """``jobs`` were answered after ``seconds``."""
+        if jobs[0].together is ProveTogether:
+            # The least of late: what holds a worker up is mostly others, who want the processor too.
+            self._proof_seconds = min(seconds / len(jobs), self._proof_seconds * 1.02)
+
+
+def patience_of(jobs: Sequence[Job], deadline_seconds: float) -> float:
+    """How long a worker may be at them, when it may be at one for ``deadline_seconds``."""
+    if len(jobs) > 1 and jobs[0].together is ProveTogether:
+        # Long after they should be there; what is left of their callers' patience is for asking each alone.
+        return deadline_seconds / 4
+    return deadline_seconds * len(jobs)
