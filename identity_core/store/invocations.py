@@ -39,7 +39,7 @@ PRUNED_AT_ONCE: Final = 8 * REQUESTS_BETWEEN_PRUNES
 _LEASE_OCTETS: Final = 16
 PROVED: Final = "proved"
 REFUSED: Final = "refused"
-PATIENCE_SECONDS: Final = 0.01
+PATIENCE_SECONDS: Final = 0.005
 """How long the commits of a proof may wait for those of other proofs that are under way."""
 
 _TABLE = Table("invocations", Invocation, extra=("lease", "lease_until"))
