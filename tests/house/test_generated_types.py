@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 from mypy import api
 
-from openapi.clients import PACKAGE, build_python_client
+from openapi.clients import PACKAGE, PYTHON_CLIENT, build_python_client
+from tests.once import once
 
 
-def test_the_generated_client_is_strictly_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = build_python_client(tmp_path)
+def test_the_generated_client_is_strictly_typed(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = once(tmp_path_factory, "python-client", build_python_client) / PYTHON_CLIENT
     monkeypatch.chdir(client)
     said, refused, status = api.run(["--strict", "--config-file", "", "--cache-dir", str(tmp_path / "cache"), PACKAGE])
     assert (refused, status) == ("", 0), said

@@ -9,7 +9,6 @@ import pytest
 
 api = pytest.importorskip("mypy.api")
 
-ROOT = Path(__file__).resolve().parents[2]
 ASSIGNS = """
 from dataclasses import replace
 from identity_core.values import value_class
@@ -24,9 +23,8 @@ place.name = "nowhere"
 """
 
 
-def test_mypy_lets_no_one_assign_a_field(tmp_path: Path) -> None:
-    if (ROOT / ".mypy_cache").exists():
-        shutil.copytree(ROOT / ".mypy_cache", tmp_path / "cache")
+def test_mypy_lets_no_one_assign_a_field(types: Path, tmp_path: Path) -> None:
+    shutil.copytree(types / "cache", tmp_path / "cache")
     (tmp_path / "assigns.py").write_text(ASSIGNS)
     arguments = [str(tmp_path / "assigns.py"), "--cache-dir", str(tmp_path / "cache"), "--config-file", ""]
     found, _, status = api.run(arguments)
