@@ -1,14 +1,13 @@
 """Whether the time of a refusal tells what it withholds: two classes of requests, one whose predicate holds and one whose does not.
 
 In one process on the real store, so that no network blurs it, and with its files in memory, so that no disk does: what does not show here
-shows nowhere. On PostgreSQL one refusal and the two answers, with fewer pairs, because each takes some twenty journeys, and with the disk,
-because without it a commit that is not durable is hardly quicker than one that is. The statistic is
-dudect's (Reparaz, Balasch, Verbauwhede 2017): the classes in random order, the slowest measurements cropped by a limit that both share,
-Welch's t. A difference that is there makes t grow with the square root of the number of pairs. IDENTITY_ROUNDS asks for more, and for
-the disk.
+shows nowhere. On PostgreSQL one refusal and the two answers, because each takes some twenty journeys, and with the disk, because without
+it a commit that is not durable is hardly quicker than one that is. The statistic is dudect's (Reparaz, Balasch, Verbauwhede 2017): the
+classes in random order, the slowest measurements cropped by a limit that both share, Welch's t. A difference that is there makes t grow
+with the square root of the number of pairs. IDENTITY_ROUNDS asks for more, and for the disk.
 
 Where the witness is opened before the limits and only a no is durable, as it once was, |t| of 2,000 pairs is 43 for a refusal on SQLite,
-from which 30 follows for 1,000; on PostgreSQL it is 9 for a refusal and 6 for the answers, of 500.
+from which 21 follows for 500; on PostgreSQL it is 9 for a refusal and 6 for the answers, of 500.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ from tests.attack.stranger import rounds
 from tests.postgres_server import PostgresServer, postgres_server  # noqa: F401
 from tests.proving import Proving, request_of, run
 
-PAIRS = max(1_000, 20 * rounds(0))
-PAIRS_ON_A_SERVER = max(500, 20 * rounds(0))
+PAIRS = max(500, 20 * rounds(0))
 BOUND = 4.5
 YES, NO = 18, 90
 UNPINNED = "zkp.prove.age.gte"
@@ -113,10 +111,6 @@ async def timed(rooms: Proving, watch: Stopwatch, value: int, *, pinned: bool) -
     return (ended - begun) / 1_000, code
 
 
-def pairs_of(rooms: Proving) -> int:
-    return PAIRS if rooms.store.database.dialect == "sqlite" else PAIRS_ON_A_SERVER
-
-
 async def classes(rooms: Proving, seed: int, *, pinned: bool) -> tuple[dict[int, list[float]], set[str]]:
     watch = Stopwatch(rooms.store.invocations)
     rooms.generate = replace(rooms.generate, invocations=watch)
@@ -126,7 +120,7 @@ async def classes(rooms: Proving, seed: int, *, pinned: bool) -> tuple[dict[int,
         raise PluginUnavailable
 
     rooms.workers.before = fail
-    order = [YES, NO] * (pairs_of(rooms) + 50)
+    order = [YES, NO] * (PAIRS + 50)
     # In which order is no secret, and the same whenever the test is run.
     random.Random(seed).shuffle(order)
     measured: dict[int, list[float]] = {YES: [], NO: []}
@@ -216,7 +210,7 @@ def test_so_they_do_on_a_server(folder: Path, syncing: PostgresServer) -> None:
 def compare_answers(folder: Path, *, pinned: bool, url: str | None = None) -> None:
     async def story(rooms: Proving) -> None:
         times = await compare(rooms, "yes and no", {"PREDICATE_NOT_SATISFIED", "PLUGIN_UNAVAILABLE"}, pinned=pinned)
-        asked = times * (pairs_of(rooms) + 50)
+        asked = times * (PAIRS + 50)
         assert await counted(rooms) == (2 * asked, 0 if pinned else asked, 0 if pinned else 2)
 
     run(folder, story, url=url)
