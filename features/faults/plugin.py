@@ -8,6 +8,7 @@ The file holds words such as ``ledger:raise`` or ``plugins:hang``. ``core:raise`
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable
 from typing import Any
 
@@ -284,8 +285,8 @@ Documents.known = _remembered  # type: ignore[method-assign]
 Documents.generation = _followed  # type: ignore[method-assign]
 Documents._is_ours = _genuine  # type: ignore[method-assign]
 
-# A story need not wait a second until the service has noticed, and another until it has noticed the end.
-WatchStorage.interval_seconds = 0.05
+if "IDENTITY_TEST_WATCH_SECONDS" in os.environ:
+    WatchStorage.interval_seconds = float(os.environ["IDENTITY_TEST_WATCH_SECONDS"])
 
 _admit = Gate.admit
 
