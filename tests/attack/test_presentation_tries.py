@@ -1,7 +1,7 @@
 """Many tries of every kind against every backend: forgers with false witnesses drawn at random, and mutants of honest proofs.
 
-None may be accepted. There are 10,000, which ``IDENTITY_ROUNDS`` multiplies, so that `tox -e rounds` makes two million; where it is not
-set a quarter of the mutants on the quickest backend is tried. How many there were is printed at the end of the run.
+None may be accepted. There are 10,000 by default; ``IDENTITY_ROUNDS`` multiplies them, so that `tox -e soak` makes two million. How
+many there were is printed at the end of the run.
 """
 
 from __future__ import annotations
@@ -40,13 +40,12 @@ from tests.curves import curve_on
 from tests.presenting import DAY, HANDLE, REVOKED, Scene, context, seeded
 from tests.random_presentations import mutant, presentations
 
-IS_LONG = "IDENTITY_ROUNDS" in os.environ
 ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "1"))
 MOST = 1_000_000
 FORGERIES = {"blst": 168, "pyblst": 42, "arkworks": 28, "py_ecc": 1}
 MUTANTS = {"blst": 8_600, "pyblst": 902, "arkworks": 250, "py_ecc": 9}
 SHARES = {"blst": 4}
-"""In how many tests the mutants are, so that the processes of a run have as much to do as each other. Without long rounds there is one."""
+"""In how many tests the mutants are, so that the processes of a run have as much to do as each other."""
 HEADER_COUNT = CREDENTIAL.header.message_count
 SCALARS = (0, 1, 2, ORDER - 1, 1 << 16, 1 << 32, (1 << 32) - 1, 1 << 64, (1 << 64) - 1)
 
@@ -218,10 +217,7 @@ def honest(count: int):
     return list(islice(presentations(Random("honest")), count))
 
 
-@pytest.mark.parametrize(
-    ("backend", "share"),
-    [(one, share) for one in MUTANTS for share in range(SHARES.get(one, 1) if IS_LONG else 1)],
-)
+@pytest.mark.parametrize(("backend", "share"), [(one, share) for one in MUTANTS for share in range(SHARES.get(one, 1))])
 def test_mutants(backend, share, record_property):
     """Nothing but an honest proof itself is accepted of what was made from honest proofs."""
     random, curve = Random(f"mutants of {backend}, {share}"), curve_on(backend)
