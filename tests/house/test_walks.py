@@ -11,7 +11,7 @@ LIMITS = {
     "createDid": (63, 232, 22),
     "generateDelegatedProof of suite 1": (82, 340, 20),
     # With a credential of suite 2: the keeper's consent, the gap of the status list, and one statement over all that is asked.
-    "generateDelegatedProof": (108, 462, 37),
+    "generateDelegatedProof": (108, 463, 37),
 }
 
 
