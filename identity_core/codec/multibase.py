@@ -76,7 +76,8 @@ def base64url_decode(text: str) -> bytes:
     """The bytes of base64url text without padding. Python's decoder skips junk and ignores trailing bits; comparing with the
     text written anew refuses both."""
     try:
-        written = text.encode("ascii")
+        # So that what is no text is a TypeError.
+        written = str.encode(text, "ascii")
         octets = binascii.a2b_base64(written.translate(_FROM_URL) + b"==")
     except ValueError as error:
         raise ValueError("not base64url without padding") from error

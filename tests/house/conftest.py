@@ -27,4 +27,4 @@ def types(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
         (folder / "said").write_text(done.stdout + done.stderr if done.returncode else "", encoding="utf-8")
 
-    return once(tmp_path_factory, "types", check)
+    return once(tmp_path_factory, "mypy", check)

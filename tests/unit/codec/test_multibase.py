@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import base58
 import pytest
 from hypothesis import given
@@ -56,3 +58,9 @@ def test_base64url_goes_there_and_back(octets: bytes) -> None:
 def test_loose_base64url_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="base64url"):
         multibase.base64url_decode(text)
+
+
+@pytest.mark.parametrize("value", [None, 7, b"AAAA", ["AAAA"]])
+def test_what_is_no_text_is_no_base64url(value: Any) -> None:
+    with pytest.raises(TypeError):
+        multibase.base64url_decode(value)
