@@ -11,19 +11,21 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from nacl.bindings import crypto_sign, crypto_sign_keypair, crypto_sign_open
+from tests.bench.bench_machine import signatures_us
+from tests.bench.promises import PACE
 
-SETTLED_SECONDS = 5.0
-PACE_TIMES = 20
-PACE_SECONDS = 0.000052
-"""An Ed25519 signature and its verification by libsodium, on the machine on which the bounds of requests were measured."""
+SETTLED_SECONDS = 30.0
+PACE_TURNS = 20
 
 
 def seconds_on_core(pid: int) -> float:
-    """Of all threads of the process since it began, when none of them runs or waits for a core."""
+    """Of all threads of the process since it began, when none of them runs or waits for a core. Raises ``TimeoutError`` when one goes on
+    for ``SETTLED_SECONDS``."""
     end = time.monotonic() + SETTLED_SECONDS
     # Of a thread that has a core Linux tells what it had at the last tick, so up to 4 ms are missing, and found in the next reading.
-    while _runs(pid) and time.monotonic() < end:
+    while _runs(pid):
+        if time.monotonic() > end:
+            raise TimeoutError(f"process {pid} goes on")
         time.sleep(0.0002)
     # Linux makes the clock's number so; Python tells only that of a thread.
     return time.clock_gettime_ns((~pid << 3) | 2) / 1e9
@@ -47,8 +49,5 @@ def cost(pid: int, ask: Callable[[], object], times: int) -> float:
 
 def pace() -> float:
     """How many times as long as that machine this one takes for a signature and its verification at this moment; 1 where it is faster."""
-    public, secret = crypto_sign_keypair()
-    began = time.thread_time()
-    for _ in range(PACE_TIMES):
-        crypto_sign_open(crypto_sign(bytes(300), secret), public)
-    return max(1.0, (time.thread_time() - began) / PACE_TIMES / PACE_SECONDS)
+    (found,) = signatures_us(1, PACE_TURNS)
+    return max(1.0, found / PACE[0].there)
