@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 
 import pytest
 
@@ -20,8 +21,10 @@ from tests.unit.plugin.crew import SECRET, STATEMENT, WITNESS, context
 
 
 @pytest.fixture
-def loop() -> asyncio.AbstractEventLoop:
-    return asyncio.new_event_loop()
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    found = asyncio.new_event_loop()
+    yield found
+    found.close()
 
 
 def proof(loop: asyncio.AbstractEventLoop) -> Job:
