@@ -17,6 +17,7 @@ import identity_did_ids
 import identity_keys_sql
 import identity_ledger_sql
 
+from features.faults import index_plugin  # noqa: F401 - for what it does
 from features.faults.words import Broken, faults, is_hung
 from features.formats import BREAKING_FORMAT
 from identity_core.api.security import Gate
@@ -26,7 +27,6 @@ from identity_core.errors import InvalidCredential
 from identity_core.plugin import NoSettings, Provider, hookimpl
 from identity_core.ports.ledger import LedgerHead
 from identity_core.store.activity import StoredActivity
-from identity_core.store.documents import Documents
 from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.use_cases.ledger.storage import WatchStorage
 
@@ -262,28 +262,6 @@ async def _rotating(self: StoredHolderSecrets, *arguments: Any, **named: Any) ->
 
 
 StoredHolderSecrets.rotate = _rotating  # type: ignore[method-assign]
-
-_known = Documents.known
-_generation = Documents.generation
-_is_ours = Documents._is_ours
-
-
-def _remembered(self: Documents, did: str, turn: object | None = None) -> Any:
-    return None if "index:changed" in faults() else _known(self, did, turn)
-
-
-def _followed(self: Documents, did: str, turn: object | None = None) -> Any:
-    return None if "index:changed" in faults() else _generation(self, did, turn)
-
-
-def _genuine(self: Documents, row: Any) -> bool:
-    """No row is: as if somebody had changed each of them."""
-    return "index:changed" not in faults() and _is_ours(self, row)
-
-
-Documents.known = _remembered  # type: ignore[method-assign]
-Documents.generation = _followed  # type: ignore[method-assign]
-Documents._is_ours = _genuine  # type: ignore[method-assign]
 
 if "IDENTITY_TEST_WATCH_SECONDS" in os.environ:
     WatchStorage.interval_seconds = float(os.environ["IDENTITY_TEST_WATCH_SECONDS"])

@@ -1,0 +1,30 @@
+"""Makes the document index one that somebody else has changed, while the word ``index:changed`` stands in the file of faults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from features.faults.words import faults
+from identity_core.store.documents import Documents
+
+_known = Documents.known
+_generation = Documents.generation
+_is_ours = Documents._is_ours
+
+
+def _remembered(self: Documents, did: str, turn: object | None = None) -> Any:
+    return None if "index:changed" in faults() else _known(self, did, turn)
+
+
+def _followed(self: Documents, did: str, turn: object | None = None) -> Any:
+    return None if "index:changed" in faults() else _generation(self, did, turn)
+
+
+def _genuine(self: Documents, row: Any) -> bool:
+    """No row is: as if somebody had changed each of them."""
+    return "index:changed" not in faults() and _is_ours(self, row)
+
+
+Documents.known = _remembered  # type: ignore[method-assign]
+Documents.generation = _followed  # type: ignore[method-assign]
+Documents._is_ours = _genuine  # type: ignore[method-assign]
