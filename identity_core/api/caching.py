@@ -186,14 +186,12 @@ def resolution(
             did_document=document, did_document_metadata=_metadata(result), did_resolution_metadata=found
         )
     # A document from elsewhere has no versions to tell apart: its hash does.
-    mark = version.state.entry_hash if version.receipt is None else ""
+    mark = (version.state.entry_hash if version.receipt is None else "") or version.state.version_id
     form = media if shape != "result" else W3C
     is_cosigned = result.cosigned is not None and shape != "document"
-    control = cache_control(result, query, now, is_document=shape == "document")
     is_superseded = result.following is not None and shape != "document"
-    headers = headers_of(
-        mark or version.state.version_id, form, control, is_cosigned=is_cosigned, is_superseded=is_superseded
-    )
+    control = cache_control(result, query, now, is_document=shape == "document")
+    headers = headers_of(mark, form, control, is_cosigned=is_cosigned, is_superseded=is_superseded)
     return CachedAnswer(
         version_id=result.head_version_id if version.receipt is not None else -1,
         etag=headers[0][1],
@@ -296,7 +294,6 @@ def cache_control(result: Resolution, query: ResolveDidQuery, now: datetime, *, 
     Only a version's document never changes; its metadata change with the next version, and at deactivation (RFC 8246 §2)."""
     if query.version_id is not None and is_document:
         return IMMUTABLE
-    if result.stale_at is None:
-        return NEWEST
-    seconds = max(0, min(HEAD_SECONDS, int((result.stale_at - now).total_seconds())))
+    left = HEAD_SECONDS if result.stale_at is None else int((result.stale_at - now).total_seconds())
+    seconds = max(0, min(HEAD_SECONDS, left))
     return f"public, max-age={seconds}"

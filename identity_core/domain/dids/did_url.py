@@ -22,7 +22,7 @@ MAX_DID_URL: Final = 2048
 _PCHAR: Final = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})"
 _TAIL: Final = rf"(?P<query>\?(?:{_PCHAR}|[/?])*)?(?P<fragment>#(?:{_PCHAR}|[/?])*)?"
 _REST: Final = re.compile(rf"(?P<path>(?:/{_PCHAR}*)*){_TAIL}", re.ASCII)
-# What an IRI may have beside a URI (RFC 3987 §2.2), without the formatting characters of §4.1.
+# What an IRI may have beside a URI (RFC 3987 §2.2), without the formatting characters of RFC 3987 §4.1.
 _NOT_ASCII: Final = re.compile(
     r"[\u00a0-\u200d\u2010-\u2029\u202f-\u2065\u206a-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U000effff]+"
 )

@@ -15,7 +15,7 @@ BASE = "http://a/b/c/d;p?q"
 @pytest.mark.parametrize(
     ("reference", "resolved"),
     [
-        # §5.4.1
+        # RFC 3986 §5.4.1
         ("g", "http://a/b/c/g"),
         ("./g", "http://a/b/c/g"),
         ("g/", "http://a/b/c/g/"),
@@ -37,7 +37,7 @@ BASE = "http://a/b/c/d;p?q"
         ("../..", "http://a/"),
         ("../../", "http://a/"),
         ("../../g", "http://a/g"),
-        # §5.4.2
+        # RFC 3986 §5.4.2
         ("../../../g", "http://a/g"),
         ("../../../../g", "http://a/g"),
         ("/./g", "http://a/g"),
