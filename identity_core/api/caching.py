@@ -186,12 +186,12 @@ def resolution(
             did_document=document, did_document_metadata=_metadata(result), did_resolution_metadata=found
         )
     # A document from elsewhere has no versions to tell apart: its hash does.
-    mark = version.state.entry_hash if version.receipt is None else ""
+    mark = (version.state.entry_hash if version.receipt is None else "") or version.state.version_id
     form = media if shape != "result" else W3C
     is_cosigned = result.cosigned is not None and shape != "document"
-    headers = headers_of(
-        mark or version.state.version_id, form, cache_control(result, query, now), is_cosigned=is_cosigned
-    )
+    is_superseded = result.following is not None and shape != "document"
+    control = cache_control(result, query, now, is_document=shape == "document")
+    headers = headers_of(mark, form, control, is_cosigned=is_cosigned, is_superseded=is_superseded)
     return CachedAnswer(
         version_id=result.head_version_id if version.receipt is not None else -1,
         etag=headers[0][1],
@@ -205,9 +205,13 @@ def resolution(
 
 # Most DIDs have a first version, which is all that these say of one.
 @lru_cache(maxsize=256)
-def headers_of(mark: int | str, form: str, control: str, *, is_cosigned: bool) -> Headers:
-    """ETag first, Vary and Cache-Control of an answer: ``mark`` is a version id or a hash, ``form`` the media type that the tag names."""
-    tag = f'"{mark}.{form.removeprefix("application/")}{"+cosigned" if is_cosigned else ""}"'
+def headers_of(mark: int | str, form: str, control: str, *, is_cosigned: bool, is_superseded: bool) -> Headers:
+    """Return ETag (first), Vary and Cache-Control of an answer.
+
+    ``mark`` is a version id or a hash, ``form`` the media type that the tag names. The tag covers what the metadata says beside the
+    version: that a checkpoint is cosigned, and that a next version exists (RFC 9110 §8.8.1)."""
+    marks = ("+cosigned" if is_cosigned else "") + ("+superseded" if is_superseded else "")
+    tag = f'"{mark}.{form.removeprefix("application/")}{marks}"'
     return (("ETag", tag), ("Vary", "Accept"), ("Cache-Control", control))
 
 
@@ -286,11 +290,12 @@ def _position(result: Resolution) -> LedgerPosition | UnsetType:
     return LedgerPosition(index=receipt.sequence - 1, tree_size=size, cosigned_at=printed(at))
 
 
-def cache_control(result: Resolution, query: ResolveDidQuery, now: datetime) -> str:
-    """For how long the answer to ``query`` may be kept."""
-    if query.version_id is not None and not result.awaits:
+def cache_control(result: Resolution, query: ResolveDidQuery, now: datetime, *, is_document: bool) -> str:
+    """Return for how long the answer to ``query`` may be stored.
+
+    Only a version's document never changes; its metadata change with the next version, and at deactivation (RFC 8246 §2)."""
+    if query.version_id is not None and is_document:
         return IMMUTABLE
-    if result.stale_at is None:
-        return NEWEST
-    seconds = max(0, min(HEAD_SECONDS, int((result.stale_at - now).total_seconds())))
+    left = HEAD_SECONDS if result.stale_at is None else int((result.stale_at - now).total_seconds())
+    seconds = max(0, min(HEAD_SECONDS, left))
     return f"public, max-age={seconds}"

@@ -141,7 +141,9 @@ class IdentifierHandlers:
             selected = found.url.version_id is not None or found.url.version_time is not None
             body = caching.gone(gone.body.error, resolution, W3C, selected=selected)
             return Answer(gone.status, body, W3C, gone.headers)
-        kept = ("Cache-Control", caching.cache_control(resolution, _asked(found), self.clock.now()))
+        is_document = found.endpoint is not None or form.alone is not None
+        asked, now = _asked(found), self.clock.now()
+        kept = ("Cache-Control", caching.cache_control(resolution, asked, now, is_document=is_document))
         if found.endpoint is not None:
             return Answer(303, b"", "text/uri-list", [("Location", found.endpoint), kept])
         if found.content is None:

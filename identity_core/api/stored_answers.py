@@ -44,11 +44,12 @@ def stored_answer(
             body = _RESULT % (version.document, created, renewed, number, _next(found, b'"%d"'), ledger, duration)
         else:
             body = _OWN % (version.document, created, updated, number, _next(found, b"%d"), ledger, duration)
-    lasts = query.version_id is not None and not found.awaits
-    form, tells = W3C if shape == "result" else media, shape != "document"
-    is_cosigned = tells and found.cosigned is not None
-    headers = headers_of(version.version_id, form, IMMUTABLE if lasts else NEWEST, is_cosigned=is_cosigned)
-    awaits = version.sequence if tells and found.awaits else None
+    form, has_metadata = W3C if shape == "result" else media, shape != "document"
+    is_superseded = has_metadata and found.following is not None
+    is_cosigned = has_metadata and found.cosigned is not None
+    control = NEWEST if has_metadata or query.version_id is None else IMMUTABLE
+    headers = headers_of(version.version_id, form, control, is_cosigned=is_cosigned, is_superseded=is_superseded)
+    awaits = version.sequence if has_metadata and found.awaits else None
     return CachedAnswer(found.head.version_id, headers[0][1], Answer(200, body, media, headers), None, awaits)
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_prove import read_policy
 from identity_core.cli.ledger_sources import key_option, opened_checkpoint, verifier_key
 from identity_core.cli.options import FILE_THERE, counted, input_argument, name_of
 from identity_core.cli.output import Command, fail, failing, show
-from identity_core.domain.ledger.tree import Malformed, Refuted
 
 
 @click.command(name="verify", cls=Command)
@@ -91,6 +91,10 @@ def _require_places(
     policy: Path | None,
 ) -> None:
     """Raises ``LogInvalid`` for an entry that a retired key has signed; ends the command for what is not proven."""
+    from identity_tlog.note import Checkpoint, Note
+    from identity_tlog.policy import NONE, WitnessPolicy
+    from identity_tlog.proofs import TlogProof
+
     from identity_core.domain.ledger.history import (
         LoggedHistory,
         followed_keys,
@@ -98,9 +102,6 @@ def _require_places(
         retired_keys,
         verify_entry,
     )
-    from identity_core.domain.ledger.note import Checkpoint, Note
-    from identity_core.domain.ledger.policy import NONE, WitnessPolicy
-    from identity_core.domain.ledger.proofs import TlogProof
 
     key = verifier_key(key_text)
     known = WitnessPolicy((), (), (), NONE) if policy is None else read_policy(policy)

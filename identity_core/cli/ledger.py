@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
+from identity_tlog.proofs import TlogProof, verify_consistency
+from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_audit import audit, export
 from identity_core.cli.ledger_checkpoint import checkpoint
@@ -46,9 +49,7 @@ from identity_core.domain.ledger.history import (
     retired_keys,
     verify_history,
 )
-from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey
-from identity_core.domain.ledger.proofs import TlogProof, verify_consistency
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import IdentityError
 
 _file = functools.partial(click.option, type=FILE_THERE)

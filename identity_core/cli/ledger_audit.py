@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
+from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_kept import kept_checkpoints, kept_history
 from identity_core.cli.ledger_repair import compared
@@ -36,9 +39,7 @@ from identity_core.domain.dids.log import service_log
 from identity_core.domain.ledger.audit import Audit, LogFault
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.history import IMMUTABLE, LoggedHistory, retired_keys
-from identity_core.domain.ledger.note import Checkpoint
-from identity_core.domain.ledger.tiles import Tile, levels_of, tiles_of, unbundled
-from identity_core.domain.ledger.tree import Malformed, Refuted, read_head
+from identity_core.domain.ledger.leaf import read_head
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 
 SHOWN = 20

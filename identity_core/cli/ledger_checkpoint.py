@@ -8,6 +8,11 @@ from typing import Any, Final
 
 import click
 import httpx
+from identity_tlog.note import Checkpoint
+from identity_tlog.proofs import consistency_spans, span_hash
+from identity_tlog.tiles import needed, node_from, tile_at
+from identity_tlog.tree import Malformed, Refuted
+from identity_tlog.witness import Submission
 
 from identity_core.cli.ledger_kept import kept_history
 from identity_core.cli.ledger_sources import (
@@ -24,11 +29,6 @@ from identity_core.cli.ledger_sources import (
 from identity_core.cli.options import FILE
 from identity_core.cli.output import Command, failing, show
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.ledger.note import Checkpoint
-from identity_core.domain.ledger.proofs import consistency_spans, span_hash
-from identity_core.domain.ledger.tiles import needed, node_from, tile_at
-from identity_core.domain.ledger.tree import Malformed, Refuted
-from identity_core.domain.ledger.witness import Submission
 
 NO_ANSWER: Final = (httpx.TransportError, httpx.InvalidURL)
 SOCKET_SECONDS: Final = 10.0

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from identity_tlog.note import Checkpoint, VerifierKey
+from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_sources import opened_checkpoint
 from identity_core.cli.output import failing
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.history import LoggedHistory
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey
-from identity_core.domain.ledger.tree import Malformed, Refuted
 
 
 def kept_history(path: Path | None) -> LoggedHistory | None:

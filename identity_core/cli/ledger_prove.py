@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_tlog.note import Checkpoint, Note, VerifierKey
+from identity_tlog.policy import WitnessPolicy, label
+from identity_tlog.proofs import TlogProof, verify_inclusion
+from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 from identity_core.cli.ledger_sources import verifier_key
 from identity_core.cli.options import FILE_THERE
@@ -26,10 +30,7 @@ from identity_core.domain.ledger.history import (
     read_transaction,
     verify_entry,
 )
-from identity_core.domain.ledger.note import Checkpoint, Note, VerifierKey
-from identity_core.domain.ledger.policy import WitnessPolicy, label
-from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import DidDeactivated
 from identity_core.files import read_regular
 

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
+from identity_tlog.note import Checkpoint, Note
+from identity_tlog.proofs import Span, inclusion_spans, subtrees
+from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
 
 from identity_core.cli.ledger_prove import fetched_proof
 from identity_core.cli.output import Command, failing, show
 from identity_core.cli.remote import session, url_option
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.ledger.note import Checkpoint, Note
-from identity_core.domain.ledger.proofs import Span, inclusion_spans, subtrees
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash, node_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 
 
 @click.command(name="show", cls=Command)

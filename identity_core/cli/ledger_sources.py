@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
+from identity_tlog.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
+from identity_tlog.tree import HASH_BYTES, Malformed, Refuted
 
 from identity_core.cli.options import (
     FILE_THERE,
@@ -32,9 +35,7 @@ from identity_core.codec import times
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed, size_said
 from identity_core.domain.ledger.history import LoggedHistory, followed_keys
-from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey
-from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
-from identity_core.domain.ledger.tree import HASH_BYTES, LogLeaf, Malformed, Refuted
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings
 

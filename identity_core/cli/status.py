@@ -25,10 +25,11 @@ from identity_core.codec import multibase, multikey
 from identity_core.codec.times import printed
 
 if TYPE_CHECKING:
+    from identity_tlog.note import VerifierKey
+    from identity_tlog.policy import WitnessPolicy
+
     from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
     from identity_core.domain.credentials.status_gaps import StatusEpoch
-    from identity_core.domain.ledger.note import VerifierKey
-    from identity_core.domain.ledger.policy import WitnessPolicy
 
     Logged = tuple[WitnessPolicy, Sequence[VerifierKey]]
 
@@ -190,7 +191,7 @@ def _logged(log_key: str | None, policy: Path | None) -> Logged | None:
     """Which logs count, and whose cosignatures they need; None where no proof is asked for."""
     if log_key is None and policy is None:
         return None
-    from identity_core.domain.ledger.policy import WitnessPolicy
+    from identity_tlog.policy import WitnessPolicy
 
     known = WitnessPolicy.of_logs_alone() if policy is None else read_policy(policy)
     return known, [] if log_key is None else [verifier_key(log_key)]

@@ -82,15 +82,12 @@ class JoseKey:
     def of_jwk(cls, value: JsonValue) -> JoseKey:
         """The key of a public JWK. A private one is refused."""
         try:
-            jwk.check(value)
+            key = jwk.public_key(value)
         except InvalidDocument as error:
             raise ValueError("the JWK is no public key on P-256 or Ed25519") from error
-        if not isinstance(value, dict) or value.get("use", "sig") != "sig" or value["crv"] == "X25519":
+        if not jwk.verifies(value, ALGORITHMS.get(key.type, ("none",))):
             raise ValueError("the JWK is no key that signs")
-        x = multibase.base64url_decode(str(value["x"]))
-        if value["crv"] == "P-256":
-            return cls.checked(multikey.P256, p256.compress(x, multibase.base64url_decode(str(value["y"]))))
-        return cls.checked(multikey.ED25519, x)
+        return cls.checked(key.type, key.raw)
 
     @property
     def jwk(self) -> dict[str, JsonValue]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_tlog.note import VerifierKey
 
 from identity_core.bootstrap import (
     checkpoint_key_replacement,
@@ -23,7 +24,6 @@ from identity_core.database import open_database
 from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
-from identity_core.domain.ledger.note import VerifierKey
 from identity_core.ports.custodian import Resealed
 from identity_core.settings import Settings, load
 from tests import servers

@@ -9,6 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
+from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
 from nacl.signing import SigningKey
 from playwright.sync_api import Page, expect
 
@@ -23,17 +27,7 @@ from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.domain.dids.log.service_log import read as read_service_log
 from identity_core.domain.dids.log.unnamed import unnamed_keys
 from identity_core.domain.ledger.history import verify_entry
-from identity_core.domain.ledger.note import (
-    WITNESS,
-    Checkpoint,
-    VerifierKey,
-    cosignature_line,
-    cosignature_message,
-    sign_checkpoint,
-)
-from identity_core.domain.ledger.policy import WitnessPolicy
-from identity_core.domain.ledger.proofs import TlogProof, consistency_spans, inclusion_spans
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash, node_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from tests.attack.log_forger import signed_by_nobody
 from tests.client.mutated_logs import log_of, mutated_logs
 from tests.client.own_logs import EVE, NEXT, SIGNER, RandomLife, is_good, own_logs, rewritten

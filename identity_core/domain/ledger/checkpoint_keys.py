@@ -16,11 +16,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
+from identity_tlog.tree import Malformed, Refuted
+
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, of_use
-from identity_core.domain.ledger.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
-from identity_core.domain.ledger.tree import Malformed, Refuted
 from identity_core.values import value_class
 
 FIRST_LINE: Final = "identity-ledger-key-succession/v1"

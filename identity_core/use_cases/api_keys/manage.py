@@ -10,19 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, UnsetType, given
 from identity_core.domain import callers as key_text
 from identity_core.domain.activity import Event, RequestContext
-from identity_core.domain.callers import ApiKey, require_known, require_targets
-from identity_core.domain.dids.did import Did
+from identity_core.domain.callers import ApiKey, require_targets
+from identity_core.domain.key_requests import (
+    expiry_from_request,
+    require_usable,
+    retire,
+    scopes_from_request,
+    targets_from_request,
+)
 from identity_core.errors import (
     ApiKeyNotFound,
     IdentityError,
-    InvalidDid,
     InvalidRequest,
     JsonValue,
     Overloaded,
@@ -47,39 +51,6 @@ class MintedKey:
 
     def __repr__(self) -> str:
         return f"MintedKey({self.key.id!r})"
-
-
-def scopes_of(said: CreateApiKeyRequest | UpdateApiKeyRequest) -> frozenset[str] | None:
-    """The scopes that a request means, None for an admin-equivalent key. Raises ``InvalidRequest`` unless it says one of ``admin: true``
-    and ``scopes``: the default must not be the key that may do everything, nor one that may do nothing; and for a scope that is none."""
-    admin, scopes = given(said.admin, False), given(said.scopes, None)
-    if admin and scopes is None:
-        return None
-    if scopes is not None and not admin:
-        require_known(scopes)
-        return frozenset(scopes)
-    raise InvalidRequest("Say either admin: true or scopes: [...], so that no one makes an admin key by accident.")
-
-
-def _targets_of(dids: tuple[str, ...] | UnsetType | None) -> frozenset[str] | UnsetType | None:
-    """Raises ``InvalidRequest``: an allowlist with a slip in it would lock out whom it should let in."""
-    try:
-        return frozenset(str(Did.parse(did)) for did in dids) if isinstance(dids, tuple) else dids
-    except InvalidDid as error:
-        raise InvalidRequest("allowedTargets holds DIDs.", details={"field": "allowedTargets"}) from error
-
-
-def _expiry_of(text: str | UnsetType | None, now: datetime) -> datetime | UnsetType | None:
-    """Raises ``InvalidRequest`` for what is no time, and for one that has passed: revocation is there for that."""
-    if not isinstance(text, str):
-        return text
-    try:
-        expires_at = times.parse(text)
-    except ValueError as error:
-        raise InvalidRequest("expiresAt is no RFC 3339 time with a zone.", details={"field": "expiresAt"}) from error
-    if expires_at <= now:
-        raise InvalidRequest("expiresAt has passed.", details={"field": "expiresAt"})
-    return expires_at
 
 
 @value_class
@@ -111,9 +82,11 @@ class CreateApiKey:
     random: Callable[[int], bytes]
 
     async def __call__(self, wanted: CreateApiKeyRequest, context: RequestContext) -> MintedKey:
-        """The new key. Raises ``InvalidRequest`` as ``scopes_of`` does, for scopes to act for DIDs without a word for which, for a
-        target that is no DID, and for an expiry that has passed."""
-        now, scopes = self.clock.now(), scopes_of(wanted)
+        """Return the new key.
+
+        Raises ``InvalidRequest``: as ``scopes_from_request``; when a scope to act for DIDs comes without a word for which; when the
+        expiry has passed."""
+        now, scopes = self.clock.now(), scopes_from_request(wanted)
         require_targets(scopes, said=wanted.allowed_targets is not UNSET)
         text = key_text.mint(self.random(key_text.RANDOM_BYTES))
         key = ApiKey(
@@ -121,11 +94,11 @@ class CreateApiKey:
             name=wanted.name,
             digest=key_text.digest_of(text),
             scopes=scopes,
-            allowed_targets=given(_targets_of(wanted.allowed_targets), None),
+            allowed_targets=given(targets_from_request(wanted.allowed_targets), None),
             requests_per_second=given(wanted.requests_per_second, None),
             burst=given(wanted.burst, None),
             created_at=now,
-            expires_at=given(_expiry_of(wanted.expires_at, now), None),
+            expires_at=given(expiry_from_request(wanted.expires_at, now), None),
         )
         await self.store.create(key)
         await self.record(context, key)
@@ -180,8 +153,11 @@ class UpdateApiKey:
     async def __call__(self, key_id: str, said: UpdateApiKeyRequest, context: RequestContext) -> ApiKey:
         """The changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` as ``CreateApiKey`` does."""
         says_rights = said.admin is not UNSET or said.scopes is not UNSET
-        scopes = scopes_of(said) if says_rights else UNSET
-        targets, expires_at = _targets_of(said.allowed_targets), _expiry_of(said.expires_at, self.clock.now())
+        scopes = scopes_from_request(said) if says_rights else UNSET
+        targets, expires_at = (
+            targets_from_request(said.allowed_targets),
+            expiry_from_request(said.expires_at, self.clock.now()),
+        )
 
         def decide(key: ApiKey) -> ApiKey:
             if not isinstance(scopes, UnsetType) and scopes != key.scopes:
@@ -229,7 +205,7 @@ class RotateApiKey:
         if not timedelta(0) <= grace <= MAX_GRACE:
             raise InvalidRequest("A grace period lasts from 0 seconds to 90 days.", details={"field": "graceSeconds"})
         now = self.clock.now()
-        old = await self.change(key_id, lambda key: _still_usable(key, now))
+        old = await self.change(key_id, lambda key: require_usable(key, now))
         text = key_text.mint(self.random(key_text.RANDOM_BYTES))
         successor = replace(
             old,
@@ -242,23 +218,12 @@ class RotateApiKey:
         # The successor first: a crash in between leaves a key that no one holds, not a caller without a key.
         await self.change.store.create(successor)
         try:
-            predecessor = await self.change(key_id, lambda key: _retire(_still_usable(key, now), now + grace))
+            predecessor = await self.change(key_id, lambda key: retire(require_usable(key, now), now + grace))
         except IdentityError:
-            await self.change(successor.id, lambda key: _retire(key, now))
+            await self.change(successor.id, lambda key: retire(key, now))
             raise
         await self.record(context, predecessor, successor=successor.id)
         return RotatedKey(MintedKey(successor, text), predecessor)
-
-
-def _still_usable(key: ApiKey, now: datetime) -> ApiKey:
-    if not key.usable(now):
-        raise InvalidRequest("The key is revoked or expired; create a new one.")
-    return key
-
-
-def _retire(key: ApiKey, at: datetime) -> ApiKey:
-    """Revoked at ``at``, or earlier if that was said before: the end of a key never moves away."""
-    return replace(key, revoked_at=at if key.revoked_at is None else min(key.revoked_at, at))
 
 
 @value_class

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from identity_tlog.note import Checkpoint
 
 from identity_core.api import proofs
 from identity_core.api.anchors import anchor
@@ -24,7 +25,6 @@ from identity_core.codec.structs import plain
 from identity_core.conformance.prover_cases import BbsIssuer
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
-from identity_core.domain.ledger.note import Checkpoint
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import ProofInvalid
 from identity_core.ports.activity import TimelineEntry, TimelineQuery, TimelineRow

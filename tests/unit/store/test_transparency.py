@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from identity_tlog.tree import Frontier, leaf_hash
 
-from identity_core.domain.ledger.tree import Frontier, leaf_hash
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.anchoring import Growth
 from identity_core.store import Store

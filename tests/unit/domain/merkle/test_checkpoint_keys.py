@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from identity_tlog.note import Checkpoint, VerifierKey, open_checkpoint, sign_checkpoint
+from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_sources import listed_replacements
 from identity_core.codec import multikey
@@ -19,8 +21,6 @@ from identity_core.domain.ledger.checkpoint_keys import (
     succession_text,
     verifier_key,
 )
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey, open_checkpoint, sign_checkpoint
-from identity_core.domain.ledger.tree import Malformed, Refuted
 from tests.rooms import START
 
 ORIGIN = "id.example/log"

@@ -11,6 +11,7 @@ from identity_core.codec.structs import UNSET
 from identity_core.codec.times import printed
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.callers import Caller, digest_of, is_minted
+from identity_core.domain.key_requests import scopes_from_request
 from identity_core.errors import ApiKeyNotFound, AuthFailed, InvalidRequest, Overloaded, VersionConflict
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.api_keys.manage import (
@@ -20,7 +21,6 @@ from identity_core.use_cases.api_keys.manage import (
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
-    scopes_of,
 )
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.use_cases.record import Record
@@ -97,14 +97,14 @@ def test_an_expiry_in_the_past_is_refused():
 @pytest.mark.parametrize(("admin", "scopes"), [(UNSET, UNSET), (False, UNSET), (True, ()), (True, ("dids:create",))])
 def test_creation_must_say_one_of_admin_and_scopes(admin, scopes):
     with pytest.raises(InvalidRequest):
-        scopes_of(CreateApiKeyRequest(name="ci", admin=admin, scopes=scopes))
+        scopes_from_request(CreateApiKeyRequest(name="ci", admin=admin, scopes=scopes))
 
 
 def test_what_admin_and_scopes_mean():
-    assert scopes_of(UpdateApiKeyRequest(admin=True)) is None
-    assert scopes_of(UpdateApiKeyRequest(scopes=())) == frozenset()
+    assert scopes_from_request(UpdateApiKeyRequest(admin=True)) is None
+    assert scopes_from_request(UpdateApiKeyRequest(scopes=())) == frozenset()
     twice = UpdateApiKeyRequest(admin=False, scopes=("dids:list", "zkp:prove", "dids:list"))
-    assert scopes_of(twice) == {"dids:list", "zkp:prove"}
+    assert scopes_from_request(twice) == {"dids:list", "zkp:prove"}
 
 
 def test_get_and_list():

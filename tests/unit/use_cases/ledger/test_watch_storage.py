@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.ledger.witness import Remembered
+from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
 from identity_core.ports.repositories import AuditRow
 from identity_core.store.audit import StoredAuditEnd

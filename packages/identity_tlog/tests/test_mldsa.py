@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-
-from identity_core.crypto import mldsa
+from identity_tlog import mldsa
 
 if not mldsa.is_available():
     pytest.skip("cryptography has no ML-DSA-44 here", allow_module_level=True)

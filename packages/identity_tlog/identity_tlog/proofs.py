@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from identity_core.domain.ledger.note import MAX_NOTE, base64_decode, base64_encode
-from identity_core.domain.ledger.tree import EMPTY_ROOT, HASH_BYTES, Malformed, Refuted, node_hash
-from identity_core.values import value_class
+from identity_tlog.note import MAX_NOTE, base64_decode, base64_encode
+from identity_tlog.tree import EMPTY_ROOT, HASH_BYTES, Malformed, Refuted, node_hash
 
 Span = tuple[int, int]
 """Leaves ``first`` to ``end``, the end not included."""
@@ -162,7 +162,7 @@ MAX_PROOF: Final = 2 * MAX_NOTE
 _INDEX: Final = re.compile(r"index (0|[1-9][0-9]{0,18})", re.ASCII)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class TlogProof:
     """The place of an entry, the hashes that lead from it to the root, and the signed checkpoint with that root."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from identity_core.domain.ledger.proofs import Span, subtrees
-from identity_core.domain.ledger.tree import HASH_BYTES, Malformed, complete_root
-from identity_core.values import value_class
+from identity_tlog.proofs import Span, subtrees
+from identity_tlog.tree import HASH_BYTES, Malformed, complete_root
 
 WIDTH: Final = 256
 TILE_BYTES: Final = WIDTH * HASH_BYTES
@@ -26,7 +26,7 @@ TileKey = tuple[int, int]
 """(level, number)."""
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Tile:
     """Where a tile is: ``level`` None is the bundle of the entries under tile ``number`` of level 0."""
 

@@ -11,8 +11,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from identity_core.domain.ledger.proofs import (
+from identity_tlog.proofs import (
     Span,
     consistency_spans,
     inclusion_spans,
@@ -21,7 +20,7 @@ from identity_core.domain.ledger.proofs import (
     verify_consistency,
     verify_inclusion,
 )
-from identity_core.domain.ledger.tiles import (
+from identity_tlog.tiles import (
     TILE_BYTES,
     WIDTH,
     Tile,
@@ -35,15 +34,7 @@ from identity_core.domain.ledger.tiles import (
     tiles_of,
     unbundled,
 )
-from identity_core.domain.ledger.tree import (
-    EMPTY_ROOT,
-    Frontier,
-    Malformed,
-    Refuted,
-    complete_root,
-    leaf_hash,
-    node_hash,
-)
+from identity_tlog.tree import EMPTY_ROOT, Frontier, Malformed, Refuted, complete_root, leaf_hash, node_hash
 
 # The leaves and roots of the reference implementation's tests (certificate-transparency, merkle_tree_test), which RFC
 # 6962 implementations share.

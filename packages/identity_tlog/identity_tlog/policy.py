@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from identity_core.domain.ledger.note import (
+from identity_tlog.note import (
     LOG,
     Checkpoint,
     Note,
@@ -23,8 +23,7 @@ from identity_core.domain.ledger.note import (
     cosigned_at,
     open_checkpoint,
 )
-from identity_core.domain.ledger.tree import Malformed, Refuted
-from identity_core.values import value_class
+from identity_tlog.tree import Malformed, Refuted
 
 NONE: Final = "none"
 MAX_POLICY: Final = 512 * 1024
@@ -43,7 +42,7 @@ def label(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class PolicyLog:
     """A log whose checkpoints count."""
 
@@ -51,7 +50,7 @@ class PolicyLog:
     url: str | None = None
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class PolicyWitness:
     """A witness, under its name in the policy. ``url`` is its submission prefix."""
 
@@ -60,7 +59,7 @@ class PolicyWitness:
     url: str | None = None
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class WitnessGroup:
     """At least ``threshold`` of the ``members``, witnesses and groups of before."""
 
@@ -69,7 +68,7 @@ class WitnessGroup:
     members: tuple[str, ...]
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class WitnessPolicy:
     """Groups stand after their members. ``quorum`` is a name, or ``none``."""
 

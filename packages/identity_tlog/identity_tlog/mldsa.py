@@ -6,12 +6,10 @@ Without it keys are still known by their form, and ``is_available`` says that no
 from __future__ import annotations
 
 import functools
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-
-from identity_core.values import value_class
 
 PUBLIC_BYTES: Final = 1312
 SIGNATURE_BYTES: Final = 2420
@@ -39,7 +37,7 @@ def is_available() -> bool:
     return _implementation() is not None
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class MlDsaKeyPair:
     """A key pair: ``seed`` is the 32-byte secret, ``public`` the 1,312-byte public key that follows from it."""
 

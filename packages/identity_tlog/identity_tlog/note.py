@@ -17,13 +17,15 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from identity_core.crypto import ed25519, mldsa
-from identity_core.domain.ledger.tree import HASH_BYTES, Malformed, Refuted
-from identity_core.values import value_class
+from identity_tlog import mldsa
+from identity_tlog.tree import HASH_BYTES, Malformed, Refuted
+from nacl.bindings import crypto_core_ed25519_is_valid_point
+from nacl.exceptions import CryptoError
+from nacl.signing import VerifyKey
 
 LOG: Final = 0x01
 WITNESS: Final = 0x04
@@ -35,7 +37,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class VerifierKey:
     """The public key of a log (``kind`` LOG) or of a witness (WITNESS, WITNESS_ML_DSA) under its name."""
 
@@ -52,10 +54,9 @@ class VerifierKey:
             if len(self.public) != mldsa.PUBLIC_BYTES:
                 raise Malformed("not an ML-DSA-44 public key")
             return
-        try:
-            ed25519.check_public_key(self.public)
-        except ed25519.InvalidEd25519Key as error:
-            raise Malformed("not an Ed25519 public key") from error
+        # The canonical form of a point of the prime-order subgroup that is not the identity.
+        if len(self.public) != 32 or not crypto_core_ed25519_is_valid_point(self.public):
+            raise Malformed("not an Ed25519 public key")
 
     @classmethod
     def parse(cls, text: str) -> VerifierKey:
@@ -83,7 +84,7 @@ class VerifierKey:
         return f"{_DASH} {self.name} {base64_encode(self.id + signature)}\n"
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class NoteSignature:
     """One signature line."""
 
@@ -92,7 +93,7 @@ class NoteSignature:
     signature: bytes
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Note:
     """A signed note. ``text`` ends in a newline; nothing is verified yet."""
 
@@ -147,7 +148,7 @@ def base64_decode(text: str) -> bytes:
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """What a log signs."""
 
@@ -172,7 +173,7 @@ class Checkpoint:
         return cls(lines[0], int(lines[1]), root)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class SignedCheckpoint:
     """A checkpoint whose signature by the log was verified, the octets that hold it, and by whom it was cosigned when."""
 
@@ -254,6 +255,6 @@ def _verify(key: VerifierKey, message: bytes, signature: bytes) -> None:
         if key.kind == WITNESS_ML_DSA:
             mldsa.verify(key.public, message, signature)
         else:
-            ed25519.verify(key.public, message, signature)
-    except (ed25519.Ed25519SignatureInvalid, mldsa.MlDsaSignatureInvalid) as error:
+            VerifyKey(key.public).verify(message, signature)
+    except (CryptoError, ValueError, mldsa.MlDsaSignatureInvalid) as error:
         raise Refuted(f"the signature of {key.name} is wrong") from error
