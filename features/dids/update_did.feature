@@ -36,8 +36,8 @@ Feature: Change a DID document
     And both answers are the same
 
   @401:AUTH_FAILED
-  Scenario Outline: A signature that is bound to less than this change
-    Given Hana has a DID
+  Scenario Outline: With strictEvidence, a signature that is bound to less than this change
+    Given Hana has a DID with strict evidence
     When Hana sends updateDid with a signature that is bound to <what>
     Then the answer is 401 AUTH_FAILED
 
@@ -47,10 +47,16 @@ Feature: Change a DID document
       | the purpose alone |
       | the body alone    |
 
-  Scenario: A DID that was created without strict evidence takes it
-    Given Hana has a DID without strict evidence
-    When Hana sends updateDid with a signature that is bound to nothing
+  Scenario Outline: A plain challenge on a DID with default options, in each form of the specification
+    Given Hana has a DID
+    When Hana asks with a plain challenge to <what>
     Then the answer is 200
+
+    Examples:
+      | what          |
+      | add a service |
+      | add a key     |
+      | remove a key  |
 
   @400:INVALID_REQUEST
   Scenario: An unknown operation

@@ -226,11 +226,13 @@ def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
 
 
 def deactivation(result: Resolution) -> dict[str, JsonValue]:
-    """The details of DID_DEACTIVATED."""
+    """Return the details of DID_DEACTIVATED. ``transactionHash`` is that of the version that was requested, else of the deactivation."""
+    receipt = result.version.receipt
     return {
         "did": str(result.version.state.did),
         "deactivatedAt": printed_or_none(result.deactivated_at),
         "versionId": result.head_version_id,
+        "transactionHash": None if receipt is None else receipt.transaction_hash,
     }
 
 

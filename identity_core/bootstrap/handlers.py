@@ -19,7 +19,7 @@ from identity_core.api.quick import Reads
 from identity_core.api.registration import RegistrationHandlers
 from identity_core.api.request import Handler
 from identity_core.api.verifications import VerificationHandlers
-from identity_core.bootstrap.ports import origin_of, shows_deactivated
+from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.wallets import kept_requests, wallet_grants, wallet_issuer
 from identity_core.cache import BoundedCache
@@ -104,7 +104,6 @@ def did_handlers(opened: Runtime) -> DidHandlers:
     methods, custodian, random = reader.methods, opened.custodian, secrets.token_bytes
     hourly = opened.settings.did.writes_per_hour
     writer = DidWriter(reader, methods, ledger, store.documents, opened.signer, clock, hourly)
-    visible = shows_deactivated(opened.settings)
     cosigned = None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
     recorded = ReadWitnessedLog(ledger, BoundedCache(LOGS_KNOWN))
     approvals = GetDidApprovals(recorded, store.witness_files)
@@ -117,8 +116,8 @@ def did_handlers(opened: Runtime) -> DidHandlers:
         deactivate=DeactivateDid(writer),
         rotate=RotateDidKey(writer, custodian, random),
         recover=RecoverDid(writer, random),
-        history=ListDidHistory(reader, visible),
-        log=GetDidLog(reader, ledger, visible),
+        history=ListDidHistory(reader, opened.settings.history.after_deactivation == "visible"),
+        log=GetDidLog(reader, ledger, opened.settings.log.after_deactivation == "visible"),
         approvals=approvals,
         approve=ApproveDidVersion(publish, approvals, clock),
         owned=ListDids(store.documents),
@@ -181,7 +180,7 @@ def ledger_handlers(opened: Runtime) -> LedgerHandlers:
         transaction=transaction,
         block=GetLedgerBlock(ledger),
         checkpoint=_checkpoint(opened),
-        tile=GetLedgerTile(ledger, tree, follower, shows_deactivated(opened.settings)),
+        tile=GetLedgerTile(ledger, tree, follower, opened.settings.log.after_deactivation == "visible"),
         inclusion=GetLedgerInclusionProof(tree, follower, signer, transaction),
         consistency=GetLedgerConsistencyProof(tree, follower),
     )

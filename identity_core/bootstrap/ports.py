@@ -60,11 +60,6 @@ def checkpoint_file_of(settings: Settings) -> Path:
     return settings.file.resolve().with_name(f"{data_dir.name}-{digest[:8]}.checkpoint")
 
 
-def shows_deactivated(settings: Settings) -> bool:
-    """Whether history and log of a deactivated DID can be read."""
-    return settings.history.after_deactivation == "visible"
-
-
 def autonomy_of(settings: Settings) -> AutonomyTable:
     """How much autonomy a request needs."""
     chosen = settings.delegation

@@ -53,7 +53,7 @@ TEXT = "{did}\nblock   {blockNumber}\ntx      {transactionHash}"
 @click.option(
     "--strict-evidence/--no-strict-evidence",
     default=None,
-    help="Changes must be signed over a challenge for exactly this change.  [default: the service's]",
+    help="Changes must be signed over a challenge for exactly this change.  [default: yes, where the method can]",
 )
 @click.option(
     "--witness", "witnesses", multiple=True, metavar="DID", help="A did:key that must approve of each version."

@@ -19,7 +19,7 @@ from identity_tlog.tree import Malformed, Refuted
 from identity_core.cli.ledger_audit import audit, export
 from identity_core.cli.ledger_checkpoint import checkpoint
 from identity_core.cli.ledger_kept import kept_checkpoints
-from identity_core.cli.ledger_prove import policy_option, prove, verify_file
+from identity_core.cli.ledger_prove import policy_option, prove, transactions_of, verify_file
 from identity_core.cli.ledger_repair import accept_rollback, repair
 from identity_core.cli.ledger_show import show_tree
 from identity_core.cli.ledger_sources import (
@@ -223,8 +223,8 @@ def _fetched(
     is_believed = service_did is not None
     service_did = service_did or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
     # The checkpoint comes second, so that it covers whatever the history names.
-    transactions = _transactions(http, did)
-    of_service = [] if service_did is None else _transactions(http, service_did)
+    transactions = transactions_of(http, did).values()
+    of_service = [] if service_did is None else transactions_of(http, service_did).values()
     leaves = [_leaf(http, transaction) for transaction in of_service]
     keys = followed_keys(key, service_did if leaves else None, leaves, is_believed=is_believed)
     note = http.octets("/ledger/checkpoint", query=quorum) if path is None else path.read_bytes()
@@ -244,10 +244,6 @@ def _fetched(
     # What the service said after a checkpoint that somebody kept is not in it.
     service = tuple(_recorded(http, leaf, size) for leaf in leaves if leaf.sequence <= size)
     return LoggedHistory(did, note, tuple(entries), service_did if service else None, service), leaves
-
-
-def _transactions(http: Client, did: str) -> list[str]:
-    return [item["transactionHash"] for item in http.whole_history(did) if item["transactionHash"] is not None]
 
 
 def _leaf(http: Client, transaction: str) -> LogLeaf:

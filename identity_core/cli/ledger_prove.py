@@ -20,7 +20,7 @@ from identity_core.cli.ledger_sources import verifier_key
 from identity_core.cli.options import FILE_THERE
 from identity_core.cli.output import Command, fail, failing, prints_json, show
 from identity_core.cli.remote import session, url_option
-from identity_core.client import Client
+from identity_core.client import Client, ServiceError
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.ledger.history import (
@@ -31,6 +31,7 @@ from identity_core.domain.ledger.history import (
     verify_entry,
 )
 from identity_core.domain.ledger.leaf import LogLeaf
+from identity_core.errors import DidDeactivated
 from identity_core.files import read_regular
 
 _TRANSACTION: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -85,34 +86,41 @@ def fetched_proof(
 def _leaf_of(http: Client, subject: str, version_id: int | None) -> LogLeaf:
     transaction = subject
     if _TRANSACTION.fullmatch(subject) is None:
-        after = None if version_id is None else version_id - 1
-        transaction = _transaction_of(http, subject, after)
+        transaction = _transaction_of(http, subject, version_id)
     elif version_id is not None:
         raise click.UsageError("--version-id goes with a DID")
     return read_transaction(http.call("GET", f"/ledger/transactions/{transaction}", signed_in=False))
 
 
-def _transaction_of(http: Client, did: str, after: int | None) -> str:
-    """The transaction hash of the version behind ``after``, or of the newest that is written."""
-    if after is None:
-        # Versions that exist by definition come before those that are written.
-        items = [item for item in http.history(did, limit=200, order="desc")["items"] if item["transactionHash"]]
-    else:
-        items = [item for item in http.whole_history(did) if item["versionId"] == after + 1]
-    if not items:
-        fail(
-            f"the DID has no version {after + 1}" if after else "the DID has no entry",
-            did,
-            "see `identity did history`",
-        )
-    found: str | None = items[0]["transactionHash"]
-    if found is None:
-        fail(
-            "this version is on no ledger: a grace period has ended, and nothing was recorded since",
-            did,
-            "prove another",
-        )
-    return found
+def _transaction_of(http: Client, did: str, version_id: int | None) -> str:
+    """Return the transaction hash of a version, or of the newest that is recorded."""
+    found = transactions_of(http, did)
+    number = max(found, default=0) if version_id is None else version_id
+    if number not in found:
+        fail(f"the ledger has no version {number} of this DID", did, f"choose from {', '.join(map(str, found))}")
+    return found[number]
+
+
+def transactions_of(http: Client, did: str) -> dict[int, str]:
+    """Return the transaction hashes of the recorded versions, oldest first. The history of a deactivated DID answers 410, so each of its
+    versions is resolved: the details of that 410 name the transaction."""
+    try:
+        recorded = [item for item in http.whole_history(did) if item["transactionHash"] is not None]
+    except ServiceError as error:
+        if error.code != DidDeactivated.code:
+            raise
+        return {number: _ended(http, did, number) for number in range(1, int(error.details["versionId"]) + 1)}
+    return {item["versionId"]: item["transactionHash"] for item in recorded}
+
+
+def _ended(http: Client, did: str, number: int) -> str:
+    try:
+        http.resolve(did, versionId=number)
+    except ServiceError as error:
+        if error.code == DidDeactivated.code:
+            return str(error.details["transactionHash"])
+        raise
+    raise Refuted(f"{did} is deactivated, and its version {number} resolves")
 
 
 def _require_covered(leaf: LogLeaf, checkpoint: Checkpoint, url: str) -> None:

@@ -14,9 +14,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from identity_core.client.did_auth import Signer
-from identity_core.codec import multibase, multikey
+from identity_core.codec import multibase
 from identity_core.codec.times import parse, printed
-from identity_core.crypto import ed25519
 from identity_core.domain.delegations.action import (
     CREDENTIAL,
     PSEUDONYM,
@@ -93,11 +92,7 @@ def sign(token: Mapping[str, str], signer: Signer) -> dict[str, str]:
         raise ValueError("the token would be signed in the name of another DID")
     parse(token["issuedAt"])
     parse(token["expiresAt"])
-    kind, secret = multikey.decode_secret(signer.secret)
-    if kind != multikey.ED25519:
-        raise ValueError("tokens are signed with an Ed25519 key")
-    signature = ed25519.sign(secret, signing_input_of(token))
-    return {**token, PROOF_VALUE: multibase.base58_encode(signature)}
+    return {**token, PROOF_VALUE: multibase.base58_encode(signer.pair.sign(signing_input_of(token)))}
 
 
 def issue(signer: Signer, wish: IbctTemplate) -> dict[str, str]:

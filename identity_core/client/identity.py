@@ -7,6 +7,7 @@ page. It believes no answer: each has a size, an end and the form that was asked
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
 import re
 import time
@@ -21,7 +22,7 @@ import orjson
 
 from identity_core.client.did_auth import Signer
 from identity_core.client.operations import ServedOperation, served_operations
-from identity_core.client.session import PREFIX, ServiceError, ServiceUnreachable
+from identity_core.client.session import PREFIX, ServiceError, ServiceUnreachable, create_strictly
 from identity_core.codec import jcs
 from identity_core.codec.structs import python_name
 from identity_core.domain.dids.challenge import hash_body
@@ -88,7 +89,11 @@ class Identity:
     def call(self, operation_id: str, body: Any = None, **parameters: Any) -> Any:
         """The answer: parsed JSON, text, octets, or None where there is none. ``parameters`` are those of path, query and header in snake
         case: ``did``, ``version_id``, ``if_match``. Raises ``KeyError`` for an operation that there is not, ``TypeError`` for such a
-        parameter."""
+        parameter. createDid asks for ``strictEvidence`` as ``session.create_strictly`` does."""
+        send = functools.partial(self._called, operation_id, **parameters)
+        return create_strictly(body, send) if operation_id == "createDid" else send(body)
+
+    def _called(self, operation_id: str, body: Any, /, **parameters: Any) -> Any:
         operation = served_operations()[operation_id]
         values = _by_place(operation, parameters)
         octets = None if body is None else jcs.canonicalize(body)
@@ -137,8 +142,8 @@ class Identity:
         challenge = answer.get("challenge") if isinstance(answer, dict) else None
         if not isinstance(challenge, str):
             raise ValueError("the answer holds no challenge")
-        bound = {"purpose": operation.purpose, "digest": digest, "origin": self.origin or self.url, "named": True}
-        return {"Authorization": self.signer.header(challenge, scheme=operation.scheme, **bound)}  # type: ignore[arg-type]
+        sign = functools.partial(self.signer.header, challenge, purpose=operation.purpose, digest=digest, named=True)
+        return {"Authorization": sign(scheme=operation.scheme, origin=self.origin or self.url)}
 
     def _attempt(
         self, operation: ServedOperation, values: Mapping[str, Any], headers: Mapping[str, str], body: bytes | None

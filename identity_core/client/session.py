@@ -14,9 +14,11 @@ import orjson
 from identity_core.client.did_auth import Signer
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.errors import IdempotencyMismatch
 from identity_core.values import value_class
 
 PREFIX = "/api/v1"
+_STRICT_EVIDENCE = "strictEvidence"
 
 
 @value_class
@@ -162,9 +164,9 @@ class Client:
         return self.call("POST", "/auth/token", body=body)
 
     def create(self, body: Any, *, idempotency_key: str | None = None) -> Any:
-        """createDid; sent again with the same ``idempotency_key``, it gives the same DID."""
+        """createDid, as ``create_strictly`` sends it; sent again with the same ``idempotency_key``, it gives the same DID."""
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        return self.call("POST", "/dids", body=body, headers=headers)
+        return create_strictly(body, lambda asked: self.call("POST", "/dids", body=asked, headers=headers))
 
     def resolve(self, did: str, **query: Any) -> Any:
         """resolveDid."""
@@ -203,6 +205,21 @@ class Client:
     def log(self, did: str) -> str:
         """getDidLog, as text of JSON lines."""
         return str(self.call("GET", f"{_place(did)}/log", signed_in=False))
+
+
+def create_strictly(body: Any, send: Callable[[Any], Any]) -> Any:
+    """Send a request of createDid with ``options.strictEvidence``, and as it is to a method whose entries hold no evidence. A request that
+    has the member, or that is malformed, is sent once."""
+    options = body.get("options", {}) if isinstance(body, Mapping) else None
+    if not isinstance(options, Mapping) or _STRICT_EVIDENCE in options:
+        return send(body)
+    try:
+        return send({**body, "options": {**options, _STRICT_EVIDENCE: True}})
+    except ServiceError as error:
+        # The Idempotency-Key is that of an earlier try, which such a method answered.
+        if error.details.get("member") != _STRICT_EVIDENCE and error.code != IdempotencyMismatch.code:
+            raise
+    return send(body)
 
 
 def _place(did: str) -> str:

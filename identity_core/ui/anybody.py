@@ -17,6 +17,7 @@ from identity_core.api.request import Answer, Request
 from identity_core.codec import strict_json
 from identity_core.codec.structs import ValidationError, convert
 from identity_core.errors import (
+    DidDeactivated,
     DidNotFound,
     IdentityError,
     InvalidRequest,
@@ -93,8 +94,8 @@ class PublicPages:
         history: Mapping[str, Any] | None = None
         try:
             history = await ask(self.dids.list_did_history, "listDidHistory", request, path={"did": did}, query=wanted)
-        except DidNotFound:
-            # A DID from elsewhere has a document here, and no history.
+        except (DidNotFound, DidDeactivated):
+            # A DID from elsewhere has a document here and no history; that of a deactivated DID is not shown by default.
             history = None
         metadata = resolved.get("didDocumentMetadata") or {}
         return page(
@@ -107,7 +108,7 @@ class PublicPages:
             refusal=resolved.get("error"),
             history=history,
             lives=key_lives(history["items"]) if history else {},
-            changed=await self._changed(request, resolved) if history else [],
+            changed=await self._changed(request, resolved),
             selected=number,
         )
 

@@ -93,6 +93,13 @@ class RegisterDid:
                 raise InvalidRequest("The caller's own keys need clientSecretMode.", details={"member": "options"})
         if public_keys:
             body["options"]["publicKeys"] = public_keys
+        try:
+            strict = {**body, "options": {**body["options"], "strictEvidence": True}}
+            return await self.create(_typed(strict, CreateDidRequest), context)
+        except InvalidDocument as error:
+            # The entries of this method hold no evidence.
+            if error.details.get("member") != "strictEvidence":
+                raise
         return await self.create(_typed(body, CreateDidRequest), context)
 
     def _asked(

@@ -42,11 +42,14 @@ func SignerOf(created CreatedDid) (Signer, error) {
 	return NewSigner(created.Did, created.Keys.Authentication.PrivateKey)
 }
 
+var changePurposes = map[string]bool{"update": true, "rotate": true, "recover": true, "deactivate": true}
+
 // HashBody is what a challenge binds a body by: base64url of the SHA-256 of its canonical form.
 func HashBody(canonical []byte) string { return base64url(sha256Of(canonical)) }
 
-// SignChallenge gives the credentials of an Authorization header. It refuses the challenge of another service, and one for another DID,
-// purpose or body: who signs whatever is put before him signs in for others. bodyHash is empty where there is no body.
+// SignChallenge gives the credentials of an Authorization header. It refuses the challenge of another service, one for another DID,
+// purpose or body, and one that any change of the DID could be recorded under: without purpose, or for a change without a body.
+// bodyHash is empty where there is no body.
 func SignChallenge(signer Signer, challenge, origin, purpose, bodyHash string) (string, error) {
 	fields := strings.Split(challenge, " ")
 	if len(fields) != 7 || fields[0] != "didauth:v1" {
@@ -57,6 +60,10 @@ func SignChallenge(signer Signer, challenge, origin, purpose, bodyHash string) (
 	}
 	if bodyHash == "" {
 		bodyHash = "-"
+	}
+	// In the log of a DID without strictEvidence such a signature serves for every change.
+	if fields[3] == "-" || (changePurposes[fields[3]] && fields[4] == "-") {
+		return "", errors.New("the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash")
 	}
 	if fields[2] != signer.DID || fields[3] != purpose || fields[4] != bodyHash {
 		return "", errors.New("the challenge authorises something else than what was asked for")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from pytest_bdd import given, parsers, when
 
-from features.formats import DID_AUTH, RECOVERY_KEY
+from features.formats import DID_AUTH, RECOVERY_KEY, new_key, signed_by_specification
 from features.steps.dids.changing import BODIES, body_for
 from features.world import PURPOSES, Draft, World
 from identity_core.client import Signer, hash_body
@@ -14,9 +15,9 @@ from identity_core.client import Signer, hash_body
 # Given
 
 
-@given(parsers.parse("{name} has a DID without strict evidence"))
-def without_strict_evidence(world: World, name: str) -> None:
-    world.new_person(name, {"strictEvidence": False})
+@given(parsers.parse("{name} has a DID with strict evidence"))
+def with_strict_evidence(world: World, name: str) -> None:
+    world.new_person(name, {"strictEvidence": True})
 
 
 # When
@@ -58,14 +59,39 @@ def crossed(world: World, name: str, operation_id: str, key: str) -> None:
 
 @when(parsers.parse("{name} sends {operation_id} with a signature that is bound to {what}"))
 def loosely_bound(world: World, name: str, operation_id: str, what: str) -> None:
-    person = world.person(name)
     body = body_for(world, name, operation_id)
-    purpose = PURPOSES[operation_id] if what == "the purpose alone" else None
-    digest = hash_body(body) if what == "the body alone" else None
-    bound = {"purpose": purpose, "body_hash": digest}
-    text = world.challenge(person.did, **{member: value for member, value in bound.items() if value is not None})
-    headers = {"Authorization": person.signer().header(text, purpose=purpose, digest=digest)}
-    world.call(operation_id, headers=headers, did=person.did, body=world.model(BODIES[operation_id], body))
+    bound = {}
+    if what == "the purpose alone":
+        bound["purpose"] = PURPOSES[operation_id]
+    if what == "the body alone":
+        bound["body_hash"] = hash_body(body)
+    send_by_specification(world, name, operation_id, body, **bound)
+
+
+@when(parsers.parse("{name} asks with a plain challenge to {what}"))
+def asks_plainly(world: World, name: str, what: str) -> None:
+    key = new_key()
+    method = {"type": key.type, "publicKeyMultibase": key.public}
+    added = {"operation": "addVerificationMethod", "verificationMethod": method, "relationships": ["authentication"]}
+    service = {"id": "#files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
+    bodies = {
+        "add a service": {"operation": "addService", "service": service},
+        "add a key": added,
+        "remove a key": {"operation": "removeVerificationMethod", "keyId": f"{world.person(name).did}#{key.public}"},
+    }
+    if what == "remove a key":
+        # The last authentication key stays, so another one joins first.
+        send_by_specification(world, name, "updateDid", added)
+    send_by_specification(world, name, "updateDid", bodies[what])
+
+
+def send_by_specification(world: World, name: str, operation_id: str, body: Any, **bound: str) -> None:
+    """Send an operation as a client does that knows the specification alone: it signs the text that the service offers."""
+    person = world.person(name)
+    key, scheme = ("recovery", RECOVERY_KEY) if operation_id == "recoverDid" else ("authentication", DID_AUTH)
+    header = signed_by_specification(person.did, person.secrets[key], world.challenge(person.did, **bound), scheme)
+    model = world.model(BODIES[operation_id], body)
+    world.call(operation_id, headers={"Authorization": header}, did=person.did, body=model)
 
 
 @when(parsers.parse("{operation_id} is sent again while the first is being answered"))

@@ -113,14 +113,14 @@ class DidReader:
         """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,
         ``DidDeactivated``, ``DidQuarantined``, and ``PluginUnavailable`` where the ledger would have to be asked and cannot."""
         known = self.known_active(did, None)
-        return _in_use(did, await self.standing(did, decides=True)) if known is None else known
+        return in_use(did, await self.standing(did, decides=True)) if known is None else known
 
     def known_active(self, did: Did, turn: object | None) -> CurrentVersion | None:
         """The same where nothing has to be asked for it, else None. ``turn`` as for the index. Raises ``DidDeactivated``."""
         recorded = self.check.known(did, turn) if did.method in self.methods else None
         if recorded is None:
             return None
-        return _in_use(did, CurrentVersion(recorded, self.due(recorded, self.clock.now())))
+        return in_use(did, CurrentVersion(recorded, self.due(recorded, self.clock.now())))
 
     async def caller(self, did: Did) -> CurrentVersion:
         """The same for a DID that signs in. Anybody can make a did:key, so one that is only expanded from its identifier is no one's
@@ -161,7 +161,7 @@ class DidReader:
         return tuple(versions)
 
 
-def _in_use(did: Did, standing: CurrentVersion) -> CurrentVersion:
+def in_use(did: Did, standing: CurrentVersion) -> CurrentVersion:
     """``standing`` of a DID that may be used. Raises ``DidDeactivated``."""
     state = standing.head.state
     if state.deactivated:

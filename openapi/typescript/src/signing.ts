@@ -26,12 +26,17 @@ export async function createSigner(issued: IssuedKeys, purpose: "authentication"
   return { did: issued.did, sign: await signing(key.privateKey) };
 }
 
-/** The credentials of an `Authorization` header. Throws for a challenge of another service, for another DID, purpose or body: who signs
- * whatever is put before him signs in for others. */
+const CHANGES = ["update", "rotate", "recover", "deactivate"];
+
+/** The credentials of an `Authorization` header. Throws for a challenge of another service, for another DID, purpose or body, and for one
+ * that any change of the DID could be recorded under: without purpose, or for a change without a body. */
 export async function signChallenge(signer: Signer, challenge: string, wanted: { origin: string; purpose: string; bodyHash?: string }) {
   const [label, origin = "", did, purpose, bodyHash, , expiry, ...more] = challenge.split(" ");
   if (label !== "didauth:v1" || expiry === undefined || more.length > 0) throw new TypeError("not a DIDAuth challenge");
   if (!sameOrigin(origin, wanted.origin)) throw new TypeError(`the challenge is one of ${origin}`);
+  // In the log of a DID without strictEvidence such a signature serves for every change.
+  if (purpose === "-" || (bodyHash === "-" && CHANGES.includes(String(purpose))))
+    throw new TypeError("the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash");
   if (did !== signer.did || purpose !== wanted.purpose || bodyHash !== (wanted.bodyHash ?? "-"))
     throw new TypeError("the challenge authorises something else than what was asked for");
   const signature = await signer.sign(utf8(challenge));

@@ -136,7 +136,8 @@ def _did(change: Create) -> Did:
     if len(change.keys) != 1 or change.services or change.also_known_as or change.recovery_key is not None:
         raise InvalidDocument("A did:key has one key and nothing else: no services, names or recovery key.")
     if change.strict_evidence or change.recovery_window is not None:
-        raise InvalidDocument("A did:key never changes: leave strictEvidence and recoveryWindow out.")
+        member = "strictEvidence" if change.strict_evidence else "recoveryWindow"
+        raise InvalidDocument(f"A did:key never changes: leave {member} out.", details={"member": member})
     (key,) = change.keys
     keys.PublicKey.parse(key.type, key.public)
     keys.check_purposes(key.type, key.purposes)

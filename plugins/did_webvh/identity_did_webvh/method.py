@@ -103,8 +103,9 @@ class DidWebvh:
         if isinstance(change, Create) and len(change.update_keys) != 1:
             raise InvalidDocument("One key signs the log; the recovery key is the only other one in updateKeys.")
         if isinstance(change, Create) and (change.strict_evidence or change.recovery_window is not None):
+            member = "strictEvidence" if change.strict_evidence else "recoveryWindow"
             raise InvalidDocument(
-                "Entries of did:webvh have no place for strictEvidence and recoveryWindow: leave them out."
+                f"Entries of did:webvh have no place for {member}: leave it out.", details={"member": member}
             )
         if isinstance(change, RetireLogKey):
             raise InvalidDocument("An entry of did:webvh has no place for the retirement of a key.")

@@ -60,6 +60,15 @@ def test_the_history_of_a_did_is_proven_and_kept(
     )
 
 
+def test_verify_proves_a_deactivated_did(remote: Commands, key: str, did: str, wallet: Path) -> None:
+    """Its history answers 410 (openapi/DECISIONS.md §2.8)."""
+    remote.ok("did", "deactivate", "--keys", wallet, "--confirm")
+    assert "proven: 4 versions, deactivated" in remote.ok("ledger", "verify", did, "--key", key)
+    for options in ((), ("--version-id", "2")):
+        assert remote.ok("ledger", "prove", did, *options).startswith("c2sp.org/tlog-proof")
+    assert "choose from 1, 2, 3, 4" in "".join(remote.refused("ledger", "prove", did, "--version-id", "5"))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

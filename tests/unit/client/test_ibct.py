@@ -91,7 +91,7 @@ def test_nothing_but_an_own_unsigned_token_is_signed(token: dict[str, Any]) -> N
 def test_a_token_is_not_signed_as_a_challenge_nor_a_challenge_as_a_token() -> None:
     """A naive signer of "challenges" would have signed an IBCT."""
     with pytest.raises(ValueError, match="not a DIDAuth challenge"):
-        SIGNER.sign(jcs.canonicalize(unsigned()).decode())
+        SIGNER.header(jcs.canonicalize(unsigned()).decode(), purpose="prove")
     challenge = build(
         origin="https://id.example", did=HANA, purpose=None, body_hash=None, nonce=bytes(32), expires_at=NOW
     )
