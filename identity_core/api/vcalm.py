@@ -43,9 +43,11 @@ class VcalmHandlers:
             proof=(_result(found.proof),), credentials=tuple(map(_result, found.credentials))
         )
         shown = found.verified and given(options.return_presentation, False)
+        # An empty presentation keeps the form it came in.
+        credentials = {"verifiableCredential": found.shown} if found.shown else {}
         body = wire.VcalmPresentationOutcome(
             verified=found.verified,
-            verifiable_presentation=wish.verifiable_presentation if shown else UNSET,
+            verifiable_presentation=wish.verifiable_presentation | credentials if shown else UNSET,
             problem_details=(*found.problems, *found.warnings)
             if given(options.return_problem_details, True)
             else UNSET,

@@ -68,8 +68,8 @@ class SignedPresentation:
         unsigned = {member: part for member, part in value.items() if member != "proof"}
         return cls(name, method, proof, unsigned, credentials)
 
-    def check(self, document: DidDocument, now: datetime, *, challenge: str | None, domain: str | None) -> None:
-        """Raises ``PresentationRefused`` unless an authentication key of ``document``, the holder's, has signed all of it for exactly this
+    def check(self, document: DidDocument, now: datetime, *, challenge: str | None, domain: str | None) -> str:
+        """Return the multikey that signed. Raises ``PresentationRefused`` unless an authentication key of ``document``, the holder's, has signed all of it for exactly this
         challenge and domain."""
         proof = self.proof
         if proof.get("challenge") != challenge:
@@ -97,6 +97,7 @@ class SignedPresentation:
             ed25519.verify(raw, signing_input(config, self.unsigned), signature)
         except (ValueError, InvalidDocument, ed25519.Ed25519SignatureInvalid) as error:
             raise PresentationRefused("PROOF_VERIFICATION_ERROR", "the holder's signature is wrong") from error
+        return method.multibase
 
 
 @value_class

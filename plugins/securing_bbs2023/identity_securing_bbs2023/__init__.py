@@ -21,7 +21,17 @@ from identity_core.ports.securing import (
     SecuredHead,
     UnsecuredCredential,
 )
-from identity_securing_bbs2023.credentials import CRYPTOSUITE, PROOF_TYPE, check_document, check_size, head, parts
+from identity_securing_bbs2023.credentials import (
+    CRYPTOSUITE,
+    PROOF_TYPE,
+    check_document,
+    check_size,
+    check_statements,
+    head,
+    inline_contexts,
+    is_same,
+    parts,
+)
 from identity_securing_bbs2023.proof_values import BaseProofValue, decode_base, decode_derived
 from identity_securing_bbs2023.refused import Malformed, Unverified
 
@@ -86,12 +96,17 @@ class Bbs2023:
         from identity_securing_bbs2023 import suite
 
         found = parts(secured)
-        told, value = head(found.document, found.proof), decode_derived(found.value)
-        key = _bls_key(public_key)
-        suite.verify(self._statements, self._suite, found.document, found.proof, value, key)
-        if binding is not None:
+        value, key = decode_derived(found.value), _bls_key(public_key)
+        said = suite.verify(self._statements, self._suite, found.document, found.proof, value, key)
+        if binding is not None and binding.holder is None:
             raise Unverified("this format has no key binding")
-        return Disclosed(told, found.document)
+        # From here on only what the statements say counts: the JSON is the holder's, and so are its names.
+        verified = head(said.document, said.proof)
+        if verified.verification_method != found.proof["verificationMethod"]:
+            raise Unverified("the proof names several keys")
+        check_statements(said.document, said.proof)
+        claims = found.document if is_same(found.document, said.document) else said.document
+        return Disclosed(verified, claims, warnings=inline_contexts(found.document))
 
     def _derive(self, secured: Secured, public_key: str, pointers: Sequence[str]) -> Secured:
         from identity_securing_bbs2023 import suite

@@ -17,6 +17,8 @@ from identity_securing_bbs2023.refused import malformed
 
 CRYPTOSUITE: Final = "bbs-2023"
 PROOF_TYPE: Final = "DataIntegrityProof"
+DATA_MODEL: Final = "https://www.w3.org/2018/credentials#"
+"""What the IRIs of the data model's own terms begin with."""
 MAX_OCTETS: Final = 16_384
 MAX_DEPTH: Final = 16
 MAX_CONTEXTS: Final = 8
@@ -46,8 +48,7 @@ def parts(secured: Secured) -> Parts:
         malformed("the proof has contexts of its own")
     check_document(document)
     _check_shape(proof, 1)
-    if not isinstance(proof.get("verificationMethod"), str) or proof.get("proofPurpose") != "assertionMethod":
-        malformed("the proof says no key, or another purpose than assertionMethod")
+    _check_purpose(proof)
     return Parts(document, proof, value)
 
 
@@ -55,8 +56,8 @@ def head(document: Mapping[str, Any], proof: Mapping[str, Any]) -> SecuredHead:
     """Who is said to have issued it, and when it is valid; a proof that expires earlier ends it. Raises ``Malformed``."""
     issuer = document.get("issuer")
     name = issuer.get("id") if isinstance(issuer, dict) else issuer
-    method = proof["verificationMethod"]
-    if not isinstance(name, str) or not method.startswith(f"{name}#"):
+    method = proof.get("verificationMethod")
+    if not isinstance(name, str) or not isinstance(method, str) or not method.startswith(f"{name}#"):
         malformed("the key is not the issuer's")
     ends = [_time(document.get("validUntil")), _time(proof.get("expires"))]
     return SecuredHead(name, method, _time(document.get("validFrom")), min((end for end in ends if end), default=None))
@@ -79,12 +80,52 @@ def check_document(document: Mapping[str, Any]) -> None:
         malformed(f"the contexts are no list of at most {MAX_CONTEXTS} that begins with that of the data model 2.0")
     for context in contexts:
         _check_context(context)
-    types = document.get("type")
-    if types != "VerifiableCredential" and not (isinstance(types, list) and "VerifiableCredential" in types):
-        malformed("it is no VerifiableCredential")
+    _check_type(document)
     _check_shape({name: value for name, value in document.items() if name != "@context"}, 1)
     if _values(document) > MAX_VALUES:
         malformed(f"it has more than {MAX_VALUES} values")
+
+
+def check_statements(document: Mapping[str, Any], proof: Mapping[str, Any]) -> None:
+    """Check the credential and the options of its proof as ``Statements.pinned`` wrote them. Raises ``Malformed``."""
+    _check_type(document)
+    if any(name.startswith(DATA_MODEL) for name in document):
+        malformed("a member of the data model has a value of another kind")
+    if (proof.get("type"), proof.get("cryptosuite")) != (PROOF_TYPE, CRYPTOSUITE):
+        malformed("it does not have one proof of bbs-2023")
+    _check_purpose(proof)
+
+
+def inline_contexts(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the warning about contexts in the document, if it has any: such names are the holder's choice."""
+    if all(isinstance(context, str) for context in document["@context"]):
+        return ()
+    return ("it has a context of its own, which is not signed: terms of that context are returned as IRIs",)
+
+
+def is_same(document: Any, said: Any) -> bool:
+    """Whether two documents differ in nothing but how JSON writes a set: its order, repetitions, and one value without a list."""
+    return orjson.dumps(_normal(document)) == orjson.dumps(_normal(said))
+
+
+def _normal(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _normal(value[name]) for name in sorted(value)}
+    if isinstance(value, list):
+        found = sorted({orjson.dumps(_normal(one)) for one in value})
+        return orjson.loads(found[0]) if len(found) == 1 else [one.decode() for one in found]
+    return value
+
+
+def _check_purpose(proof: Mapping[str, Any]) -> None:
+    if not isinstance(proof.get("verificationMethod"), str) or proof.get("proofPurpose") != "assertionMethod":
+        malformed("the proof says no key, or another purpose than assertionMethod")
+
+
+def _check_type(document: Mapping[str, Any]) -> None:
+    types = document.get("type")
+    if "VerifiableCredential" not in (types if isinstance(types, list) else [types]):
+        malformed("it is no VerifiableCredential")
 
 
 def _own_proof(proof: Any) -> Mapping[str, Any]:

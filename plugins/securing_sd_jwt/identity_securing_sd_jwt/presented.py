@@ -75,9 +75,20 @@ class PresentedSdJwt:
             raise ValueError(f"a claim must not be disclosed selectively: {', '.join(sorted(hidden))}")
         return found
 
-    def holder_key(self, claims: Mapping[str, Any], wanted: KeyBinding) -> Mapping[str, Any]:
-        """The JWK of ``cnf``, whose key signed what is presented for this audience and nonce (RFC 9901 §7.3)."""
+    def holder_key(self, claims: Mapping[str, Any], wanted: KeyBinding) -> Mapping[str, Any] | None:
+        """The JWK of ``cnf``, whose key signed what is presented for this audience and nonce (RFC 9901 §7.3), or signed the presentation
+        around it. None for a credential of such a presentation that is bound to no key."""
         confirmation, binding = claims.get("cnf"), self.key_binding
+        if wanted.holder is not None:
+            if "cnf" not in claims:
+                return None
+            holder = JoseKey.of_multikey(wanted.holder)
+            if (
+                isinstance(confirmation, dict)
+                and "jwk" in confirmation
+                and JoseKey.of_jwk(confirmation["jwk"]) == holder
+            ):
+                return holder.jwk
         if not isinstance(confirmation, dict) or "jwk" not in confirmation:
             raise ValueError("the credential is bound to no key")
         if binding is None:
@@ -86,6 +97,8 @@ class PresentedSdJwt:
         binding.check_type(KEY_BINDING_TYPE)
         key.verify(binding)
         said = binding.claims
+        if not wanted.audience or not wanted.nonce:
+            raise ValueError("the presentation has no challenge or no domain that the holder could have signed for")
         if said.get("aud") != wanted.audience or said.get("nonce") != wanted.nonce:
             raise ValueError("the holder signed for another audience or another nonce")
         if said.get("sd_hash") != digest_of(self.bound):
