@@ -106,13 +106,15 @@ class Request:
     whether a bucket was asked. ``status`` is None until an answer is on its way. ``targets`` and ``claimed`` are where the path leads and
     which signature is there to be checked, once one has looked. ``answer_headers`` go out with all that is answered,
     refusals included; the gate may set them before it refuses; so do those of ``cross_origin``. ``query`` and ``body`` are of the types of
-    ``identity_core.wire`` that the document names for the operation; ``query_octets`` is the query of a page as it came.
+    ``identity_core.wire`` that the document names for the operation; ``query_octets`` is the query of a page as it came. ``attempt``
+    is set for one with an ``Idempotency-Key`` (``idempotency.py``).
     """
 
     __slots__ = (
         "_json",
         "answer_headers",
         "arrived",
+        "attempt",
         "body",
         "body_octets",
         "caller",
@@ -170,6 +172,7 @@ class Request:
         self.caller = caller
         self.answer_headers: Headers = ()
         self.cross_origin: Headers = ()
+        self.attempt: Any = None
         self._json: list[Any] | None = None
 
     @property
@@ -194,7 +197,13 @@ class Request:
     @property
     def context(self) -> RequestContext:
         """Who asks, for what is recorded. Raises ``AuthRequired`` for a stranger."""
-        return RequestContext(self.operation_id, self.authenticated, self.request_id)
+        return RequestContext(self.operation_id, self.authenticated, self.request_id, attempt=self.attempt)
+
+    def showing(self, show: Callable[[Any], Answer]) -> RequestContext:
+        """The same, for a use case that stores the answer, which ``show`` makes of its result, together with what it changes."""
+        if self.attempt is not None:
+            self.attempt.show = show
+        return self.context
 
     def header(self, name: str) -> str | None:
         """The value of a header by its lower-case name; ASCII."""

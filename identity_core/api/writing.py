@@ -152,7 +152,9 @@ class AuditRefusals:
             if tells_itself:
                 await self.quotas.spend(operation, request)
                 return await handler(request)
-            has_quota = request.caller is not None and request.caller.account is not None
+            # A later run of a request that failed is what was counted before.
+            is_later = request.attempt is not None and request.attempt.intent is not None
+            has_quota = request.caller is not None and request.caller.account is not None and not is_later
             kept = self.quotas.kept(operation, request) if has_quota else None
             is_counted = has_quota and await self.quotas.spend(operation, request, kept)
             try:

@@ -12,6 +12,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import groupby
 from queue import SimpleQueue
@@ -29,6 +30,9 @@ from identity_core.database.interface import (
 from identity_core.values import value_class
 
 ItemT = TypeVar("ItemT")
+
+FOLLOWED_BY: ContextVar[Callable[[Transaction, Any], None] | None] = ContextVar("followed by", default=None)
+"""Runs in the transaction of the next job that the task submits, behind it and with its result; what it raises undoes both."""
 
 QUEUE_LIMIT = 4096
 GROUP_LIMIT = 256
@@ -103,6 +107,15 @@ def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: ty
     return True
 
 
+def _followed(job: Job[T], follow: Callable[[Transaction, T], None]) -> Job[T]:
+    def both(transaction: Transaction) -> T:
+        result = job(transaction)
+        follow(transaction, result)
+        return result
+
+    return both
+
+
 def _batch_of(pending: Pending) -> Callable[..., Sequence[Any]] | None:
     job = pending.job
     return job.run if isinstance(job, BatchJob) else None
@@ -156,6 +169,9 @@ class GroupCommit:
         if len(self._waiting) >= self.queue_limit:
             future.set_exception(DatabaseOverloaded(f"{len(self._waiting)} writes are waiting"))
             return future
+        if (follow := FOLLOWED_BY.get()) is not None:
+            FOLLOWED_BY.set(None)
+            job = _followed(job, follow)
         self._waiting.append(Pending(job, durable, future, heavy, then))
         due = loop.time() + patience_seconds if patience_seconds else 0.0
         if not self.busy:

@@ -8,14 +8,16 @@ in the others, and for good.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, UnsetType, given
+from identity_core.codec.times import micros, moment
 from identity_core.domain import callers as key_text
-from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.activity import DONE, REPLAYED, Event, RequestAttempt, RequestContext
 from identity_core.domain.callers import ApiKey, require_targets
 from identity_core.domain.key_requests import (
     expiry_from_request,
@@ -26,7 +28,6 @@ from identity_core.domain.key_requests import (
 )
 from identity_core.errors import (
     ApiKeyNotFound,
-    IdentityError,
     InvalidRequest,
     JsonValue,
     Overloaded,
@@ -69,7 +70,8 @@ class RecordKeyChange:
             "admin": key.scopes is None,
             **more,
         }
-        await self.record(context, Event(target=key.id, details=details), self.clock.now())
+        outcome = DONE if context.intent is None else REPLAYED
+        await self.record(context, Event(target=key.id, outcome=outcome, details=details), self.clock.now())
 
 
 @value_class
@@ -88,9 +90,10 @@ class CreateApiKey:
         expiry has passed."""
         now, scopes = self.clock.now(), scopes_from_request(wanted)
         require_targets(scopes, said=wanted.allowed_targets is not UNSET)
-        text = key_text.mint(self.random(key_text.RANDOM_BYTES))
+        random = self.random if context.attempt is None else context.attempt.random
+        text = key_text.mint(random(key_text.RANDOM_BYTES))
         key = ApiKey(
-            id=_new_id(self.random),
+            id=_new_id(random),
             name=wanted.name,
             digest=key_text.digest_of(text),
             scopes=scopes,
@@ -100,9 +103,19 @@ class CreateApiKey:
             created_at=now,
             expires_at=given(expiry_from_request(wanted.expires_at, now), None),
         )
-        await self.store.create(key)
+        key = await _created(self.store, key, context)
         await self.record(context, key)
         return MintedKey(key, text)
+
+
+async def _created(store: WritableKeyStore, key: ApiKey, context: RequestContext) -> ApiKey:
+    """The key as it is stored: as an earlier run of the same request has made it, where one has."""
+    if context.attempt is not None:
+        if context.intent is not None and (made := await store.get(key.id)) is not None:
+            return made
+        await context.attempt.intend({})
+    await store.create(key)
+    return key
 
 
 def _new_id(random: Callable[[int], bytes]) -> str:
@@ -120,9 +133,11 @@ class ChangeStored:
     store: WritableKeyStore
     known: ApiKeyCache
 
-    async def __call__(self, key_id: str, decide: Callable[[ApiKey], ApiKey]) -> ApiKey:
-        """The key as ``decide`` changed it. Raises ``ApiKeyNotFound``, ``Overloaded`` after 16 lost races, and what
-        ``decide`` raises."""
+    async def __call__(
+        self, key_id: str, decide: Callable[[ApiKey], ApiKey], attempt: RequestAttempt | None = None
+    ) -> ApiKey:
+        """The key as ``decide`` changed it; ``attempt`` is told of both states before. Raises ``ApiKeyNotFound``, ``Overloaded`` after
+        16 lost races, and what ``decide`` raises."""
         for _ in range(ATTEMPTS):
             key = await self.store.get(key_id)
             if key is None:
@@ -130,6 +145,8 @@ class ChangeStored:
             changed = decide(key)
             if changed == key:
                 return key
+            if attempt is not None:
+                await attempt.intend({"before": _digest(key), "after": _digest(changed)})
             try:
                 await self.store.replace(changed, expected=key)
             except VersionConflict:
@@ -172,9 +189,28 @@ class UpdateApiKey:
                 expires_at=given(expires_at, key.expires_at),
             )
 
-        key = await self.change(key_id, decide)
+        key = await self._changed_before(key_id, context) or await self.change(key_id, decide, context.attempt)
         await self.record(context, key)
         return key
+
+    async def _changed_before(self, key_id: str, context: RequestContext) -> ApiKey | None:
+        """The key as an earlier run of the same request has changed it; None where that changed nothing. Raises ``InvalidRequest`` where
+        the key was changed again since, so that it does not tell."""
+        if context.intent is None:
+            return None
+        key = await self.change.store.get(key_id)
+        state = None if key is None else _digest(key)
+        if state not in (context.intent["before"], context.intent["after"]):
+            raise InvalidRequest(
+                "The first attempt failed, and the key was changed by another request since. Read the key; where the change is still"
+                " wanted, send it with a new Idempotency-Key."
+            )
+        return key if state == context.intent["after"] else None
+
+
+def _digest(key: ApiKey) -> str:
+    """Tells states of a key apart."""
+    return hashlib.sha256(key_text.key_octets(key)).hexdigest()
 
 
 MAX_GRACE = timedelta(days=90)
@@ -204,26 +240,39 @@ class RotateApiKey:
         grace = timedelta(seconds=given(wanted.grace_seconds, 0))
         if not timedelta(0) <= grace <= MAX_GRACE:
             raise InvalidRequest("A grace period lasts from 0 seconds to 90 days.", details={"field": "graceSeconds"})
-        now = self.clock.now()
+        intent, random = context.intent, self.random if context.attempt is None else context.attempt.random
+        now = self.clock.now() if intent is None else moment(intent["now"])
+        text, new_id = key_text.mint(random(key_text.RANDOM_BYTES)), _new_id(random)
+        made = None if intent is None else await self.change.store.get(new_id)
+        successor = (
+            await self._succeed(key_id, new_id, text, now, context) if made is None else require_usable(made, now)
+        )
+        try:
+            predecessor = await self.change(
+                key_id, lambda key: retire(require_usable(key, now) if made is None else key, now + grace)
+            )
+        except (ApiKeyNotFound, InvalidRequest, Overloaded):
+            # Only what is known to have changed nothing: the old key may be gone after any other failure.
+            await self.change(successor.id, lambda key: retire(key, now))
+            raise
+        await self.record(context, predecessor, successor=successor.id)
+        return RotatedKey(MintedKey(successor, text), predecessor)
+
+    async def _succeed(self, key_id: str, new_id: str, text: str, now: datetime, context: RequestContext) -> ApiKey:
+        """Makes the successor, first: a crash in between leaves a key that no one holds, not a caller without a key."""
         old = await self.change(key_id, lambda key: require_usable(key, now))
-        text = key_text.mint(self.random(key_text.RANDOM_BYTES))
         successor = replace(
             old,
-            id=_new_id(self.random),
+            id=new_id,
             digest=key_text.digest_of(text),
             created_at=now,
             revoked_at=None,
             lineage=old.lineage or old.id,
         )
-        # The successor first: a crash in between leaves a key that no one holds, not a caller without a key.
+        if context.attempt is not None:
+            await context.attempt.intend({"now": micros(now)})
         await self.change.store.create(successor)
-        try:
-            predecessor = await self.change(key_id, lambda key: retire(require_usable(key, now), now + grace))
-        except IdentityError:
-            await self.change(successor.id, lambda key: retire(key, now))
-            raise
-        await self.record(context, predecessor, successor=successor.id)
-        return RotatedKey(MintedKey(successor, text), predecessor)
+        return successor
 
 
 @value_class

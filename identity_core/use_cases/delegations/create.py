@@ -93,9 +93,11 @@ class CreateDelegation:
         if delegation.holder_proof is not None and delegation.signed_request is not None:
             check_holder_proof(delegation.holder_proof, delegation.signed_request, holder.document, now)
         # A parent that is revoked in this moment takes the child with it: that is read along the chain, not written.
-        await self.access.delegations.add(delegation)
+        shown = ShownDelegation.of(chain, now)
+        with context.keeping(lambda _: shown):
+            await self.access.delegations.add(delegation)
         await self.record(context, delegation.event(CREATED), now)
-        return ShownDelegation.of(chain, now)
+        return shown
 
     async def _above(self, wish: CreateDelegationRequest, caller: Caller) -> DelegationChain | None:
         """The chain that a child would stand under, sound."""

@@ -18,13 +18,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 
-from identity_core.domain.activity import SERVICE, Event, RequestContext
+from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.domain.activity import DONE, REPLAYED, SERVICE, Event, RequestContext
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Expire, Recover
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.state import DidState
+from identity_core.domain.dids.log.service_log import check_not_retired
+from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import (
     InvalidDocument,
     JsonValue,
@@ -36,8 +38,8 @@ from identity_core.errors import (
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyRefused
 from identity_core.ports.did_method import DidMethod
-from identity_core.ports.ledger import LedgerBackend
-from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+from identity_core.ports.ledger import LedgerBackend, Receipt
+from identity_core.ports.repositories import AuditRow, DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner, SignedEntry
 from identity_core.use_cases.record import line_of
@@ -110,6 +112,8 @@ class DidWriter:
         """
         method = self._mutable(did)
         async with self.locks.of(str(did)):
+            if (version := await self.resumed(context)) is not None:
+                return version
             await self._require_quota(did)
             for _ in range(LOST_RACES):
                 standing = await self.reader.active(did)
@@ -156,6 +160,39 @@ class DidWriter:
             state = (await self.append(state, signed, RequestContext("expireKey", SERVICE))).state
         return state
 
+    async def resumed(self, context: RequestContext, *, owner: str | None = None) -> IndexedVersion | None:
+        """Return the version that an earlier run of the request was about to record, or None where it recorded none.
+
+        Where its entry is not on the ledger, the same bytes are appended again: an append of the earlier run that still comes up is a
+        ``VersionConflict`` then, so the change is made once whatever became of it. Raises ``LedgerUnavailable``, ``DidQuarantined``.
+        """
+        if context.intent is None:
+            return None
+        did, version_id = Did.parse(context.intent["did"]), context.intent["versionId"]
+        entry = base64url_decode(context.intent["entry"])
+        if not await self._is_recorded(did, version_id, entry):
+            await self.reader.check.generations.fresh()
+            try:
+                check_not_retired(self.reader.check.retired, entry, (await self.ledger.head()).sequence)
+                await self.ledger.append(did.text, entry, expected_version=version_id - 1)
+            except LogInvalid:
+                return None
+            except VersionConflict:
+                if not await self._is_recorded(did, version_id, entry):
+                    return None
+        is_known = await self.index.version(did.text, version_id) is not None
+        await self.reader.check.bring_up(did)
+        version = await self.index.version(did.text, version_id)
+        if version is None or version.receipt is None:
+            raise self.reader.check.incomplete(did, version_id)
+        line = _line(context, version, version.receipt, outcome=REPLAYED if is_known else DONE)
+        await self.index.record((version,), owner=owner, line=line)
+        return version
+
+    async def _is_recorded(self, did: Did, version_id: int, entry: bytes) -> bool:
+        found = await self.ledger.entries(did.text, after=version_id - 1, limit=1)
+        return bool(found) and found[0].version == version_id and found[0].entry == entry
+
     async def append(
         self, state: DidState | None, signed: SignedEntry, context: RequestContext, *, owner: str | None = None
     ) -> IndexedVersion:
@@ -164,15 +201,26 @@ class DidWriter:
         draft, signature = signed.entry, signed.signature
         try:
             after = draft.after(signature)
-        except history.LogInvalid as error:
+        except LogInvalid as error:
             raise PluginUnavailable("The custodian's signature is not one of the log key.") from error
         did = str(draft.did)
-        receipt = await self.ledger.append(did, draft.sealed(signature), expected_version=after.version_id - 1)
+        entry = draft.sealed(signature)
+        if context.attempt is not None:
+            intent: dict[str, JsonValue] = {"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)}
+            await context.attempt.intend(intent)
+        receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
         version = IndexedVersion(after, receipt, differences.changes(state, after))
-        details: dict[str, JsonValue] = {"versionId": after.version_id, "transactionHash": receipt.transaction_hash}
-        if context.note is not None:
-            details["note"] = context.note
-        line = line_of(context, Event(target=did, details=details), receipt.recorded_at)
-        await self.index.record((version,), owner=owner, line=line)
+        await self.index.record((version,), owner=owner, line=_line(context, version, receipt))
         self.reader.check.keep(version.state.did.text, version, is_folded=True)
         return version
+
+
+def _line(context: RequestContext, version: IndexedVersion, receipt: Receipt, *, outcome: str = DONE) -> AuditRow:
+    """The line of the audit log that tells of a version."""
+    details: dict[str, JsonValue] = {
+        "versionId": version.state.version_id,
+        "transactionHash": receipt.transaction_hash,
+    }
+    if context.note is not None:
+        details["note"] = context.note
+    return line_of(context, Event(target=version.state.did.text, outcome=outcome, details=details), receipt.recorded_at)

@@ -23,7 +23,7 @@ def test_the_first_runs_the_second_sees_it_running_and_the_third_the_answer(stor
         keys = store.idempotency
         assert await keys.begin("k", "f", NOW) is None
         assert await keys.begin("k", "other", NOW) == IdempotencyRecord("f", None)
-        await keys.complete("k", ANSWER, NOW)
+        await keys.complete("k", NOW, ANSWER, NOW)
         assert await keys.begin("k", "f", NOW) == IdempotencyRecord("f", ANSWER)
         assert await keys.begin("another", "f", NOW) is None
 
@@ -42,10 +42,10 @@ def test_an_abandoned_key_is_free_and_an_answered_one_is_not(store: Store) -> No
     async def scenario() -> None:
         keys = store.idempotency
         await keys.begin("k", "f", NOW)
-        await keys.abandon("k")
+        await keys.abandon("k", NOW)
         assert await keys.begin("k", "g", NOW) is None
-        await keys.complete("k", ANSWER, NOW)
-        await keys.abandon("k")
+        await keys.complete("k", NOW, ANSWER, NOW)
+        await keys.abandon("k", NOW)
         assert await keys.begin("k", "g", NOW) == IdempotencyRecord("g", ANSWER)
 
     run(scenario())
@@ -66,10 +66,10 @@ def test_the_first_answer_counts(store: Store) -> None:
     async def scenario() -> None:
         keys = store.idempotency
         await keys.begin("k", "f", NOW)
-        await keys.complete("k", ANSWER, NOW)
-        await keys.complete("k", StoredAnswer(500, (), b""), NOW)
+        await keys.complete("k", NOW, ANSWER, NOW)
+        await keys.complete("k", NOW, StoredAnswer(500, (), b""), NOW)
         assert await keys.begin("k", "f", NOW) == IdempotencyRecord("f", ANSWER)
-        await keys.complete("never begun", ANSWER, NOW)
+        await keys.complete("never begun", NOW, ANSWER, NOW)
         assert await keys.begin("never begun", "f", NOW) is None
 
     run(scenario())
@@ -80,7 +80,7 @@ def test_answers_are_kept_for_a_day_and_then_pruned(store: Store) -> None:
         keys = store.idempotency
         for n in range(20):
             await keys.begin(f"k{n}", "f", NOW)
-            await keys.complete(f"k{n}", ANSWER, NOW)
+            await keys.complete(f"k{n}", NOW, ANSWER, NOW)
         assert await keys.begin("k0", "f", NOW + timedelta(hours=23, minutes=59)) is not None
         assert await keys.begin("k0", "f", NOW + timedelta(hours=24)) is None
         for n in range(3):
