@@ -15,8 +15,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from identity_core.domain.ledger.note import MAX_NOTE, base64_decode, base64_encode
-from identity_core.domain.ledger.tree import EMPTY_ROOT, HASH_BYTES, Malformed, Refuted, node_hash
+from identity_core.domain.ledger.note import MAX_NOTE, SignedCheckpoint, base64_decode, base64_encode
+from identity_core.domain.ledger.tree import EMPTY_ROOT, HASH_BYTES, LogLeaf, Malformed, Refuted, leaf_hash, node_hash
 from identity_core.values import value_class
 
 Span = tuple[int, int]
@@ -160,6 +160,30 @@ MAX_PROOF: Final = 2 * MAX_NOTE
 """Octets."""
 
 _INDEX: Final = re.compile(r"index (0|[1-9][0-9]{0,18})", re.ASCII)
+
+
+@value_class
+class Recorded:
+    """An entry and the hashes that lead from it to the root."""
+
+    leaf: LogLeaf
+    hashes: tuple[bytes, ...]
+
+
+def check_recorded(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> None:
+    """Raise ``Refuted`` unless the entries are those of ``did`` in their order, each of them in the tree."""
+    checkpoint, before = signed.checkpoint, 0
+    for version, one in enumerate(entries, 1):
+        leaf = one.leaf
+        if (leaf.did, leaf.version) != (did, version) or leaf.sequence <= before:
+            raise Refuted(f"version {version} of {did} is missing or out of its order")
+        before = leaf.sequence
+        try:
+            verify_inclusion(leaf_hash(leaf.encode()), leaf.index, checkpoint.size, one.hashes, checkpoint.root)
+        except Refuted as error:
+            raise Refuted(f"version {version} of {did}: {error}") from error
+    if not entries:
+        raise Refuted(f"there is no entry of {did}")
 
 
 @value_class

@@ -16,13 +16,12 @@ from identity_core.domain.dids.log import LogInvalid
 from identity_core.domain.ledger import history
 from identity_core.domain.ledger.history import (
     LoggedHistory,
-    Recorded,
     read_transaction,
     require_places,
     verify_history,
 )
 from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint
-from identity_core.domain.ledger.proofs import verify_inclusion
+from identity_core.domain.ledger.proofs import Recorded, verify_inclusion
 from identity_core.domain.ledger.tree import Frontier, LogLeaf, Malformed, Refuted, leaf_hash, node_hash
 from tests.attack.log_forger import new_life
 
