@@ -12,7 +12,8 @@ import click
 from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_prove import read_policy
-from identity_core.cli.ledger_sources import key_option, opened_checkpoint, verifier_key
+from identity_core.cli.ledger_sources import key_option, verifier_key
+from identity_core.cli.ledger_trust import opened_checkpoint
 from identity_core.cli.options import FILE_THERE, counted, input_argument, name_of
 from identity_core.cli.output import Command, fail, failing, show
 
@@ -91,13 +92,11 @@ def _require_places(
     policy: Path | None,
 ) -> None:
     """Raises ``LogInvalid`` for an entry that a retired key has signed; ends the command for what is not proven."""
-    from identity_tlog.note import Checkpoint, Note
     from identity_tlog.policy import NONE, WitnessPolicy
     from identity_tlog.proofs import TlogProof
 
     from identity_core.domain.ledger.history import (
         LoggedHistory,
-        followed_keys,
         require_places,
         retired_keys,
         verify_entry,
@@ -110,15 +109,15 @@ def _require_places(
         kept = LoggedHistory.parse(service_history.read_bytes())
         if kept.service_did is None:
             raise Refuted("it has no log of the service's own")
-        keys = followed_keys(key, kept.service_did, [one.leaf for one in kept.service])
-        signed = opened_checkpoint(kept.checkpoint, keys, str(service_history))
+        trusted = kept.followed(key)
+        signed = opened_checkpoint(kept.checkpoint, trusted, str(service_history))
         retired = retired_keys(kept.service_did, kept.service, signed)
     placed = []
     for path in proofs:
         with failing((Malformed, Refuted), str(path), remedy, what="the entry is not proven"):
             proof = TlogProof.parse(path.read_bytes())
-            size = Checkpoint.parse(Note.parse(proof.checkpoint).text).size
-            placed.append(verify_entry(proof, known, logs=keys.counting(size)).leaf)
+            size = trusted.open(proof.checkpoint).checkpoint.size
+            placed.append(verify_entry(proof, known, logs=trusted.keys.counting(size)).leaf)
     with failing(Refuted, ", ".join(map(str, proofs)), remedy, what="the proofs are not those of this log"):
         require_places(did, lines, placed, retired)
 

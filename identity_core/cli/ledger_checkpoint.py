@@ -14,18 +14,16 @@ from identity_tlog.tiles import needed, node_from, tile_at
 from identity_tlog.tree import Malformed, Refuted
 from identity_tlog.witness import Submission
 
-from identity_core.cli.ledger_kept import kept_history
 from identity_core.cli.ledger_sources import (
     LogSource,
     Missing,
     key_option,
     opened,
-    opened_checkpoint,
     service_did_option,
     service_history_option,
     source_options,
-    trusted_keys,
 )
+from identity_core.cli.ledger_trust import kept_history, opened_checkpoint, trusted_log
 from identity_core.cli.options import FILE
 from identity_core.cli.output import Command, failing, show
 from identity_core.codec.multibase import base64url_encode
@@ -73,8 +71,8 @@ def checkpoint(
     """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
     with opened(**where) as source:
         note = source.note()
-        keys = trusted_keys(source, key_text, service_did, kept_history(service_history))
-        found = opened_checkpoint(note, keys, source.place).checkpoint
+        log = trusted_log(source, note, key_text, service_did, kept_history(service_history))
+        found = opened_checkpoint(note, log, source.place).checkpoint
         remedy = "compare the checkpoints: the signer of both has forked the log"
         with failing((Refuted, Malformed, Missing), source.place, remedy):
             for url in witnesses:

@@ -19,7 +19,6 @@ from identity_core.bootstrap import (
     seal_rotation,
     token_key_replacement,
 )
-from identity_core.cli.ledger_sources import listed_replacements
 from identity_core.database import open_database
 from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.entry import signer_of
@@ -30,6 +29,7 @@ from tests import servers
 from tests.attack.stranger import PREFIX, Answer
 from tests.fault.creators import PAUSE_SECONDS, Acknowledged, check_all_are_there, creating
 from tests.fault.service_process import API_KEY, Running, eventually, kept_port, service
+from tests.listed_keys import listed_replacements
 from tests.postgres_server import PostgresServer, postgres_server
 
 __all__ = ["postgres_server"]

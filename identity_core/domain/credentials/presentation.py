@@ -69,8 +69,9 @@ class SignedPresentation:
         return cls(name, method, proof, unsigned, credentials)
 
     def check(self, document: DidDocument, now: datetime, *, challenge: str | None, domain: str | None) -> str:
-        """Return the multikey that signed. Raises ``PresentationRefused`` unless an authentication key of ``document``, the holder's, has signed all of it for exactly this
-        challenge and domain."""
+        """Return the multikey that signed. ``document`` is the holder's.
+
+        Raises ``PresentationRefused``: unless one of its authentication keys has signed all of it for this challenge and domain."""
         proof = self.proof
         if proof.get("challenge") != challenge:
             raise PresentationRefused("INVALID_CHALLENGE_ERROR", "the proof is not for this challenge")

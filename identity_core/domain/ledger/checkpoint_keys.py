@@ -10,22 +10,23 @@ key names no successor: who knows that key alone needs the service log of a DID 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
+from identity_tlog.proofs import verify_consistency
 from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
+from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, of_use
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
 from identity_core.values import value_class
 
 FIRST_LINE: Final = "identity-ledger-key-succession/v1"
-_SIZE: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
 class SignedByAnother(Refuted):
@@ -35,7 +36,7 @@ class SignedByAnother(Refuted):
 @value_class
 class EarlierKey:
     """A key that was replaced at the time ``replaced_at``; ``number`` is its place in the row of keys, from 1. A checkpoint that it signed
-    alone counts where it has at most ``tree_size`` entries. ``succession``: the note about it, None where there is none."""
+    alone has at most ``tree_size`` entries. ``succession``: the note about it, None where there is none."""
 
     key: VerifierKey
     number: int
@@ -57,9 +58,15 @@ class CheckpointKeys:
         """The keys of which one has to have signed a checkpoint of this size, the present first."""
         return (self.present, *(one.key for one in self.earlier if size <= one.tree_size))
 
+    def is_signer(self, octets: bytes) -> bool:
+        """Return whether a note has a signature line of the present key; ``open`` verifies it. Raises ``Malformed``."""
+        return Note.parse(octets).by(self.present) is not None
+
     def open(self, octets: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
         """As ``note.open_checkpoint``, under the keys that count for the size of the checkpoint. Whichever of them has signed it has to
-        have signed it well. Raises as that, and ``SignedByAnother``."""
+        have signed it well. Raises as that, and ``SignedByAnother``.
+
+        A thief of a replaced key can sign any tree up to its size, so a verifier calls ``history.TrustedLog.open`` instead."""
         note, known = Note.parse(octets), [*witnesses]
         keys = self.counting(Checkpoint.parse(note.text).size)
         signing = [key for key in keys if note.by(key) is not None] or keys[:1]
@@ -86,14 +93,6 @@ def succession_text(origin: str, old: str, new: str, size: int) -> str:
     return f"{FIRST_LINE}\n{origin}\n{old}\n{new}\n{size}\n"
 
 
-def size_said(octets: bytes) -> int:
-    """How many entries a succession says that the log had; it is not looked at who has signed it. Raises ``Malformed``."""
-    lines = Note.parse(octets).text.split("\n")
-    if len(lines) != 6 or lines[0] != FIRST_LINE or _SIZE.fullmatch(lines[4]) is None:
-        raise Malformed("the note is no succession")
-    return int(lines[4])
-
-
 def says_succession(octets: bytes, by: VerifierKey, said: Replacement) -> bool:
     """Whether a note is the succession of ``said`` in the log that ``by`` names, and ``by`` has signed it."""
     try:
@@ -114,7 +113,7 @@ def verifier_key(origin: str, public: str) -> VerifierKey:
 
 def keys_listed(origin: str, replaced: Sequence[Replacement], sizes: Sequence[int] = ()) -> CheckpointKeys | None:
     """What a service log that is believed lists; None where no key of checkpoints was replaced. ``sizes`` has, by entry of that log, how
-    many entries the ledger's log had before it; without, what the replacements say counts."""
+    many entries the ledger's log is proven to have before it; without, the size that the keys signed counts."""
     mine = of_use(replaced, CHECKPOINT)
     if not mine:
         return None
@@ -127,7 +126,8 @@ def keys_followed(
 ) -> CheckpointKeys:
     """The keys that one who knows ``given`` may believe, of those that a service log or a stranger lists: after it as long as each key
     has signed for the next, and before it as long as each has signed for the one before. All of them where the list ``is_believed``,
-    because it is the log of a DID that he knows. Raises ``Refuted`` where such a list has another key."""
+    because it is the log of a DID that he knows. ``sizes`` as in ``keys_listed``: a size that a stranger states must not be among them.
+    Raises ``Refuted`` where such a list has another key."""
     mine = of_use(replaced, CHECKPOINT)
     publics = [verifier_key(given.name, one.replaces) for one in mine[:1]]
     publics += [verifier_key(given.name, one.multikey) for one in mine]
@@ -150,5 +150,100 @@ def _is_said(one: Replacement, by: VerifierKey) -> bool:
 
 
 def _earlier(origin: str, one: Replacement, sizes: Sequence[int]) -> EarlierKey:
-    size = sizes[one.version - 1] if 0 < one.version <= len(sizes) else one.tree_size
+    # An entry stands behind those that the log had when the keys signed; between the two the old key signed alone.
+    size = max(one.tree_size, sizes[one.version - 1] if 0 < one.version <= len(sizes) else 0)
     return EarlierKey(verifier_key(origin, one.replaces), one.number - 1, size, one.at, one.compromised, one.succession)
+
+
+def followed_keys(
+    given: VerifierKey,
+    service_did: str | None,
+    leaves: Sequence[LogLeaf],
+    proven: Sequence[LogLeaf] = (),
+    *,
+    is_believed: bool = False,
+) -> CheckpointKeys:
+    """Return the keys of checkpoints to which the ``leaves``, the log of the service's own DID, lead who knows ``given``.
+
+    ``is_believed``: the caller knows that DID as well. A replaced key counts up to the size that was signed with its replacement, and up
+    to the place of the replacement's entry where that is one of ``proven``, the leaves that are proven to be in a checkpoint of the present
+    key. The places that the other ``leaves`` state are not used. Raises ``Refuted``, ``LogInvalid``.
+    """
+    if service_did is None or not leaves:
+        return CheckpointKeys(given)
+    history = service_log.read([leaf.entry for leaf in leaves])
+    if history.did != service_did:
+        raise Refuted(f"the service log is one of {history.did}")
+    places = {leaf.entry: leaf.index for leaf in proven}
+    sizes = [places.get(leaf.entry, 0) for leaf in leaves]
+    return keys_followed(given, history.replaced, sizes, is_believed=is_believed)
+
+
+Growth = Callable[[int, int], Sequence[bytes]]
+"""Returns the consistency proof from a tree of the first size to one of the second (RFC 9162 §2.1.4). Raises ``Refuted`` without one."""
+
+
+class ReplacedKeyAlone(Refuted):
+    """A checkpoint that a replaced key signed alone, and no proof that it is a part of one of the present key."""
+
+
+def no_growth(first: int, second: int) -> Sequence[bytes]:
+    """As ``Growth``, where nothing can be fetched."""
+    raise ReplacedKeyAlone(
+        f"a replaced key alone signed the checkpoint, and nothing proves that {first} entries grew to the {second}"
+    )
+
+
+def check_growth(growth: Growth, one: Checkpoint, other: Checkpoint) -> None:
+    """Raise ``Refuted`` unless the log of the larger checkpoint grew from that of the smaller."""
+    first, second = sorted((one, other), key=lambda each: each.size)
+    hashes = growth(first.size, second.size) if first.size != second.size else ()
+    try:
+        verify_consistency(first.size, first.root, second.size, second.root, hashes)
+    except Refuted as error:
+        raise Refuted(f"the log does not continue a kept checkpoint: {error}") from error
+
+
+@value_class
+class TrustedLog:
+    """The keys of a log, and the ``newest`` checkpoint at hand that the present one has signed."""
+
+    keys: CheckpointKeys
+    newest: Checkpoint | None
+    growth: Growth
+
+    @classmethod
+    def follow(
+        cls,
+        given: VerifierKey,
+        service_did: str | None,
+        leaves: Sequence[LogLeaf],
+        evidence: Iterable[tuple[bytes, Sequence[Recorded]]],
+        growth: Growth,
+        *,
+        is_believed: bool = False,
+    ) -> TrustedLog:
+        """As ``followed_keys``. The first checkpoint of ``evidence`` that the present key has signed is the newest; the entries of the
+        service log beside it are proven in it, and only then widen what a replaced key counts for."""
+        keys = followed_keys(given, service_did, leaves, is_believed=is_believed)
+        for note, recorded in evidence if keys.earlier else ():
+            if keys.is_signer(note):
+                signed = keys.open(note)
+                if recorded:
+                    check_recorded(str(service_did), recorded, signed)
+                proven = [one.leaf for one in recorded]
+                keys = followed_keys(given, service_did, leaves, proven, is_believed=is_believed)
+                return cls(keys, signed.checkpoint, growth)
+        return cls(keys, None, growth)
+
+    def open(self, octets: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
+        """As ``CheckpointKeys.open``; one that a replaced key signed alone must be a part of the newest. Raises ``ReplacedKeyAlone``
+        without a proof of that."""
+        signed = self.keys.open(octets, witnesses, cosignatures=cosignatures)
+        if not self.keys.is_signer(octets):
+            if self.newest is None:
+                raise ReplacedKeyAlone(
+                    "a replaced key alone signed the checkpoint, and none of the present key is at hand"
+                )
+            check_growth(self.growth, signed.checkpoint, self.newest)
+        return signed

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from identity_tlog.tree import Malformed
+from identity_tlog.note import SignedCheckpoint
+from identity_tlog.proofs import verify_inclusion
+from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 from identity_core.codec import times
 from identity_core.values import value_class
@@ -102,3 +105,27 @@ class LogLeaf:
         except ValueError as error:
             raise Malformed("the time of the receipt is none") from error
         return cls(index + 1, found[1].decode(), int(found[2]), recorded_at, did, version, entry)
+
+
+@value_class
+class Recorded:
+    """An entry and the hashes that lead from it to the root."""
+
+    leaf: LogLeaf
+    hashes: tuple[bytes, ...]
+
+
+def check_recorded(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> None:
+    """Raise ``Refuted`` unless the entries are those of ``did`` in their order, each of them in the tree."""
+    checkpoint, before = signed.checkpoint, 0
+    for version, one in enumerate(entries, 1):
+        leaf = one.leaf
+        if (leaf.did, leaf.version) != (did, version) or leaf.sequence <= before:
+            raise Refuted(f"version {version} of {did} is missing or out of its order")
+        before = leaf.sequence
+        try:
+            verify_inclusion(leaf_hash(leaf.encode()), leaf.index, checkpoint.size, one.hashes, checkpoint.root)
+        except Refuted as error:
+            raise Refuted(f"version {version} of {did}: {error}") from error
+    if not entries:
+        raise Refuted(f"there is no entry of {did}")

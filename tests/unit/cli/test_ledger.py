@@ -14,8 +14,8 @@ from identity_tlog.tree import Frontier, leaf_hash
 
 from identity_core.cli.local_server import LocalServer
 from identity_core.client import Client
-from identity_core.domain.ledger.history import LoggedHistory, Recorded
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_core.domain.ledger.history import LoggedHistory
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded
 from tests.transparency import LogKey, some_leaves
 from tests.unit.cli.conftest import Commands
 from tests.witnesses import witness
@@ -165,7 +165,7 @@ def test_a_kept_history_is_held_against_a_kept_checkpoint(
     words = ("ledger", "verify", "--history", here / "kept.json", "--key", key, "--held")
     assert "proven" in identity.ok(*words, here / "same")
     for held in ("earlier", "later"):
-        assert "--held needs --url" in identity.refused(*words, here / held, status=2)[0]
+        assert "--url is missing" in identity.refused(*words, here / held, status=2)[0]
         assert "proven" in identity.ok(*words, here / held, "--url", server.url)
     broken = (here / "later").read_text().replace("/api/v1/ledger\n", "/api/v1/other\n", 1)
     (here / "later").write_text(broken)

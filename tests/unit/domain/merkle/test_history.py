@@ -19,12 +19,11 @@ from identity_core.domain.dids.log import LogInvalid
 from identity_core.domain.ledger import history
 from identity_core.domain.ledger.history import (
     LoggedHistory,
-    Recorded,
     read_transaction,
     require_places,
     verify_history,
 )
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded
 from tests.attack.log_forger import new_life
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
