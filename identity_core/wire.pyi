@@ -29,6 +29,7 @@ DidTraits = dict[str, Any]
 DidTraitsByMethod = dict[str, dict[str, Any]]
 DidUrlContent = dict[str, Any]
 ErrorDetails = dict[str, Any]
+IBCTType = str
 KeyId = str
 KeyReferences = tuple[str, ...]
 KeyType = str
@@ -305,17 +306,28 @@ class DeactivatedDidResolution(Struct, frozen=True, kw_only=True):
     did_document_metadata: dict[str, Any] | UnsetType = UNSET
     did_resolution_metadata: DidResolutionMetadata | UnsetType = UNSET
 
+class DelegatedPresentationRequest(Struct, frozen=True, kw_only=True):
+    holder_did: str
+    agent_did: str
+    credential_id: str | UnsetType = UNSET
+    predicates: tuple[AskedPredicate, ...] | UnsetType = UNSET
+    credentials: tuple[AskedCredential, ...] | UnsetType = UNSET
+    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
+    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
+    pseudonym: str | UnsetType = UNSET
+    ibct: IBCT
+    holder_consent: HolderConsent | UnsetType = UNSET
+    anchor: bool | UnsetType = UNSET
+    sync_wait_ms: int | UnsetType = UNSET
+    challenge: str | UnsetType = UNSET
+    domain: str | UnsetType = UNSET
+
 class DelegatedProofCheck(Struct, frozen=True, kw_only=True):
     usable: bool
     reasons: tuple[DelegatedProofRefusal, ...]
     delegation: CheckedDelegation | UnsetType = UNSET
 
-class DelegatedProofRefusal(Struct, frozen=True, kw_only=True):
-    code: str
-    message: str
-    details: dict[str, Any]
-
-class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
+class DelegatedProofCheckRequest(Struct, frozen=True, kw_only=True):
     holder_did: str
     agent_did: str
     credential_id: str | UnsetType = UNSET
@@ -327,6 +339,22 @@ class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
     pseudonym: str | UnsetType = UNSET
     ibct: IBCT
     holder_consent: HolderConsent | UnsetType = UNSET
+    anchor: bool | UnsetType = UNSET
+    sync_wait_ms: int | UnsetType = UNSET
+    challenge: str | UnsetType = UNSET
+    domain: str | UnsetType = UNSET
+
+class DelegatedProofRefusal(Struct, frozen=True, kw_only=True):
+    code: str
+    message: str
+    details: dict[str, Any]
+
+class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
+    holder_did: str
+    agent_did: str
+    credential_id: str
+    predicate: ZKPredicate
+    ibct: IBCT
     anchor: bool | UnsetType = UNSET
     sync_wait_ms: int | UnsetType = UNSET
     challenge: str | UnsetType = UNSET

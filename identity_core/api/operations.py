@@ -42,6 +42,7 @@ PURPOSES: Final = {
     "listDelegations": challenge.READ,
     "getDelegation": challenge.READ,
     "generateDelegatedProof": challenge.PROVE,
+    "createDelegatedPresentation": challenge.PROVE,
     "checkDelegatedProof": challenge.READ,
 }
 
@@ -78,7 +79,9 @@ MCP: Final = "callMcp"
 A2A: Final = "callA2a"
 """The same for a request of the Agent2Agent protocol."""
 
-_BY_SIZE: Final = frozenset({"verifyProof", "generateDelegatedProof", "checkDelegatedProof", MCP, A2A})
+_BY_SIZE: Final = frozenset(
+    {"verifyProof", "generateDelegatedProof", "createDelegatedPresentation", "checkDelegatedProof", MCP, A2A}
+)
 _CREDENTIAL: Final = 4
 """Checking an issuer's signature takes 2 ms for six attributes and 16 for 64, in the server's own process."""
 

@@ -124,7 +124,7 @@ def _times(limit: int | None, more: int) -> int | None:
     return None if limit is None else more * limit
 
 
-TELL_THEMSELVES: Final = frozenset({"generateDelegatedProof"})
+TELL_THEMSELVES: Final = frozenset({"generateDelegatedProof", "createDelegatedPresentation"})
 
 
 @value_class

@@ -78,8 +78,9 @@ def request(
     bearer: str | None,
     **verifier: str | None,
 ) -> None:
-    """Ask for a proof and print it. Who is proved about, by whom, and which predicate, the token says; of several credentials, or under a
-    pseudonym, the question that the token was made for.
+    """Request a proof and print it. The token names holder, agent and predicates. For several credentials, or under a pseudonym, give the
+    question that the token was made for. One predicate is a proof (generateDelegatedProof); everything else is a presentation
+    (createDelegatedPresentation).
 
     Sending the same again gets the same proof; a token serves no other request.
     """
@@ -101,7 +102,7 @@ def request(
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = error if isinstance(error, ValueError) else "it has not the members of a token"
         fail(f"this is no token: {reason}", name_of(token), "`identity ibct issue` makes tokens")
-    show(caller.send("generateDelegatedProof", body=body, token=bearer))
+    show(caller.send(ibct.operation_of(body), body=body, token=bearer))
 
 
 @command.command(name="import")

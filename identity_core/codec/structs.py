@@ -41,6 +41,7 @@ NUMBER: Final = ("minimum", "maximum")
 KEYWORDS: Final = {
     *("type", "format", "description", "required", "properties", "items", "enum", "nullable", "additionalProperties"),
     *("x-enum-varnames", "exclusiveMinimum", "default", "$ref", *TEXT, *ARRAY, *OBJECT, *NUMBER),
+    (LATER := "x-checked-later"),
 }
 
 Schema = Mapping[str, Any]
@@ -72,6 +73,11 @@ def member_names(value: Struct) -> set[str]:
     return {encoded for name, encoded in names if not isinstance(getattr(value, name), UnsetType)}
 
 
+def checked_now(schema: Schema) -> Schema:
+    """Return ``schema`` without the keywords that it leaves to a later check, which has an error code of its own."""
+    return {name: value for name, value in schema.items() if name not in schema[LATER]} if LATER in schema else schema
+
+
 def python_name(name: str) -> str:
     """``holderDid`` → ``holder_did``, ``@context`` → ``context``, ``from`` → ``from_``."""
     snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower().lstrip("@")
@@ -97,6 +103,7 @@ class Types:
 
     def of(self, schema: Schema) -> Any:
         """The type of the values of ``schema``."""
+        schema = checked_now(schema)
         if schema.keys() - KEYWORDS:
             raise ValueError(f"the wire types do not know {sorted(schema.keys() - KEYWORDS)}")
         if "$ref" in schema:
@@ -130,7 +137,7 @@ class Types:
             name = schema["$ref"].removeprefix(NAMED)
             # A schema that refers to itself is any value there.
             return name not in above and self.say_all(self.schemas[name], (*above, name))
-        if schema.get("format") == "date-time" or (is_record(schema) and schema.keys() & {*OBJECT}):
+        if checked_now(schema).get("format") == "date-time" or (is_record(schema) and schema.keys() & {*OBJECT}):
             return False
         members = schema.get("properties", {}).values()
         return all(

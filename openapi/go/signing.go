@@ -230,28 +230,52 @@ func SignIBCT(holder Signer, wish IBCTWish) (IBCT, error) {
 	return token, err
 }
 
-// ProofRequest is the request for the proof that a token allows, of the credential: parties and predicates are those that the token names.
-// values has one for each predicate, nil where it is pinned and not said again.
-func ProofRequest(token IBCT, credentialID string, values ...any) (DelegatedProofRequest, error) {
+// ProofRequest is the request for the proof that a token for one predicate allows, of the credential: parties and predicate are those that the
+// token names. value is nil where it is pinned and not said again. For several predicates, and for neq, there is PresentationRequest.
+func ProofRequest(token IBCT, credentialID string, value any) (DelegatedProofRequest, error) {
+	asked, err := predicatesOf(token, []any{value})
+	if err != nil {
+		return DelegatedProofRequest{}, err
+	}
+	if asked[0].Type == "neq" {
+		return DelegatedProofRequest{}, errors.New("neq is proved by a presentation: call PresentationRequest")
+	}
+	predicate := ZKPredicate{AttributeName: asked[0].AttributeName, Type: PredicateType(asked[0].Type), Value: asked[0].Value}
+	return DelegatedProofRequest{
+		HolderDid: token.Invoker, AgentDid: token.Target, CredentialId: credentialID, Predicate: predicate, Ibct: token,
+	}, nil
+}
+
+// PresentationRequest is the request for the presentation that a token allows, of the credential. values has one for each predicate, nil where
+// it is pinned and not said again.
+func PresentationRequest(token IBCT, credentialID string, values ...any) (DelegatedPresentationRequest, error) {
+	asked, err := predicatesOf(token, values)
+	if err != nil {
+		return DelegatedPresentationRequest{}, err
+	}
+	return DelegatedPresentationRequest{
+		HolderDid: token.Invoker, AgentDid: token.Target, CredentialId: &credentialID, Predicates: &asked, Ibct: token,
+	}, nil
+}
+
+func predicatesOf(token IBCT, values []any) ([]AskedPredicate, error) {
 	actions := strings.Split(token.Action, " ")
 	if len(values) != len(actions) {
-		return DelegatedProofRequest{}, fmt.Errorf("the token names %d predicates, and %d values are given", len(actions), len(values))
+		return nil, fmt.Errorf("the token names %d predicates, and %d values are given", len(actions), len(values))
 	}
 	asked := make([]AskedPredicate, len(actions))
 	for place, action := range actions {
 		parts := strings.Split(action, ".")
 		if len(parts) < 4 {
-			return DelegatedProofRequest{}, fmt.Errorf("%s names no predicate", action)
+			return nil, fmt.Errorf("%s names no predicate", action)
 		}
 		attribute, err := url.PathUnescape(parts[2])
 		if err != nil {
-			return DelegatedProofRequest{}, err
+			return nil, err
 		}
 		asked[place] = AskedPredicate{AttributeName: attribute, Type: AskedPredicateType(parts[3]), Value: values[place]}
 	}
-	return DelegatedProofRequest{
-		HolderDid: token.Invoker, AgentDid: token.Target, CredentialId: &credentialID, Predicates: &asked, Ibct: token,
-	}, nil
+	return asked, nil
 }
 
 // uuid writes 16 random octets as a UUID of version 4 (RFC 9562 §5.4).

@@ -256,3 +256,20 @@ def test_nobody_gets_in_but_by_a_token_for_this_place(scene: Scene) -> None:
         assert "insufficient_scope" in answer.headers["www-authenticate"]
     assert wire.call("GET", "/a2a", None, token).status == 405
     assert wire.call("POST", "/a2a", b"x" * 300_000, token).status == 413
+
+
+def test_several_predicates_are_a_presentation(scene: Scene) -> None:
+    """Without ``predicate`` a message asks for a presentation, by the holder's token or on her page."""
+    several = [
+        {"attributeName": "age", "type": "gte", "value": 18},
+        {"attributeName": "age", "type": "lt", "value": 100},
+    ]
+    action = "zkp.prove.age.gte.18 zkp.prove.age.lt.100"
+    body = asked(scene, ibct=scene.token(action=action), predicates=several)
+    del body["predicate"]
+    task = send(scene, body)
+    assert state(task) == "COMPLETED", task
+    assert task["artifacts"][0]["parts"][0]["data"]["predicateType"] == "gte,lt"
+    unsigned = wish(scene, predicates=several)
+    del unsigned["predicate"]
+    assert state(send(scene, unsigned)) == "AUTH_REQUIRED"

@@ -63,7 +63,9 @@ class World:
     def prove(self, line: str) -> Any:
         """What the service answers to Aki, who sends a line as he got it."""
         _, aki = self.person("aki")
-        return self.client.call("POST", "/zkp/delegated-proofs", body=json.loads(line), headers=aki)
+        body = json.loads(line)
+        path = "/zkp/delegated-proofs" if "predicate" in body else "/zkp/delegated-presentations"
+        return self.client.call("POST", path, body=body, headers=aki)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The seven tools: what each is called, may be sent, and does at the service. None changes a DID, issues or revokes anything."""
+"""The eight tools: what each is called, may be sent, and does at the service. None changes a DID, issues or revokes anything."""
 
 from __future__ import annotations
 
@@ -36,8 +36,17 @@ async def list_delegations(service: Service, given: Json) -> Json:
 
 
 async def request_proof(service: Service, given: Json) -> Json:
-    """generateDelegatedProof, with the IBCT of the arguments or the one that the holder gives when she is asked. The proof travels as a
-    link, because it is of no use to a model and kilobytes long."""
+    """generateDelegatedProof, with the IBCT of the arguments or the one that the holder gives when she is asked."""
+    return await _proved(service, "generateDelegatedProof", given)
+
+
+async def request_presentation(service: Service, given: Json) -> Json:
+    """createDelegatedPresentation, in the same way."""
+    return await _proved(service, "createDelegatedPresentation", given)
+
+
+async def _proved(service: Service, operation: str, given: Json) -> Json:
+    """Return the proof as a link, because it is of no use to a model and kilobytes long."""
     include = given.pop("includeProof", False)
     if "ibct" not in given:
         said = dict(await service.consent(given))
@@ -48,7 +57,7 @@ async def request_proof(service: Service, given: Json) -> Json:
         given |= {name: said[name] for name in ("ibct", "credentialId")}
     for name in ("consentId", "purpose"):
         given.pop(name, None)
-    made = await service.ask("generateDelegatedProof", {**given, "agentDid": service.did})
+    made = await service.ask(operation, {**given, "agentDid": service.did})
     answer = {"status": "proved", "proofId": made["proofId"], "delegationId": made["delegationId"]}
     answer |= {"proofUri": PROOF_URI + quote(made["proofId"], safe=""), "anchor": made.get("anchor")}
     return answer | ({"proof": made["proof"]} if include else {})
@@ -152,6 +161,15 @@ TOOLS: Final = {
             "the holder is asked where the service has pages: give her consentUrl, and call again with the same arguments and "
             "consentId.",
             schemas.REQUEST_IN,
+            schemas.REQUEST_OUT,
+            reads=False,
+        ),
+        _tool(
+            request_presentation,
+            "Request a presentation",
+            "Proves several predicates over one credential (credentialId, predicates), or over several (credentials, which needs an IBCT), "
+            "in one proof. Everything else is as for request_proof.",
+            schemas.PRESENT_IN,
             schemas.REQUEST_OUT,
             reads=False,
         ),

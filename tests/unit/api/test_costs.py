@@ -19,6 +19,7 @@ from identity_core.api import operations
         ("verifyProof", 30_000, 51),
         ("generateDelegatedProof", 2_500, 1),
         ("generateDelegatedProof", 24_000, 39),
+        ("createDelegatedPresentation", 24_000, 39),
     ],
 )
 def test_what_a_request_costs(operation: str, octets: int, tokens: int) -> None:

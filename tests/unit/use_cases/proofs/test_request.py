@@ -13,8 +13,9 @@ from identity_core.codec import jcs
 from identity_core.codec.structs import UNSET, convert
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest
+from identity_core.use_cases.proofs.asked import checked_request
 from identity_core.use_cases.proofs.steps import ProofAttempt
-from identity_core.wire import DelegatedProofRequest
+from identity_core.wire import DelegatedPresentationRequest, DelegatedProofCheckRequest, DelegatedProofRequest
 
 HANA = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 TOKEN = dict.fromkeys(
@@ -99,6 +100,29 @@ def test_a_value_left_out_is_not_null() -> None:
 def test_other_members_without_one_form(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest):
         begun(body(**change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"predicates": [{"attributeName": "age", "type": "gte", "value": 18}]},
+        {"credentials": [{"credentialId": "urn:uuid:c"}]},
+        {"holderConsent": {"notBefore": 0, "notAfter": 0, "value": "A" * 192, "blindDifferences": ["A" * 43]}},
+        {"credentialId": UNSET},
+    ],
+)
+def test_check_refuses_what_no_operation_takes(change: dict[str, Any]) -> None:
+    sent = {name: value for name, value in body(**change).items() if value is not UNSET}
+    with pytest.raises(InvalidRequest, match="DelegatedProofRequest"):
+        checked_request(convert(sent, DelegatedProofCheckRequest))
+
+
+def test_check_reads_either_request() -> None:
+    assert checked_request(convert(body(), DelegatedProofCheckRequest)) == convert(body(), DelegatedProofRequest)
+    sent = body(predicates=[body()["predicate"]])
+    del sent["predicate"]
+    presented = convert(sent, DelegatedPresentationRequest)
+    assert checked_request(convert(sent, DelegatedProofCheckRequest)) == presented
 
 
 @pytest.mark.parametrize("member", ["holderDid", "agentDid"])
