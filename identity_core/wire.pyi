@@ -48,8 +48,10 @@ Scopes = tuple[str, ...]
 ServiceId = str
 ShownHolderProof = dict[str, Any] | None
 SignedRequest = dict[str, Any] | None
+StrictEvidenceToSet = bool
 TestIdentifiers = tuple[str, ...]
 TestIdentifiersByMethod = dict[str, tuple[str, ...]]
+UnboundChanges = int
 Version = dict[str, str]
 
 class AdditionalIssuedKey(Struct, frozen=True, kw_only=True):
@@ -422,6 +424,7 @@ class DidDocumentMetadata(Struct, frozen=True, kw_only=True):
     deactivated: bool
     next_update: str | UnsetType = UNSET
     next_version_id: int | UnsetType = UNSET
+    unbound_changes: int | UnsetType = UNSET
     ledger: LedgerPosition | UnsetType = UNSET
 
 class DidHistory(Struct, frozen=True, kw_only=True):
@@ -1206,6 +1209,7 @@ class UpdateDidRequest(Struct, frozen=True, kw_only=True):
     key_id: str | UnsetType = UNSET
     also_known_as: tuple[str, ...] | UnsetType = UNSET
     witness: WitnessListToSet | UnsetType = UNSET
+    strict_evidence: bool | UnsetType = UNSET
     operations: tuple[UpdateOperation, ...] | UnsetType = UNSET
 
 class UpdateOperation(Struct, frozen=True, kw_only=True):
@@ -1217,6 +1221,7 @@ class UpdateOperation(Struct, frozen=True, kw_only=True):
     key_id: str | UnsetType = UNSET
     also_known_as: tuple[str, ...] | UnsetType = UNSET
     witness: WitnessListToSet | UnsetType = UNSET
+    strict_evidence: bool | UnsetType = UNSET
 
 class UpdatedDid(Struct, frozen=True, kw_only=True):
     did: str
@@ -1409,6 +1414,7 @@ class W3cDidDocumentMetadata(Struct, frozen=True, kw_only=True):
     version_id: str
     next_update: str | UnsetType = UNSET
     next_version_id: str | UnsetType = UNSET
+    unbound_changes: int | UnsetType = UNSET
     ledger: LedgerPosition | UnsetType = UNSET
 
 class W3cDidResolution(Struct, frozen=True, kw_only=True):

@@ -262,6 +262,7 @@ def _metadata(result: Resolution) -> DidDocumentMetadata:
         deactivated=state.deactivated,
         next_update=UNSET if following is None else printed(following.state.updated_at),
         next_version_id=UNSET if following is None else following.state.version_id,
+        unbound_changes=UNSET if state.unbound_changes is None else state.unbound_changes,
         ledger=_position(result),
     )
 
@@ -275,6 +276,7 @@ def _w3c_metadata(result: Resolution) -> W3cDidDocumentMetadata:
         version_id=str(state.version_id),
         next_update=UNSET if following is None else printed(following.state.updated_at),
         next_version_id=UNSET if following is None else str(following.state.version_id),
+        unbound_changes=UNSET if state.unbound_changes is None else state.unbound_changes,
         ledger=_position(result),
     )
 

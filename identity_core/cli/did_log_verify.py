@@ -52,6 +52,9 @@ def verify(
     A log does not show that the key which signed it was stolen and retired. With --service-history and --key no entry of a retired key is
     taken unless a --proof places it, or an entry behind it, before the retirement.
 
+    Changes whose evidence is not bound to them are counted (unboundChanges): one signature of the controller for any use lets the
+    holder of the log key record them. `identity did update --strict-evidence` ends that for a DID.
+
     A key that a rotation or recovery left to the service to make is in no signature of the controller: the holder of the log key can have
     put another in its place. Such keys are listed, and refused with --require-named-keys.
     """
@@ -125,6 +128,11 @@ def _require_places(
 def _verdict(checked: dict[str, Any]) -> str:
     state = "deactivated" if checked["deactivated"] else "active"
     lines = [checked["did"], f"valid, {counted(checked['versions'], 'version')}, {state}"]
+    if checked["unboundChanges"]:
+        lines.append(
+            f"unbound: {counted(checked['unboundChanges'], 'change')} that the log key alone could have recorded with a signature for"
+            " something else"
+        )
     for key in checked["unnamedKeys"] or ():
         lines.append(
             f"version {key['version']}: {key['multikey']} was made by the service, the controller has not named it"

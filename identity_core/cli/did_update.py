@@ -50,6 +50,11 @@ VERSION = "{did}\nversion {versionId}\nblock   {blockNumber}\ntx      {transacti
     help="How many of the witnesses must approve.  [default: all of them]",
 )
 @click.option("--no-witness", is_flag=True, help="No one has to approve of later versions.")
+@click.option(
+    "--strict-evidence",
+    is_flag=True,
+    help="This and every later change must be signed over a challenge for exactly this change. It is never turned off.",
+)
 def update(
     wallet: Path,
     url: str,
@@ -64,6 +69,7 @@ def update(
     witness: Sequence[str],
     witness_threshold: int | None,
     no_witness: bool,
+    strict_evidence: bool,
 ) -> None:
     """Change the document: one or several operations in one version."""
     operations = [_service("addService", *given) for given in add_service]
@@ -81,6 +87,8 @@ def update(
     if witness or witness_threshold is not None or no_witness:
         asked = {} if no_witness else witness_list(witness, witness_threshold)
         operations.append({"operation": "setWitness", "witness": asked})
+    if strict_evidence:
+        operations.append({"operation": "setStrictEvidence", "strictEvidence": True})
     if not operations and not new_key:
         misused("there is nothing to change", "name at least one operation, see --help")
     with settled(wallet, url) as (opened, holder):

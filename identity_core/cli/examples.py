@@ -33,6 +33,7 @@ identity did resolve did:ids:… --version-time 2026-01-31T12:00:00Z
 identity did rotate --keys hana.json --grace-hours 24
 identity did update --keys hana.json --add-service inbox MessagingService https://inbox.example
 identity did update --keys hana.json --new-key X25519 keyAgreement
+identity did update --keys hana.json --strict-evidence
 identity auth sign --keys hana.json --purpose update --body change.json
 identity auth token --keys hana.json
 identity auth token --api-key operator.key --subject did:ids:… --scope 'dids:operate zkp:prove' \

@@ -42,6 +42,7 @@ class StoredVersion:
     entry_hash: str
     key_id: str | None
     changes: bytes
+    unbound_changes: int | None
 
 
 class DocumentIndex(Protocol):

@@ -15,7 +15,7 @@ import orjson
 
 from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Dialect, Transaction
-from identity_core.domain.dids.state import state_from_json, state_to_json
+from identity_core.domain.dids.state import counted, state_from_json, state_to_json
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion, StoredVersion
 from identity_core.store.row_mac import RowMac, version_octets
@@ -114,7 +114,16 @@ def stored_version_of(read: Row) -> StoredVersion:
     said = orjson.loads(metadata)
     created, updated, deactivated, operation = said["created"], said["updated"], said["deactivated"], said["operation"]
     of_document = number, created, updated, deactivated, bytes(document), place, bytes(digest).hex()
-    of_history = operation, recorded, block, said["previous"], said["hash"], said["keyId"], bytes(changes)
+    of_history = (
+        operation,
+        recorded,
+        block,
+        said["previous"],
+        said["hash"],
+        said["keyId"],
+        bytes(changes),
+        counted(said),
+    )
     return StoredVersion(*of_document, *of_history)
 
 

@@ -44,6 +44,8 @@ CHAIN: Final = Chain("ids", Rules())
 # Of before contexts of services other than DIDComm's were known, and of between.
 OLD: Final = (Chain("ids", Rules(contexts=())), Chain("ids", Rules(contexts=SERVICE_CONTEXTS[:2])))
 TYPES: Final = ("DIDCommMessaging", "LinkedDomains", "LinkedVerifiablePresentation", "x")
+STRICT: Final = {"operation": "setStrictEvidence", "strictEvidence": True}
+BEGUN: Final = '"operation":"setStrictEvidence"'
 LIVES: Final = 12
 CHANGES: Final = 12
 
@@ -53,7 +55,7 @@ class RandomLife(Life):
 
     def __init__(self, seed: int) -> None:
         self.dice, self.old_entries = random.Random(seed), seed * 3 % 10
-        self.is_bound, self.rotates = seed % 2 == 1, seed % 3 != 0
+        self.rotates = seed % 3 != 0
         controller = Controller(f"life {seed}")
         creation = Create(
             (controller.new_key(), controller.new_key("X25519KeyAgreementKey2020")),
@@ -63,7 +65,7 @@ class RandomLife(Life):
                 NewService(TYPES[seed % 4], "https://hana.example/"),
             ),
             recovery_key=controller.key().public,
-            strict_evidence=self.is_bound,
+            strict_evidence=seed % 2 == 1,
         )
         super().__init__(CHAIN, creation, controller, SIGNER, self.keys(SIGNER))
 
@@ -122,8 +124,10 @@ class RandomLife(Life):
         if draw == 4 and len(self.entries) > CHANGES - 2:
             return Deactivate(self.signed(at, "deactivate", {"confirm": True}))
         steps = [self.step(did) for _ in range(dice.choice([1, 1, 3]))]
+        if draw == 5 and len(self.entries) > 3:
+            steps.append(dict(STRICT))
         body = steps[0] if len(steps) == 1 else {"operations": steps}
-        return Update(operations(body, did), self.signed(at, "update", body))
+        return Update(operations(body, did), self.signed(at, "update", body, begins_strict=draw == 5))
 
     def rotate_to_a_key_of_the_service(self) -> None:
         """The controller leaves the new key to the service to make."""
@@ -154,8 +158,8 @@ class RandomLife(Life):
             {"operation": "setAlsoKnownAs", "alsoKnownAs": dice.choice([[], ["https://hana.example/é"]])},
         ])  # fmt: skip
 
-    def signed(self, at: Any, purpose: str, body: Json) -> Any:
-        """Evidence by one of the keys that may give it, or the recovery key."""
+    def signed(self, at: Any, purpose: str, body: Json, *, begins_strict: bool = False) -> Any:
+        """Evidence by one of the keys that may give it, or the recovery key. Without strictEvidence its challenge may name anything."""
         scheme = evidence.RECOVERY_KEY if purpose == "recover" else evidence.DID_AUTH
         key = (
             self.state.recovery_key
@@ -163,10 +167,9 @@ class RandomLife(Life):
             else self.dice.choice(history.authentication_keys(self.state, at))
         )
         did = str(self.state.did)
-        if not self.is_bound:
-            return self.controller.authorize(
-                did, key or "", at, scheme=scheme, purpose=self.dice.choice([None, purpose])
-            )
+        if not (self.state.strict_evidence or begins_strict):
+            named = {"purpose": self.dice.choice([None, purpose]), "body": self.dice.choice([None, body])}
+            return self.controller.authorize(did, key or "", at, scheme=scheme, **named)  # type: ignore[arg-type]
         return self.controller.authorize(did, key or "", at, scheme=scheme, purpose=purpose, body=body)
 
 
@@ -217,6 +220,11 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
         ),
     )
     yield "lax rules", lambda body: said(body).update(strictGrace=False)
+    yield "strictEvidence off", lambda body: said(body).update(strictEvidence=False)
+    yield "strictEvidence on", lambda body: said(body).update(strictEvidence=True)
+    yield "strictEvidence as a number", lambda body: said(body).update(strictEvidence=1)
+    yield "strictEvidence never begun", lambda body: said(body).pop("strictEvidence", None)
+    yield "an operation that begins strictEvidence", lambda body: said(body).get("operations", []).append(dict(STRICT))
     yield "another end of grace", lambda body: said(body).update(revokeAt="2099-01-01T00:00:00Z")
     yield "another version restored", lambda body: said(body).update(restoreVersion=1)
     yield (

@@ -24,7 +24,7 @@ from tests.attack.log_forger import signed_by_nobody
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
 from tests.client.mutated_logs import mutated_logs
-from tests.client.own_logs import is_good, own_logs
+from tests.client.own_logs import BEGUN, is_good, own_logs
 from tests.client.status_cases import status_cases
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
 
@@ -272,6 +272,15 @@ class PackageCases:
         told = {name: "value" in signed[f"own {name}"] for name in ours}
         assert {name: (good, signed[f"own {name}"]) for name, good in ours.items() if told[name] != good} == {}
 
+    def test_unbound_changes_are_counted_as_the_service_does(self, signed: dict[str, Json]) -> None:
+        """Of lives with strictEvidence from birth (0), without it, and with an entry that begins it."""
+        ours = {name: verify(log.encode()).unbound_changes for name, log in own_logs().items() if is_good(log)}
+        assert len(set(ours.values())) > 3
+        assert any(BEGUN in log and ours.get(name) for name, log in own_logs().items()), (
+            "one begins it after other changes"
+        )
+        assert {name: signed[f"own {name}"]["value"]["unboundChanges"] for name in ours} == ours
+
     @pytest.fixture(scope="class")
     @classmethod
     def mutated(cls, do: Run) -> dict[str, Json]:
@@ -282,6 +291,8 @@ class PackageCases:
         assert 10 < sum(judged.values()) < len(judged) - 150, "both are judged"
         wrong = {name for name, good in judged.items() if ("value" in mutated[name]) != good}
         assert {name: (judged[name], mutated[name]) for name in wrong} == {}
+        ours = {name: verify(log.encode()).unbound_changes for name, (log, good) in mutated_logs().items() if good}
+        assert {name: mutated[name]["value"]["unboundChanges"] for name in ours} == ours
         assert {each["error"]["name"] for each in mutated.values() if "error" in each} == {"LogInvalid"}
 
     def test_both_are_judged(self) -> None:

@@ -405,7 +405,11 @@ def test_each_entry_has_a_verdict_in_words(site: Site, opened: Open) -> None:
             expect(rows.nth(place)).to_contain_text(words.get(state.operation, ""))
             by_itself = state.operation in ("create", "keyExpired", "logKeyRotated")
             expect(rows.nth(place).locator("[data-part=asked]")).to_be_visible(visible=not by_itself)
-        expect(bound).to_be_visible(visible=not life.is_bound)
+        unbound = life.state.unbound_changes
+        expect(bound).to_be_visible(visible=bool(unbound))
+        expect(page.locator("[data-found=unbound]")).to_be_visible(visible=bool(unbound))
+        if unbound:
+            expect(page.locator("[data-found=unbound] dd")).to_have_text(str(unbound))
     watched.look(page)
     examine(page)
     expect(page.locator("[data-found=unnamed]")).to_be_hidden()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
-from pytest_bdd import given, parsers, when
+from pytest_bdd import given, parsers, then, when
 
 from features.formats import DID_AUTH, RECOVERY_KEY, new_key, signed_by_specification
-from features.steps.dids.changing import BODIES, body_for
+from features.steps.answers import body_of
+from features.steps.dids.changing import BODIES, STRICT, body_for
 from features.world import PURPOSES, Draft, World
 from identity_core.client import Signer, hash_body
+from identity_core.domain.dids.log import verify
 
 # Given
 
@@ -59,7 +62,15 @@ def crossed(world: World, name: str, operation_id: str, key: str) -> None:
 
 @when(parsers.parse("{name} sends {operation_id} with a signature that is bound to {what}"))
 def loosely_bound(world: World, name: str, operation_id: str, what: str) -> None:
-    body = body_for(world, name, operation_id)
+    send_loosely_bound(world, name, operation_id, body_for(world, name, operation_id), what)
+
+
+@when(parsers.parse("{name} requires strict evidence with a signature that is bound to {what}"))
+def loosely_strict(world: World, name: str, what: str) -> None:
+    send_loosely_bound(world, name, "updateDid", STRICT, what)
+
+
+def send_loosely_bound(world: World, name: str, operation_id: str, body: Any, what: str) -> None:
     bound = {}
     if what == "the purpose alone":
         bound["purpose"] = PURPOSES[operation_id]
@@ -106,3 +117,26 @@ def concurrent(world: World, operation_id: str) -> None:
         second = world.signed(person, operation_id, draft.body, key=which)
     again = Draft(draft.operation, draft.path, draft.query, draft.headers | (second or {}), draft.body)
     world.send_meanwhile(draft, again)
+
+
+# Then
+
+
+@then(parsers.parse("the DID of {name} has {count:d} unbound change in version {version:d}"))
+def unbound(world: World, name: str, count: int, version: int) -> None:
+    metadata = body_of(world.call("resolveDid", did=world.person(name).did))["didDocumentMetadata"]
+    assert (metadata["versionId"], metadata["unboundChanges"]) == (version, count)
+
+
+@then(parsers.parse("a plain challenge of {name} changes the DID no more"))
+def no_more(world: World, name: str) -> None:
+    send_by_specification(world, name, "updateDid", body_for(world, name, "updateDid"))
+    assert world.answer.status_code == 401
+
+
+@then(parsers.parse("the log proves strict evidence from version {version:d} on"))
+def begins(world: World, version: int) -> None:
+    log = world.call("getDidLog", did=world.people["Hana"].did).content
+    changes = [json.loads(line)["parameters"]["change"] for line in log.splitlines()]
+    assert [number for number, change in enumerate(changes, 1) if "strictEvidence" in change] == [version]
+    assert verify(log).unbound_changes == 1

@@ -15,7 +15,15 @@ import orjson
 from identity_core.codec import times
 from identity_core.domain.dids import evidence, evolution, past
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import Change, Create, Expire, RetireLogKey, RotateLogKey
+from identity_core.domain.dids.changes import (
+    Change,
+    Create,
+    Expire,
+    RetireLogKey,
+    RotateLogKey,
+    SetStrictEvidence,
+    has_step,
+)
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
@@ -106,6 +114,10 @@ class DidWebvh:
             member = "strictEvidence" if change.strict_evidence else "recoveryWindow"
             raise InvalidDocument(
                 f"Entries of did:webvh have no place for {member}: leave it out.", details={"member": member}
+            )
+        if has_step(change, SetStrictEvidence):
+            raise InvalidDocument(
+                "Entries of did:webvh have no place for strictEvidence.", details={"member": "strictEvidence"}
             )
         if isinstance(change, RetireLogKey):
             raise InvalidDocument("An entry of did:webvh has no place for the retirement of a key.")

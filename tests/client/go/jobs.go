@@ -74,6 +74,7 @@ func (j job) do() (any, error) {
 		return map[string]any{
 			"did": found.DID, "versions": found.Versions, "versionId": found.VersionID, "deactivated": found.Deactivated,
 			"didDocument": found.Document, "entries": told, "updateKeys": found.UpdateKeys,
+			"unboundChanges": found.UnboundChanges,
 		}, nil
 	case "status":
 		return identity.ReadStatus(j.List, j.Entry, j.Signers)
