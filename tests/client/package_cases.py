@@ -24,7 +24,7 @@ from tests.attack.log_forger import signed_by_nobody
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
 from tests.client.mutated_logs import mutated_logs
-from tests.client.own_logs import is_good, own_logs
+from tests.client.own_logs import TIMES, is_good, own_logs, timed_logs
 from tests.client.status_cases import status_cases
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
 
@@ -147,6 +147,8 @@ def offline_jobs() -> dict[str, Json]:
         jobs[f"webvh {name}"] = {"kind": "log", "log": log, "witnesses": witnesses, "now": WEBVH_NOW.isoformat()}
     for name, log in own_logs().items():
         jobs[f"own {name}"] = {"kind": "log", "log": log}
+    for text, log in timed_logs().items():
+        jobs[f"time {text}"] = {"kind": "log", "log": log}
     for name, (list_, entry, signers, _) in status_cases().items():
         jobs[f"status {name}"] = {"kind": "status", "list": list_, "entry": entry, "signers": signers}
     jobs["another's log"] = {"kind": "log", "log": LOG, "did": DID[:-1] + "Q"}
@@ -251,6 +253,11 @@ class PackageCases:
         assert 10 < sum(ours.values()) < len(ours), "both are judged"
         told = {name: "value" in signed[f"own {name}"] for name in ours}
         assert {name: (good, signed[f"own {name}"]) for name, good in ours.items() if told[name] != good} == {}
+
+    @pytest.mark.parametrize("case", TIMES, ids=[case["text"].strip() or "nothing" for case in TIMES])
+    def test_a_time_is_read_as_the_service_reads_it(self, signed: dict[str, Json], case: Json) -> None:
+        told, is_time = signed[f"time {case['text']}"], case["microseconds"] is not None
+        assert ("value" in told) == is_time == is_good(timed_logs()[case["text"]]), told
 
     @pytest.fixture(scope="class")
     @classmethod
