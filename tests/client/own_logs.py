@@ -8,10 +8,12 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 from identity_core.codec import jcs
-from identity_core.codec.times import printed
+from identity_core.codec.times import parse, printed
 from identity_core.conformance.controller import Controller, Life, WalletSigner, committed
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
@@ -307,3 +309,28 @@ def is_good(log: str) -> bool:
     except LogInvalid:
         return False
     return True
+
+
+TIMES: Final[list[Json]] = json.loads((Path(__file__).parents[1] / "vectors" / "times.json").read_text("utf-8"))
+"""RFC 3339 times, with their microseconds since 1970; None where every reader refuses them."""
+
+
+@functools.cache
+def timed_logs() -> Mapping[str, str]:
+    """A log for each of ``TIMES``, whose rotation was asked for with this time. The body of the request is part of the hashed entry."""
+    logs: dict[str, str] = {}
+    for case in TIMES:
+        life = RandomLife(7)
+        at, text, key = life.later(), case["text"], life.controller.new_key("Ed25519", "authentication")
+        old = next(one for one in life.state.document.methods if one.type == ED25519)
+        body = {"oldKeyId": old.id, "newKeyType": ED25519, "newPublicKeyMultibase": key.public}
+        body |= {"purpose": ["authentication"], "revokeOldAfter": text}
+        end = None if case["microseconds"] is None else parse(text)
+        change = Rotate(old.id, Key(ED25519, key.public, key.purposes), end, life.signed(at, "rotate", body))
+        chain = Chain("ids", Rules(max_grace=timedelta.max))
+        # A service that reads times otherwise would write it.
+        with patch("identity_core.domain.dids.requests.asks_for", return_value=True):
+            said = chain.draft(life.state, change, at, signer=SIGNER.multikey, next_keys=life.keys(SIGNER))
+        entries = [*life.entries, SIGNER.seal(said)]
+        logs[text] = "".join(f"{line.decode()}\n" for line in entries)
+    return logs

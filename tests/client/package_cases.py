@@ -24,7 +24,7 @@ from tests.attack.log_forger import signed_by_nobody
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
 from tests.client.mutated_logs import mutated_logs
-from tests.client.own_logs import BEGUN, is_good, own_logs
+from tests.client.own_logs import BEGUN, TIMES, is_good, own_logs, timed_logs
 from tests.client.status_cases import status_cases
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
 
@@ -159,6 +159,8 @@ def offline_jobs() -> dict[str, Json]:
         jobs[f"webvh {name}"] = {"kind": "log", "log": log, "witnesses": witnesses, "now": WEBVH_NOW.isoformat()}
     for name, log in own_logs().items():
         jobs[f"own {name}"] = {"kind": "log", "log": log}
+    for text, log in timed_logs().items():
+        jobs[f"time {text}"] = {"kind": "log", "log": log}
     for name, (list_, entry, signers, _) in status_cases().items():
         jobs[f"status {name}"] = {"kind": "status", "list": list_, "entry": entry, "signers": signers}
     jobs["another's log"] = {"kind": "log", "log": LOG, "did": DID[:-1] + "Q"}
@@ -280,6 +282,11 @@ class PackageCases:
             "one begins it after other changes"
         )
         assert {name: signed[f"own {name}"]["value"]["unboundChanges"] for name in ours} == ours
+
+    @pytest.mark.parametrize("case", TIMES, ids=[case["text"].strip() or "nothing" for case in TIMES])
+    def test_a_time_is_read_as_the_service_reads_it(self, signed: dict[str, Json], case: Json) -> None:
+        told, is_time = signed[f"time {case['text']}"], case["microseconds"] is not None
+        assert ("value" in told) == is_time == is_good(timed_logs()[case["text"]]), told
 
     @pytest.fixture(scope="class")
     @classmethod
