@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
@@ -127,11 +127,13 @@ class IndexRows(Protocol):
     """The rows of the document index, held against what the fold of a DID's ledger entries gives. ``folded`` is that, from version 1."""
 
     async def compare(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """What is different, a line for each version that is: changed, missing, not on the ledger, or without a tag of ours."""
+        """What is different, a line for each version that is: changed, missing, not on the ledger, or without a tag of ours.
+        A row of an earlier form that says the same is not different."""
         ...
 
     async def seal(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """Adds what is missing and tags the rows of before there were tags, if nothing else is different. Returns what is."""
+        """Adds what is missing, tags the rows of before there were tags, and writes those of an earlier form anew, if nothing else is
+        different. Returns what is."""
         ...
 
     async def rebuild(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
@@ -139,8 +141,8 @@ class IndexRows(Protocol):
         more or otherwise than ``folded``, which then is not the ledger that they came from, and returns them."""
         ...
 
-    async def unsealed(self, *, after: str, limit: int) -> Sequence[str]:
-        """The DIDs that have rows without a tag, in order."""
+    def unfinished(self, *, limit: int) -> AsyncIterator[Sequence[str]]:
+        """The DIDs that have rows without a tag, or of an earlier form; a page is done when the next one is asked for."""
         ...
 
     async def dids(self, *, after: str, limit: int) -> Sequence[str]:

@@ -60,7 +60,7 @@ _CUT = (
     # What they approve of is cut, too.
     "DELETE FROM witness_files WHERE did IN (SELECT did FROM did_versions WHERE sequence > :sequence)",
     "DELETE FROM did_versions WHERE sequence > :sequence",
-    "DELETE FROM projections WHERE name = 'documents' AND sequence > :sequence",
+    "DELETE FROM projections WHERE sequence > :sequence",
     "DELETE FROM cosigned_checkpoints WHERE size > :sequence",
     "DELETE FROM transparency_tiles",
     "DELETE FROM transparency_places",

@@ -27,8 +27,10 @@ from identity_core.store.index_rows import (
     SELECT,
     VERSIONS,
     Row,
+    StoredCursor,
     are_inserted,
     is_ours,
+    is_present,
     row_of,
     stored_version_of,
     tagged,
@@ -40,7 +42,7 @@ from identity_core.store.row_mac import RowMac
 # Versions with their rows, and the line of the audit log that tells of them.
 _Record = tuple[Sequence[tuple[IndexedVersion, Row]], AuditRow | None]
 HEADS_KEPT = 4096
-CHANGED = "a row of the index is not the one that was written"
+CHANGED = "a row of the index is not the one that this version writes"
 
 _HEAD = f"{SELECT} WHERE did = :did ORDER BY version_id DESC LIMIT 1"
 _VERSION = f"{SELECT} WHERE did = :did AND version_id = :version_id"
@@ -53,15 +55,8 @@ _OWNED_HEADS = f"""
 AND did IN (SELECT did FROM did_versions WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit)
 """  # noqa: S608 - made of constants
 _CLAIM = "UPDATE did_versions SET owner = :owner, mac = :mac WHERE did = :did AND version_id = 1 AND owner IS NULL"
-_KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = 'documents'"
 _BEHIND = "SELECT count(*), max(sequence) FROM did_versions WHERE sequence > :known"
 _SEQUENCES = "SELECT sequence FROM did_versions WHERE sequence > :known ORDER BY sequence LIMIT 1000"
-# A cursor that is not ours says nothing, however far it claims to be.
-_KEEP_CURSOR = """
-INSERT INTO projections (name, sequence, mac) VALUES ('documents', :sequence, :mac)
-ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, mac = excluded.mac
-WHERE projections.sequence < excluded.sequence OR :replace
-"""
 
 
 @dataclass(slots=True)
@@ -90,7 +85,7 @@ class Documents:
         self.is_embedded = database.dialect == "sqlite"
         self._audit = audit
         self._rows = RowMac(secret, VERSIONS)
-        self._cursors = RowMac(secret, b"identity projections v1")
+        self._cursor = StoredCursor(database, secret, "documents")
         self._quarantine = quarantine
         self._heads: BoundedCache[str, IndexedVersion] = BoundedCache(heads_kept)
         # The newest version ids of DIDs whose heads were not decoded.
@@ -191,11 +186,10 @@ class Documents:
 
     async def cursor(self) -> int:
         """See ``DocumentIndex.cursor``. It is worked out when asked, which is at a start, so that no write pays for it."""
-        kept = await self._database.read(lambda transaction: transaction.execute(_KNOWN_CURSOR).fetchone())
-        known = kept[0] if kept is not None and self._cursors.holds(_counted(kept[0]), kept[1]) else 0
+        known = await self._cursor.known()
         cursor = await self._database.read(lambda transaction: _gapless(transaction, known))
         if cursor > known and not self._database.read_only:
-            await self._keep_cursor(cursor, replace=kept is not None and known == 0)
+            await self._cursor.keep(cursor, replace=known == 0)
         return cursor
 
     async def is_empty(self) -> bool:
@@ -203,13 +197,7 @@ class Documents:
         return not await self._read(_EVENTS, {"after": 0, "limit": 1})
 
     async def pass_over(self, sequence: int) -> None:
-        await self._keep_cursor(sequence, replace=False)
-
-    async def _keep_cursor(self, sequence: int, *, replace: bool) -> None:
-        parameters = {"sequence": sequence, "mac": self._cursors.tag(_counted(sequence)), "replace": replace}
-        await self._database.write(
-            lambda transaction: transaction.execute(_KEEP_CURSOR, parameters).rowcount, durable=False
-        )
+        await self._cursor.keep(sequence, replace=False)
 
     def known(self, did: str, turn: object | None = None) -> IndexedVersion | None:
         known, look = self._heads.get(did), _LOOK.get()
@@ -258,23 +246,21 @@ class Documents:
     async def _read(self, sql: str, parameters: Mapping[str, object]) -> list[Row]:
         return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
 
-    def _is_ours(self, row: Row) -> bool:
-        if is_ours(self._rows, row):
+    def _is_ours(self, row: Row, *, decides: bool = False) -> bool:
+        """Whether the row is ours; with ``decides`` also that its state is of the present form, so that nothing is decided by members
+        that an earlier version did not know. What is not is put under suspicion."""
+        if is_ours(self._rows, row) and (is_present(row) or not decides):
             return True
         self._quarantine.suspect(str(row[0]), CHANGED)
         return False
 
     def _opened(self, row: Row) -> IndexedVersion:
-        return version_of(self._ours(row))
+        return version_of(self._ours(row, decides=True))
 
-    def _ours(self, row: Row) -> Row:
-        if not self._is_ours(row):
+    def _ours(self, row: Row, *, decides: bool = False) -> Row:
+        if not self._is_ours(row, decides=decides):
             raise DidQuarantined(details={"did": str(row[0])})
         return row
-
-
-def _counted(sequence: int) -> bytes:
-    return b"documents %d" % sequence
 
 
 def _gapless(transaction: Transaction, known: int) -> int:

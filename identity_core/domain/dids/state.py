@@ -203,10 +203,18 @@ def authentication_keys(state: DidState, at: datetime) -> tuple[str, ...]:
     return tuple([each.multibase for each in methods if each.revoked is None or at < each.revoked])
 
 
+FORM: Final = 2
+"""The number of the form that ``state_to_json`` writes. Raise it when a member is added or gets another meaning, and name an added one in
+``_ADDED``. Form 1, and the forms before it, carry no number."""
+_MARK: Final = b'"form":%d,' % FORM
+_ADDED: Final = {"proven", "next", "evidence", "window", "witness", "form", "unbound"}
+
+
 def state_to_json(state: DidState) -> bytes:
     """Everything but the document, for an index that keeps the document's own ``octets`` beside it."""
     return orjson.dumps(
         {
+            "form": FORM,
             "v": state.version_id,
             "created": times.micros(state.created_at),
             "updated": times.micros(state.updated_at),
@@ -240,6 +248,20 @@ def counted(metadata: dict[str, Any]) -> int | None:
     """``DidState.unbound_changes`` of the JSON of ``state_to_json``."""
     found: int | None = metadata.get("unbound", 0 if metadata.get("evidence") else None)
     return found
+
+
+def has_present_form(metadata: bytes) -> bool:
+    """Return whether the octets, which are ours, are of form ``FORM``."""
+    return _MARK in metadata
+
+
+def is_earlier_form(metadata: bytes, present: bytes) -> bool:
+    """Return whether the octets, which are ours, are what an earlier version made of the entries of which this one makes ``present``: no
+    member says anything else, and none is missing but those that were added later."""
+    earlier, whole = orjson.loads(metadata), orjson.loads(present)
+    is_complete = earlier.keys() <= whole.keys() <= earlier.keys() | _ADDED
+    says_the_same = all(earlier[name] == whole[name] for name in earlier.keys() & whole.keys() - {"form"})
+    return is_complete and says_the_same and not has_present_form(metadata)
 
 
 def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:
