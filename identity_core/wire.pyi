@@ -15,6 +15,7 @@ AnyDidDocumentMetadata = dict[str, Any]
 ApiKeyName = str
 AskedPredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member", "neq"]
 AutonomyLevel = int
+BoundPart = Literal["predicate", "challenge", "domain", "issuerDid"]
 Burst = int | None
 ChangeKind = str
 CredentialSubject = dict[str, Any]
@@ -38,6 +39,7 @@ OperationName = str
 PluginConditions = dict[str, PluginCondition]
 PredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member"]
 ProofOfPossession = str
+ProofVerdict = Literal["valid", "unbound", "invalid"]
 PublicKeyMultibase = str
 Purposes = tuple[str, ...]
 RegistrationDocument = dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None]
@@ -847,6 +849,8 @@ class ProofCheck(Struct, frozen=True, kw_only=True):
     check: str
     ok: bool | None
     code: str | None
+    expected: str | None
+    found: str | None
 
 class ProofRecord(Struct, frozen=True, kw_only=True):
     proof_id: str
@@ -1298,6 +1302,8 @@ class VerificationHistoryRow(Struct, frozen=True, kw_only=True):
     id: str
     ts: str
     verified: bool
+    verdict: Literal["valid", "unbound", "invalid"]
+    missing: tuple[Literal["predicate", "challenge", "domain", "issuerDid"], ...]
     verifier_did: str | None
     key_fingerprint: str | None
     holder_did: str | None
@@ -1332,6 +1338,8 @@ class VerificationReason(Struct, frozen=True, kw_only=True):
 
 class VerificationResult(Struct, frozen=True, kw_only=True):
     verified: bool
+    verdict: Literal["valid", "unbound", "invalid"]
+    missing: tuple[Literal["predicate", "challenge", "domain", "issuerDid"], ...]
     checks: tuple[ProofCheck, ...]
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -1346,6 +1354,7 @@ class VerificationResult(Struct, frozen=True, kw_only=True):
 
 class VerificationStats(Struct, frozen=True, kw_only=True):
     total: int
+    valid: int
     verified: int
     refused: int
     reasons: tuple[ReasonCount, ...]

@@ -1,6 +1,5 @@
-"""``/a2a``: where agents give tasks by the Agent2Agent protocol, in its JSON-RPC binding (A2A 1.0 §9), with an access token. There is one
-task: a proof about a holder (``agent_card.py``); its message has the arguments of generateDelegatedProof or createDelegatedPresentation in
-one ``data``.
+"""``/a2a``: where agents give tasks by the Agent2Agent protocol (A2A 1.0 §9, JSON-RPC), with an access token. There is one task, a proof
+about a holder; its message has the arguments of generateDelegatedProof or createDelegatedPresentation in one ``data``.
 
 A task that has the holder's token ends at once. Without one the holder is asked on her page (``TASK_STATE_AUTH_REQUIRED``), and the task
 goes on when the agent asks for it (``GetTask``) or sends another message to it. No task is kept: its identifier is a sealed text, which

@@ -11,11 +11,11 @@ from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.codec.times import printed
-from identity_core.domain.proofs.presented import PresentedPresentation
+from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.question import Asked, Question
 from identity_core.domain.proofs.stored import DelegatedProof, KeptQuestion, StoredProof
-from identity_core.domain.proofs.verification import AnyPresented, ProofVerification, issuer_of
+from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.errors import IdentityError, JsonValue
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof, DryRun
@@ -118,14 +118,19 @@ def verification(verdict: ProofVerification, anchor: wire.Anchor | None) -> wire
     shown = _shown(predicates)
     return wire.VerificationResult(
         verified=verdict.verified,
-        checks=tuple(wire.ProofCheck(check=check.name, ok=check.ok, code=check.code) for check in verdict.checks),
+        verdict=verdict.verdict,
+        missing=verdict.missing,
+        checks=tuple(
+            wire.ProofCheck(check=one.name, ok=one.ok, code=one.code, expected=one.expected, found=one.found)
+            for one in verdict.checks
+        ),
         errors=verdict.errors,
         warnings=verdict.warnings,
         unchecked=verdict.unchecked,
         proof_id=None if presented is None else presented.context.proof_id,
         predicate=_only(shown[0]) if len(shown) == 1 else None,
         predicates=shown,
-        question=_question_said(presented),
+        question=shown_question(presented),
         issuer_did=None if presented is None else issuer_of(presented),
         schema_id=None if presented is None else presented.schema.id,
         anchor=anchor,
@@ -136,7 +141,8 @@ def _only(shown: wire.ShownPredicate) -> wire.OnlyPredicate:
     return wire.OnlyPredicate(attribute_name=shown.attribute_name, type=shown.type, value=shown.value)
 
 
-def _question_said(presented: AnyPresented | None) -> wire.ShownQuestion | None:
+def shown_question(presented: AnyPresented | None) -> wire.ShownQuestion | None:
+    """Return what a proof says of several credentials, or of alternatives, equal attributes or a pseudonym; None for any other."""
     if not isinstance(presented, PresentedPresentation) or presented.is_of_one_credential:
         return None
     question, pseudonym = presented.question, presented.pseudonym

@@ -103,7 +103,8 @@ identity proof request --keys aki.json --ibct token.json --domain https://shop.e
     --challenge 0123456789abcdef
 identity proof revoke 3f0c9f8e-… --keys hana.json --reason 'shown to the wrong shop'
 identity proof verify proof.json --issuer-document isa.json --predicate age gte 18 \
-    --audience https://shop.example
+    --audience https://shop.example --challenge 0123456789abcdef
+identity proof verify proof.json --issuer-document isa.json --signature-only
 identity anchor backfill
 identity anchor checkpoint --save anchored.txt
 identity anchor retry

@@ -92,13 +92,14 @@ def _check_verdicts(holder: Person, proof: dict[str, Any], challenge: str) -> No
     text = proof["proof"]
     middle = len(text) // 2
     forged = text[:middle] + ("A" if text[middle] != "A" else "B") + text[middle + 1 :]
-    expected = {"domain": _AUDIENCE, "issuerDid": holder.did}
+    predicate = {"attributeName": "level", "type": "gte", "value": 5}
+    expected = {"domain": _AUDIENCE, "issuerDid": holder.did, "predicate": predicate}
     if holder.ask("POST", _VERIFY, proof | {"proof": forged} | expected)["verified"]:
         raise Disproved("a forged proof is verified")
     # A challenge is spent by who took it, with the first proof that is shown for it.
     verdict = holder.ask("POST", _VERIFY, proof | {"challenge": challenge} | expected)
-    if verdict["verified"] is not True:
-        raise Disproved(f"the proof is not verified: {', '.join(verdict['errors'])}")
+    if verdict["verdict"] != "valid":
+        raise Disproved(f"the proof is {verdict['verdict']}: {', '.join(verdict['errors'])}")
 
 
 def _issued(holder: Person) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from identity_core.client.did_auth import Signer
-from identity_core.domain.proofs.handover import handed_over
+from identity_core.domain.proofs.presented import handed_over
 
 
 def hand_over(proof: str, signer: Signer, *, audience: str, challenge: str) -> str:

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Protocol
 
 from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.checks import BoundPart, compared_of
 from identity_core.ports.repositories import AuditRow
 from identity_core.values import value_class
 
@@ -72,7 +73,8 @@ class Timeline(Protocol):
 class Verification:
     """One verification. ``caller`` is ``Caller.identity``; ``verifier`` its DID or ``fingerprint`` that of its key. ``holder`` is set only
     where the proof is one that is kept here, octet by octet: what a stranger's proof says of itself names no one. ``attribute`` and
-    ``predicate_type`` are None for a proof of several predicates, or one that cannot be read."""
+    ``predicate_type`` are None for a proof of several predicates, or one that cannot be read. ``codes`` say why it was not verified; of a
+    verified one they are the parts of ``BOUND`` that were compared, of which older rows have none."""
 
     at: datetime
     verified: bool
@@ -86,6 +88,11 @@ class Verification:
     attribute: str | None
     predicate_type: str | None
     codes: tuple[str, ...]
+
+    @property
+    def missing(self) -> tuple[BoundPart, ...]:
+        """The parts of ``BOUND`` that were not compared; none for one that was not verified."""
+        return compared_of(self.codes) if self.verified else ()
 
 
 @value_class
@@ -115,9 +122,10 @@ class VerificationQuery:
 
 @value_class
 class VerificationCounts:
-    """How many verifications there were, how many held, and how often each reason came up among the others."""
+    """How many verifications there were, how many were valid and verified, and how often each reason came up among the others."""
 
     total: int
+    valid: int
     verified: int
     reasons: Mapping[str, int]
 

@@ -201,7 +201,16 @@ def _second(text: str | None) -> str | None:
 
 def _shown(fields: Mapping[str, str]) -> dict[str, str]:
     """The fields of the form as it shows them again."""
-    return {name: fields.get(name, "") for name in ("proof", *_EXPECTED)}
+    return {name: fields.get(name, "") for name in ("proof", "predicates", *_EXPECTED)}
+
+
+def _predicate(line: str) -> dict[str, Any]:
+    """Return the predicate of a line such as ``age gte 18``, whose value is JSON or else a text."""
+    name, kind, text = (*line.split(None, 2), "", "", "")[:3]
+    try:
+        return {"attributeName": name, "type": kind, "value": strict_json.loads(text.encode())}
+    except strict_json.JsonRefused:
+        return {"attributeName": name, "type": kind, "value": text}
 
 
 def _pasted(given: Mapping[str, str]) -> dict[str, Any]:
@@ -215,6 +224,8 @@ def _pasted(given: Mapping[str, str]) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidRequest("A proof is a JSON object with the member proof.")
     wish = {name: value[name] for name in _MEMBERS if name in value}
+    if predicates := [_predicate(line) for line in given["predicates"].splitlines() if line.strip()]:
+        wish["predicates"] = predicates
     return wish | {member: given[field] for field, member in _EXPECTED.items() if given[field]}
 
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from identity_core.domain.activity import REFUSED, Event, Parties, RequestContext
 from identity_core.domain.callers import Caller
+from identity_core.domain.proofs.checks import compared_of
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.ports.activity import ActivityLog, ActivityRow, TimelineEntry, Verification
 from identity_core.ports.repositories import AuditRow
@@ -85,5 +86,5 @@ def _verification(caller: Caller, event: Event, verdict: ProofVerification, at: 
         proof_id=event.target,
         attribute=None if only is None else str(only["attributeName"]),
         predicate_type=None if only is None else str(only["type"]),
-        codes=tuple(map(str, verdict.errors)),
+        codes=compared_of(verdict.missing) if verdict.verified else tuple(map(str, verdict.errors)),
     )

@@ -15,7 +15,6 @@ from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.structs import UNSET, UnsetType, given
 from identity_core.crypto.bls12381.backend import ORDER, SCALAR_OCTETS
 from identity_core.domain.credentials.credential import NO_SECRET
-from identity_core.domain.proofs.handover import agent_key_of
 from identity_core.domain.proofs.presentation import (
     DELEGATION_COVER,
     REQUEST_COVER,
@@ -24,6 +23,7 @@ from identity_core.domain.proofs.presentation import (
     Cover,
     HolderConsent,
 )
+from identity_core.domain.proofs.presented import agent_key_of
 from identity_core.domain.proofs.proof import Context
 from identity_core.domain.proofs.question import refused
 from identity_core.errors import ProofInvalid

@@ -146,7 +146,19 @@ REQUEST_OUT: Final = _object(
 VERIFY_IN: Final[Json] = _object({"proof": PROOF, "proofId": _text("A stored proof."), "expect": EXPECTED}) | {
     "oneOf": [{"required": ["proof"]}, {"required": ["proofId"]}]
 }
-VERIFY_OUT: Final = _object({"verified": {"type": "boolean"}}, ("verified",), closed=False)
+VERIFY_OUT: Final = _object(
+    {
+        "verified": {"type": "boolean", "description": "Whether every check is right; rely on verdict."},
+        "verdict": {"type": "string", "enum": ["valid", "unbound", "invalid"]},
+        "missing": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "What the proof was not compared with.",
+        },
+    },
+    ("verified", "verdict", "missing"),
+    closed=False,
+)
 GET_IN: Final = _object({"proofId": _text("Identifier of the proof.")}, ("proofId",))
 GET_OUT: Final = _object(
     {"proofId": {"type": "string"}, "proof": {"type": "object"}}, ("proofId", "proof"), closed=False

@@ -176,7 +176,8 @@ TOOLS: Final = {
         _tool(
             verify_proof,
             "Verify a proof",
-            "Whether a proof holds, and whether it is what you expect.",
+            "The verdict on a proof: valid, if it is what you expect and expect has predicate, challenge, domain and issuerDid; unbound, "
+            "if it is genuine but one of these is missing, so that it could be a replay; invalid.",
             schemas.VERIFY_IN,
             schemas.VERIFY_OUT,
         ),

@@ -91,7 +91,11 @@ def test_an_agent_gets_a_proof_that_a_verifier_accepts(scene: Scene, tmp_path: P
         kept = await said(client, "get_proof", proofId=again["proofId"])
         assert kept["proof"] == proof
         verified = await said(client, "verify_proof", proofId=again["proofId"], expect={"predicate": predicate})
-        assert verified["verified"] is True
+        assert (verified["verified"], verified["verdict"]) == (True, "unbound")
+        assert verified["missing"] == ["challenge", "domain", "issuerDid"]
+        whole = expected | {"issuerDid": scene.people.ivo.did}
+        verified = await said(client, "verify_proof", proofId=again["proofId"], expect=whole)
+        assert (verified["verdict"], verified["missing"]) == ("valid", [])
 
     with_command(scene.agent, tmp_path, talk, mode=mode)
 

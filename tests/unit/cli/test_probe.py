@@ -99,7 +99,7 @@ def test_a_person_reads_one_line(probed: Commands, liar: Liar) -> None:
     ("lie", "step", "says"),
     [
         (changed("/verify", verified=True), "verify", "a forged proof is verified"),
-        (changed("/verify", verified=False, errors=["PROOF_INVALID"]), "verify", "not verified: PROOF_INVALID"),
+        (changed("/verify", verdict="unbound", errors=[]), "verify", "the proof is unbound"),
         (changed("/zkp/delegated-proofs", proof="?"), "verify", "not of the form"),
         (changed("/zkp/delegated-proofs", proof={"proof": ""}), "verify", "not of the form"),
         (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from identity_core.domain.credentials.credential import CredentialStatus
-from identity_core.domain.proofs.verification import CheckCode, wrong
+from identity_core.domain.proofs.checks import CheckCode, wrong
 from identity_core.errors import InvalidCredential, PluginUnavailable, ProofInvalid
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuredHead
 from identity_core.use_cases.vcalm import CredentialFindings, VerifyVcalmCredential
