@@ -288,7 +288,8 @@ class Gate:
 
 
 def _cost(operation: Operation, request: Request) -> int:
-    return tokens(operation.operation_id, len(request.body_octets))
+    needs_caller = bool(operation.schemes) and not operation.optional
+    return tokens(operation.operation_id, len(request.body_octets), needs_caller=needs_caller)
 
 
 def body_hash(request: Request) -> str | None:

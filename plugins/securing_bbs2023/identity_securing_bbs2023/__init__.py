@@ -40,6 +40,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 HMAC_OCTETS: Final = 32
+ALWAYS_DISCLOSED: Final = (
+    "issuer",
+    "validFrom",
+    "validUntil",
+    "credentialStatus",
+    "credentialSchema",
+    "termsOfUse",
+)
+"""Members that a holder cannot hide: without one the credential would say more than its issuer did (VC 2.0 §4.9, §4.10)."""
 
 
 class Bbs2023:
@@ -138,8 +147,10 @@ class Bbs2023:
         }
         head(document, proof)
         hmac_key = secrets.token_bytes(HMAC_OCTETS)
-        signed = suite.sign_data(self._statements, document, proof, hmac_key, unsecured.mandatory)
-        state = (document, proof, _bls_key(unsecured.public_key), hmac_key, tuple(unsecured.mandatory))
+        pointers = [f"/{name}" for name in ALWAYS_DISCLOSED if name in document]
+        mandatory = tuple(dict.fromkeys((*pointers, *unsecured.mandatory)))
+        signed = suite.sign_data(self._statements, document, proof, hmac_key, mandatory)
+        state = (document, proof, _bls_key(unsecured.public_key), hmac_key, mandatory)
         return CredentialDraft(signed.header, signed.messages, state)
 
 

@@ -13,6 +13,7 @@ import orjson
 from identity_core.codec import times
 from identity_core.ports.securing import Secured, SecuredHead
 from identity_securing_bbs2023.contexts import CONTEXTS, VC_CONTEXT
+from identity_securing_bbs2023.proof_values import MAX_QUADS
 from identity_securing_bbs2023.refused import malformed
 
 CRYPTOSUITE: Final = "bbs-2023"
@@ -24,6 +25,8 @@ MAX_DEPTH: Final = 16
 MAX_CONTEXTS: Final = 8
 MAX_TERMS: Final = 64
 MAX_VALUES: Final = 1_024
+MAX_ITEMS: Final = 128
+"""Items of one array: PyLD compares each with each other one."""
 _VALUE_OBJECT: Final = frozenset({"@value", "@language", "@direction"})
 
 
@@ -84,6 +87,9 @@ def check_document(document: Mapping[str, Any]) -> None:
     _check_shape({name: value for name, value in document.items() if name != "@context"}, 1)
     if _values(document) > MAX_VALUES:
         malformed(f"it has more than {MAX_VALUES} values")
+    # Before it is expanded, which takes the longest of all.
+    if _statements({name: value for name, value in document.items() if name != "@context"}) - 1 > MAX_QUADS:
+        malformed(f"it makes more than {MAX_QUADS} statements")
 
 
 def check_statements(document: Mapping[str, Any], proof: Mapping[str, Any]) -> None:
@@ -158,6 +164,8 @@ def _check_shape(value: Any, depth: int) -> None:
         malformed("a member has no value, and nobody would have signed it")
     if not isinstance(value, dict | list):
         return
+    if isinstance(value, list) and len(value) > MAX_ITEMS:
+        malformed(f"an array has more than {MAX_ITEMS} items")
     if depth > MAX_DEPTH:
         malformed(f"it is deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
@@ -171,6 +179,13 @@ def _check_shape(value: Any, depth: int) -> None:
 def _values(value: Any) -> int:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + sum(map(_values, inner))
+
+
+def _statements(value: Any) -> int:
+    """Count the statements that a value makes, unless it repeats itself: one for each value, and one that leads to each object."""
+    if isinstance(value, dict):
+        return 1 if "@value" in value else 1 + sum(_statements(part) for name, part in value.items() if name != "id")
+    return sum(map(_statements, value)) if isinstance(value, list) else 1
 
 
 def _time(value: Any) -> datetime | None:

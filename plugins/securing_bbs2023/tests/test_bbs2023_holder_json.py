@@ -112,6 +112,24 @@ def test_claims_are_returned_as_sent_without_inline_context(bbs: Bbs2023, shown:
     assert found.warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("validFrom", "2026-01-01T00:00:00Z"),
+        ("validUntil", "2026-06-01T00:00:00Z"),
+        ("credentialStatus", STATUS),
+        ("credentialSchema", {"id": "https://issuer.example/schema", "type": "JsonSchema"}),
+        ("termsOfUse", {"id": "https://issuer.example/terms", "type": "IssuerPolicy"}),
+        ("issuer", {"id": ISSUER, "name": "Ivo"}),
+    ],
+)
+def test_holder_cannot_hide_what_limits_the_credential(bbs: Bbs2023, name: str, value: Any) -> None:
+    """Input: an issuer that names no mandatory pointers, and a holder that discloses a claim only."""
+    issued = issue(bbs, {**CLAIMS, name: value})
+    derived = bbs.derive(issued, KEY.public_key, pointers=["/credentialSubject/age"])
+    assert bbs.verify(derived, KEY.public_key).claims[name] == value
+
+
 def test_status_that_is_text_is_refused(bbs: Bbs2023) -> None:
     """VC 2.0 §4.10: an object. A text would keep the IRI as its name, which no check of a status looks for."""
     claims = {**without(CLAIMS, "credentialStatus"), f"{MODEL}credentialStatus": "revoked"}
