@@ -87,7 +87,7 @@ class WriterThread:
         self._thread.join()
 
 
-def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: type[Exception] | None = None) -> bool:
+def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: tuple[type[Exception], ...] = ()) -> bool:
     """Runs the jobs as if none would raise. False when one did, and what all of them did is to be undone: no one is told yet,
     each runs again by itself, and its caller gets what it raises then. What is ``fatal`` costs the whole group and is raised."""
     try:
@@ -101,7 +101,7 @@ def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: ty
             for pending, result in zip(batch, results, strict=True):
                 pending.result = result
     except Exception as error:
-        if fatal is not None and isinstance(error, fatal):
+        if isinstance(error, fatal):
             raise
         return False
     return True
@@ -141,6 +141,7 @@ class GroupCommit:
     groups: int = field(default=0, init=False)
     jobs: int = field(default=0, init=False)
     repeated: int = field(default=0, init=False)
+    is_failing: bool = field(default=False, init=False)
     _loop: asyncio.AbstractEventLoop | None = None
     _waiting: deque[Pending] = field(default_factory=deque)
     _idle: asyncio.Future[None] | None = None
@@ -211,6 +212,8 @@ class GroupCommit:
 
     def deliver(self, group: Sequence[Pending], error: DatabaseError | None) -> None:
         """Resolves the futures of a group: each with its own outcome, or all with ``error``."""
+        if group:
+            self.is_failing = error is not None
         for pending in group:
             # Once: a group that waits for a checkpoint is delivered before and after it.
             then, pending.then = pending.then, None
@@ -228,7 +231,9 @@ class GroupCommit:
     @property
     def load(self) -> DatabaseLoad:
         """How much waits, and how much went through."""
-        return DatabaseLoad(len(self._waiting), self.queue_limit, self.jobs, self.groups, self.repeated)
+        return DatabaseLoad(
+            len(self._waiting), self.queue_limit, self.jobs, self.groups, self.repeated, is_failing=self.is_failing
+        )
 
     def give_up(self, group: Sequence[Pending], error: DatabaseError) -> None:
         """Fails a group that cannot start, and everything behind it; the writer itself lives on."""
