@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -107,13 +108,9 @@ def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: tu
     return True
 
 
-def _followed(job: Job[T], follow: Callable[[Transaction, T], None]) -> Job[T]:
-    def both(transaction: Transaction) -> T:
-        result = job(transaction)
-        follow(transaction, result)
-        return result
-
-    return both
+def _followed(job: Job[T], follow: Callable[[Transaction, T], None], transaction: Transaction) -> T:
+    follow(transaction, result := job(transaction))
+    return result
 
 
 def _batch_of(pending: Pending) -> Callable[..., Sequence[Any]] | None:
@@ -172,7 +169,7 @@ class GroupCommit:
             return future
         if (follow := FOLLOWED_BY.get()) is not None:
             FOLLOWED_BY.set(None)
-            job = _followed(job, follow)
+            job = partial(_followed, job, follow)
         self._waiting.append(Pending(job, durable, future, heavy, then))
         due = loop.time() + patience_seconds if patience_seconds else 0.0
         if not self.busy:
@@ -231,9 +228,8 @@ class GroupCommit:
     @property
     def load(self) -> DatabaseLoad:
         """How much waits, and how much went through."""
-        return DatabaseLoad(
-            len(self._waiting), self.queue_limit, self.jobs, self.groups, self.repeated, is_failing=self.is_failing
-        )
+        counts = (self.queue_limit, self.jobs, self.groups, self.repeated)
+        return DatabaseLoad(len(self._waiting), *counts, is_failing=self.is_failing)
 
     def give_up(self, group: Sequence[Pending], error: DatabaseError) -> None:
         """Fails a group that cannot start, and everything behind it; the writer itself lives on."""

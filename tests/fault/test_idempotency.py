@@ -184,7 +184,7 @@ def test_locked_index_table_changes_nothing_twice(postgres_server: PostgresServe
         first: dict[str, Answer] = {}
         with locked(url, "did_versions"):
             threads = [
-                threading.Thread(target=lambda name=name, ask=ask: first.update({name: ask()}))  # type: ignore[misc]
+                threading.Thread(target=lambda name=name, ask=ask: first.update({name: ask()}))
                 for name, ask in requests.items()
             ]
             for thread in threads:

@@ -23,7 +23,7 @@ def turn(url: str, *, read_only: bool) -> None:
     """Changes what transactions of the server begin with, in open sessions too."""
     with psycopg.connect(url, autocommit=True, options="-c default_transaction_read_only=off") as session:
         value = "on" if read_only else "off"
-        session.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")  # type: ignore[call-overload]
+        session.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
         session.execute("SELECT pg_reload_conf()")
 
 
