@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -87,7 +88,7 @@ class WriterThread:
         self._thread.join()
 
 
-def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: type[Exception] | None = None) -> bool:
+def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: tuple[type[Exception], ...] = ()) -> bool:
     """Runs the jobs as if none would raise. False when one did, and what all of them did is to be undone: no one is told yet,
     each runs again by itself, and its caller gets what it raises then. What is ``fatal`` costs the whole group and is raised."""
     try:
@@ -101,19 +102,15 @@ def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: ty
             for pending, result in zip(batch, results, strict=True):
                 pending.result = result
     except Exception as error:
-        if fatal is not None and isinstance(error, fatal):
+        if isinstance(error, fatal):
             raise
         return False
     return True
 
 
-def _followed(job: Job[T], follow: Callable[[Transaction, T], None]) -> Job[T]:
-    def both(transaction: Transaction) -> T:
-        result = job(transaction)
-        follow(transaction, result)
-        return result
-
-    return both
+def _followed(job: Job[T], follow: Callable[[Transaction, T], None], transaction: Transaction) -> T:
+    follow(transaction, result := job(transaction))
+    return result
 
 
 def _batch_of(pending: Pending) -> Callable[..., Sequence[Any]] | None:
@@ -141,6 +138,7 @@ class GroupCommit:
     groups: int = field(default=0, init=False)
     jobs: int = field(default=0, init=False)
     repeated: int = field(default=0, init=False)
+    is_failing: bool = field(default=False, init=False)
     _loop: asyncio.AbstractEventLoop | None = None
     _waiting: deque[Pending] = field(default_factory=deque)
     _idle: asyncio.Future[None] | None = None
@@ -171,7 +169,7 @@ class GroupCommit:
             return future
         if (follow := FOLLOWED_BY.get()) is not None:
             FOLLOWED_BY.set(None)
-            job = _followed(job, follow)
+            job = partial(_followed, job, follow)
         self._waiting.append(Pending(job, durable, future, heavy, then))
         due = loop.time() + patience_seconds if patience_seconds else 0.0
         if not self.busy:
@@ -211,6 +209,8 @@ class GroupCommit:
 
     def deliver(self, group: Sequence[Pending], error: DatabaseError | None) -> None:
         """Resolves the futures of a group: each with its own outcome, or all with ``error``."""
+        if group:
+            self.is_failing = error is not None
         for pending in group:
             # Once: a group that waits for a checkpoint is delivered before and after it.
             then, pending.then = pending.then, None
@@ -228,7 +228,8 @@ class GroupCommit:
     @property
     def load(self) -> DatabaseLoad:
         """How much waits, and how much went through."""
-        return DatabaseLoad(len(self._waiting), self.queue_limit, self.jobs, self.groups, self.repeated)
+        counts = (self.queue_limit, self.jobs, self.groups, self.repeated)
+        return DatabaseLoad(len(self._waiting), *counts, is_failing=self.is_failing)
 
     def give_up(self, group: Sequence[Pending], error: DatabaseError) -> None:
         """Fails a group that cannot start, and everything behind it; the writer itself lives on."""

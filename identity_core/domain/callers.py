@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import re
 import zlib
 from collections.abc import Collection
@@ -22,7 +21,6 @@ from datetime import datetime
 from typing import Final
 
 from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.times import micros
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden, InvalidRequest
@@ -63,22 +61,6 @@ class ApiKey:
         """Raises ``Forbidden`` when the key has an allowlist and ``did`` is not on it."""
         if self.allowed_targets is not None and str(did) not in self.allowed_targets:
             raise Forbidden("The API key may not act for this DID.", details={"did": str(did)})
-
-
-def key_octets(key: ApiKey) -> bytes:
-    """The encoding of everything that a key says; equal keys have equal ones. ``source`` is the key store's own business."""
-    said = (
-        *(key.id, key.name, key.digest),
-        None if key.scopes is None else sorted(key.scopes),
-        None if key.allowed_targets is None else sorted(key.allowed_targets),
-        None if key.requests_per_second is None else float(key.requests_per_second),
-        None if key.burst is None else int(key.burst),
-        micros(key.created_at),
-        None if key.expires_at is None else micros(key.expires_at),
-        None if key.revoked_at is None else micros(key.revoked_at),
-        key.lineage,
-    )
-    return json.dumps(said).encode()
 
 
 @value_class

@@ -7,13 +7,14 @@ hold. What ends the process in between leaves a tag too many, which the next ins
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
-from identity_core.domain.callers import ApiKey, key_octets
+from identity_core.domain.callers import ApiKey
 from identity_core.ports.api_keys import PendingTag
 from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac
@@ -93,6 +94,22 @@ class ApiKeyTags(Repository):
     def _row(self, key: ApiKey, pending_since: int | None) -> dict[str, object]:
         number, tag = self._random(_NUMBER_BYTES), self._mac.tag(key_octets(key))
         return {"key_id": key.id, "number": number, "tag": tag, "pending_since": pending_since}
+
+
+def key_octets(key: ApiKey) -> bytes:
+    """The encoding of everything that a key says; equal keys have equal ones. ``source`` is the key store's own business."""
+    said = (
+        *(key.id, key.name, key.digest),
+        None if key.scopes is None else sorted(key.scopes),
+        None if key.allowed_targets is None else sorted(key.allowed_targets),
+        None if key.requests_per_second is None else float(key.requests_per_second),
+        None if key.burst is None else int(key.burst),
+        micros(key.created_at),
+        None if key.expires_at is None else micros(key.expires_at),
+        None if key.revoked_at is None else micros(key.revoked_at),
+        key.lineage,
+    )
+    return json.dumps(said).encode()
 
 
 def _place(pending: PendingTag) -> dict[str, object]:

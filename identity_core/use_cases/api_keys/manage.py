@@ -8,7 +8,6 @@ in the others, and for good.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -146,7 +145,7 @@ class ChangeStored:
             if changed == key:
                 return key
             if attempt is not None:
-                await attempt.intend({"before": _digest(key), "after": _digest(changed)})
+                await attempt.intend({"before": _state(key)})
             try:
                 await self.store.replace(changed, expected=key)
             except VersionConflict:
@@ -189,28 +188,25 @@ class UpdateApiKey:
                 expires_at=given(expires_at, key.expires_at),
             )
 
-        key = await self._changed_before(key_id, context) or await self.change(key_id, decide, context.attempt)
+        def decide_again(key: ApiKey) -> ApiKey:
+            # What the earlier run has done already is no change any more.
+            changed = decide(key)
+            if context.intent is not None and changed != key and _state(key) != context.intent["before"]:
+                raise InvalidRequest(
+                    "The first attempt failed, and the key was changed by another request since. Read the key; where the change is still"
+                    " wanted, send it with a new Idempotency-Key."
+                )
+            return changed
+
+        key = await self.change(key_id, decide_again, context.attempt)
         await self.record(context, key)
         return key
 
-    async def _changed_before(self, key_id: str, context: RequestContext) -> ApiKey | None:
-        """The key as an earlier run of the same request has changed it; None where that changed nothing. Raises ``InvalidRequest`` where
-        the key was changed again since, so that it does not tell."""
-        if context.intent is None:
-            return None
-        key = await self.change.store.get(key_id)
-        state = None if key is None else _digest(key)
-        if state not in (context.intent["before"], context.intent["after"]):
-            raise InvalidRequest(
-                "The first attempt failed, and the key was changed by another request since. Read the key; where the change is still"
-                " wanted, send it with a new Idempotency-Key."
-            )
-        return key if state == context.intent["after"] else None
 
-
-def _digest(key: ApiKey) -> str:
-    """Tells states of a key apart."""
-    return hashlib.sha256(key_text.key_octets(key)).hexdigest()
+def _state(key: ApiKey) -> str:
+    """Tells states of a stored key apart."""
+    sets = [None if each is None else sorted(each) for each in (key.scopes, key.allowed_targets)]
+    return repr([*sets, key.name, key.requests_per_second, key.burst, key.expires_at, key.revoked_at])
 
 
 MAX_GRACE = timedelta(days=90)

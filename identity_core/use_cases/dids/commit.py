@@ -30,6 +30,7 @@ from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import (
     InvalidDocument,
     JsonValue,
+    LedgerUnavailable,
     Overloaded,
     PluginUnavailable,
     RateLimited,
@@ -208,7 +209,11 @@ class DidWriter:
         if context.attempt is not None:
             intent: dict[str, JsonValue] = {"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)}
             await context.attempt.intend(intent)
-        receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
+        try:
+            receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
+        except LedgerUnavailable:
+            self.reader.check.refused_at = self.clock.monotonic()
+            raise
         version = IndexedVersion(after, receipt, differences.changes(state, after))
         await self.index.record((version,), owner=owner, line=_line(context, version, receipt))
         self.reader.check.keep(version.state.did.text, version, is_folded=True)

@@ -9,6 +9,7 @@ crash. Whatever else differs is ``DidQuarantined``, for that DID and no other, f
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -64,6 +65,8 @@ class HeadCheck:
     """The retired keys of the log, by multikey: from which tree size on an entry of theirs is none."""
     generations: Generations = field(default_factory=KnownGenerations)
     """What fills it."""
+    refused_at: float = field(default=-math.inf, init=False)
+    """When the ledger last failed to take an entry, on the monotonic clock."""
     _checked: BoundedCache[str, Checked] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
     # The newest rows that a ledger which has to be waited for was found to agree with.
     _agreed: BoundedCache[str, NewestEntry] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
