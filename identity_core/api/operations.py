@@ -79,9 +79,7 @@ MCP: Final = "callMcp"
 A2A: Final = "callA2a"
 """The same for a request of the Agent2Agent protocol."""
 
-_BY_SIZE: Final = frozenset(
-    {"generateDelegatedProof", "createDelegatedPresentation", "checkDelegatedProof", MCP, A2A}
-)
+_BY_SIZE: Final = frozenset({"generateDelegatedProof", "createDelegatedPresentation", "checkDelegatedProof", MCP, A2A})
 """Of the operations that need a caller, those whose body costs what it holds. Of all others every body does."""
 
 _FIRST: Final = {"verifyCredential": 4}
