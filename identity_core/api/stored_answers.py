@@ -9,7 +9,7 @@ from identity_core.api.caching import IMMUTABLE, LD_JSON, NEWEST, SHAPES, W3C, C
 from identity_core.api.request import Answer, cursor
 from identity_core.codec.structs import encode
 from identity_core.codec.times import moment, printed
-from identity_core.ports.repositories import StoredVersion
+from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.use_cases.dids.stored import StoredHistory, StoredResolution
 from identity_core.wire import ResolveDidQuery
 

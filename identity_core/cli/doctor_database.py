@@ -166,7 +166,7 @@ def looked(settings: Settings) -> Iterator[Look]:
 def tables(settings: Settings) -> Iterator[Diagnosis]:
     """Whether the tables of the store are those that this version declares. Nothing where there are none, or of another version: other
     checks report that."""
-    from identity_core.store.comparison import compare
+    from identity_core.cli.doctor_tables import compare
     from identity_core.store.migrations import bring_up
 
     try:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead
 from identity_core.domain.dids.state import DidState
+from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import JsonValue
 from identity_core.ports.ledger import Receipt
 from identity_core.values import value_class
@@ -22,27 +23,6 @@ class IndexedVersion:
     state: DidState
     receipt: Receipt | None
     changes: tuple[str, ...] = ()
-
-
-@value_class
-class StoredVersion:
-    """A version as the index has it, and as it is answered. ``changes``: octets of a JSON array. Times: microseconds since 1970."""
-
-    version_id: int
-    created: int
-    updated: int
-    deactivated: bool
-    document: bytes
-    sequence: int
-    transaction_hash: str
-    operation: str
-    recorded: int
-    block_number: int
-    previous_hash: str | None
-    entry_hash: str
-    key_id: str | None
-    changes: bytes
-    unbound_changes: int | None
 
 
 class DocumentIndex(Protocol):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote, unquote_to_bytes
 
@@ -16,7 +16,14 @@ import orjson
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did, check_uri
 from identity_core.domain.echo import URI, echoed
-from identity_core.errors import DidUrlNotFound, FeatureNotSupported, InvalidDidUrl, InvalidDocument, JsonValue
+from identity_core.errors import (
+    DidUrlNotFound,
+    FeatureNotSupported,
+    InvalidDidUrl,
+    InvalidDocument,
+    InvalidRequest,
+    JsonValue,
+)
 
 MAX_DID_URL: Final = 2048
 _PCHAR: Final = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})"
@@ -68,6 +75,22 @@ class DidUrl:
             service=said.get("service"),
             relative_ref=said.get("relativeRef"),
             fragment=(match["fragment"] or "")[1:] or None,
+        )
+
+    def with_options(
+        self, version_id: int | None, version_time: str | None, service: str | None, relative_ref: str | None
+    ) -> DidUrl:
+        """Return the DID URL with the options beside it. Raises ``InvalidRequest``: when one stands in both."""
+        beside = (version_id, version_time, service, relative_ref)
+        inside = (self.version_id, self.version_time, self.service, self.relative_ref)
+        if any(one is not None and other is not None for one, other in zip(beside, inside, strict=True)):
+            raise InvalidRequest("An option stands in the DID URL and beside it.")
+        return replace(
+            self,
+            version_id=self.version_id or version_id,
+            version_time=self.version_time or version_time,
+            service=self.service or service,
+            relative_ref=relative_ref if self.relative_ref is None else self.relative_ref,
         )
 
 

@@ -21,13 +21,13 @@ import pytest
 from identity_core.bootstrap import upgrade as upgrade_module
 from identity_core.cli import doctor_database
 from identity_core.cli.doctor_database import Diagnosis
+from identity_core.cli.doctor_tables import compare
 from identity_core.cli.local_server import LocalServer
 from identity_core.database import look_at, migrations
 from identity_core.database.files import FileLock
 from identity_core.settings import load
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
-from identity_core.store.comparison import compare
 from tests.unit.cli.conftest import Commands
 from tests.unit.store.earlier.make import ARCHIVE, COUNTS, rows_of
 

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import BigInteger, Column, Engine, LargeBinary, MetaData, Table, create_engine
 from sqlalchemy.pool import NullPool
 
+from identity_core.cli.doctor_tables import compare
 from identity_core.database import (
     Database,
     MigrationFailed,
@@ -25,7 +26,6 @@ from identity_core.database import (
 )
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
-from identity_core.store.comparison import compare
 from identity_core.store.tables import metadata_of_store
 from tools.write_migration import differences, written
 
