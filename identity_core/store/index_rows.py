@@ -114,17 +114,8 @@ def stored_version_of(read: Row) -> StoredVersion:
     said = orjson.loads(metadata)
     created, updated, deactivated, operation = said["created"], said["updated"], said["deactivated"], said["operation"]
     of_document = number, created, updated, deactivated, bytes(document), place, bytes(digest).hex()
-    of_history = (
-        operation,
-        recorded,
-        block,
-        said["previous"],
-        said["hash"],
-        said["keyId"],
-        bytes(changes),
-        counted(said),
-    )
-    return StoredVersion(*of_document, *of_history)
+    of_history = operation, recorded, block, said["previous"], said["hash"], said["keyId"], bytes(changes)
+    return StoredVersion(*of_document, *of_history, counted(said))
 
 
 MISSING: Final = "is missing"
