@@ -11,12 +11,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from identity_core.api.errors import negotiate
+from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import Answer, Headers, Request
 from identity_core.cache import BoundedCache
 from identity_core.codec.structs import UNSET, UnsetType, encode, plain, raw
 from identity_core.codec.times import printed, printed_or_none
-from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.errors import DidDeactivated, InvalidRequest, JsonValue
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.dids.read import Resolution
@@ -28,7 +28,6 @@ from identity_core.wire import (
     DidResolution,
     DidResolutionMetadata,
     DidUrlDereferencing,
-    ErrorBody,
     LedgerPosition,
     ResolveDidQuery,
     W3cDidDocumentMetadata,
@@ -225,31 +224,26 @@ def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
     )
 
 
-def deactivation(result: Resolution) -> dict[str, JsonValue]:
-    """Return the details of DID_DEACTIVATED. ``transactionHash`` is that of the version that was requested, else of the deactivation."""
-    receipt = result.version.receipt
-    return {
-        "did": str(result.version.state.did),
+def gone(request: Request, result: Resolution, media: str, *, selected: bool, form: str = JSON) -> Answer:
+    """Return the 410 of a deactivated DID in the media type ``form``: beside the error the version that was requested, or a W3C result
+    without a document. The details name the transaction of the version that was requested, else of the deactivation."""
+    state, receipt = result.version.state, result.version.receipt
+    details: dict[str, JsonValue] = {
+        "did": str(state.did),
         "deactivatedAt": printed_or_none(result.deactivated_at),
         "versionId": result.head_version_id,
         "transactionHash": None if receipt is None else receipt.transaction_hash,
     }
-
-
-def gone(error: ErrorBody, result: Resolution, media: str, *, selected: bool) -> DeactivatedDidResolution:
-    """A 410: beside the error the version that was asked for, or a W3C result without a document."""
-    document = raw(result.version.state.document.octets) if selected else None
-    if SHAPES[media] == "result":
-        return DeactivatedDidResolution(
-            error=error,
-            did_document=document,
-            did_document_metadata=plain(_w3c_metadata(result)) | {"deactivated": True},
-            did_resolution_metadata=DidResolutionMetadata(content_type="application/did"),
+    answer = error_answer(DidDeactivated(details=details), request.request_id)
+    body = DeactivatedDidResolution(error=answer.body.error)
+    if selected or SHAPES[media] == "result":
+        document = raw(state.document.octets) if selected else None
+        w3c = DidResolutionMetadata(content_type="application/did") if SHAPES[media] == "result" else UNSET
+        metadata = plain(_metadata(result) if w3c is UNSET else _w3c_metadata(result)) | {"deactivated": True}
+        body = DeactivatedDidResolution(
+            error=body.error, did_document=document, did_document_metadata=metadata, did_resolution_metadata=w3c
         )
-    if not selected:
-        return DeactivatedDidResolution(error=error)
-    metadata = plain(_metadata(result)) | {"deactivated": True}
-    return DeactivatedDidResolution(error=error, did_document=document, did_document_metadata=metadata)
+    return Answer(answer.status, body, form, answer.headers)
 
 
 def _metadata(result: Resolution) -> DidDocumentMetadata:

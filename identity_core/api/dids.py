@@ -11,7 +11,6 @@ from identity_core.api import caching
 from identity_core.api.approvals import approvals_shown
 from identity_core.api.caching import AnswerCache, if_match
 from identity_core.api.did_logs import did_log_answer
-from identity_core.api.errors import error_answer
 from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
@@ -19,13 +18,13 @@ from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.errors import DidDeactivated, InternalError
+from identity_core.errors import InternalError
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recovered, Rotated, RotateDidKey, UpdateDid
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, Resolution, ResolveDid
+from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, ResolveDid
 from identity_core.use_cases.dids.witnessed import ApproveDidVersion, GetDidApprovals
 from identity_core.values import value_class
 
@@ -76,7 +75,7 @@ class DidHandlers:
             started = time.perf_counter_ns()
             resolution = await self.resolve(self.reader.parse(text), query)
             if resolution.deactivated:
-                return _gone(request, resolution, media, selected=selected)
+                return caching.gone(request, resolution, media, selected=selected)
             duration = (time.perf_counter_ns() - started) // 1_000_000
             cached = caching.resolution(resolution, media, duration, query, self.reader.clock.now())
             if not selected:
@@ -275,12 +274,6 @@ def _history_item(version: IndexedVersion, *, include_document: bool) -> wire.Di
         changes=tuple(version.changes),
         did_document=raw(state.document.octets) if include_document else UNSET,
     )
-
-
-def _gone(request: Request, resolution: Resolution, media: str, *, selected: bool) -> Answer:
-    answer = error_answer(DidDeactivated(details=caching.deactivation(resolution)), request.request_id)
-    body = caching.gone(answer.body.error, resolution, media, selected=selected)
-    return Answer(answer.status, body, headers=answer.headers)
 
 
 def _etag(version: IndexedVersion) -> tuple[str, str]:

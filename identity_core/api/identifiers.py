@@ -20,11 +20,9 @@ from identity_core.api.caching import (
     CachedAnswer,
     Shape,
 )
-from identity_core.api.errors import error_answer
 from identity_core.api.quick import AtOnce
 from identity_core.api.request import Answer, Request
 from identity_core.codec.structs import given
-from identity_core.errors import DidDeactivated
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.identifiers import (
     Dereferenced,
@@ -137,10 +135,8 @@ class IdentifierHandlers:
         """The answer where it is not the document as a whole."""
         resolution = found.resolution
         if resolution.deactivated:
-            gone = error_answer(DidDeactivated(details=caching.deactivation(resolution)), request.request_id)
             selected = found.url.version_id is not None or found.url.version_time is not None
-            body = caching.gone(gone.body.error, resolution, W3C, selected=selected)
-            return Answer(gone.status, body, W3C, gone.headers)
+            return caching.gone(request, resolution, W3C, selected=selected, form=W3C)
         is_document = found.endpoint is not None or form.alone is not None
         asked, now = _asked(found), self.clock.now()
         kept = ("Cache-Control", caching.cache_control(resolution, asked, now, is_document=is_document))

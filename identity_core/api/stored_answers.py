@@ -14,11 +14,11 @@ from identity_core.use_cases.dids.stored import StoredHistory, StoredResolution
 from identity_core.wire import ResolveDidQuery
 
 _OWN: Final = (
-    b'{"didDocument":%b,"didDocumentMetadata":{"created":"%b","updated":"%b","versionId":%d,"deactivated":false%b%b,"ledger":%b},'
+    b'{"didDocument":%b,"didDocumentMetadata":{"created":"%b","updated":"%b","versionId":%d,"deactivated":false%b,"ledger":%b},'
     b'"didResolutionMetadata":{"contentType":"' + LD_JSON.encode() + b'","duration":%d}}'
 )
 _RESULT: Final = (
-    b'{"didDocument":%b,"didDocumentMetadata":{"created":"%b"%b,"versionId":"%d"%b%b,"ledger":%b},'
+    b'{"didDocument":%b,"didDocumentMetadata":{"created":"%b"%b,"versionId":"%d"%b,"ledger":%b},'
     b'"didResolutionMetadata":{"contentType":"application/did","duration":%d}}'
 )
 _HISTORY: Final = b'{"did":"%b","total":%d,"items":[%b],"nextCursor":%b}'
@@ -38,21 +38,12 @@ def stored_answer(
     else:
         created = _printed(version.created)
         updated = created if version.updated == version.created else _printed(version.updated)
-        number, ledger, unbound = version.version_id, _position(found), _unbound(version)
+        number, ledger = version.version_id, _position(found)
         if shape == "result":
             renewed = b"" if number == 1 else b',"updated":"%b"' % updated
-            body = _RESULT % (
-                version.document,
-                created,
-                renewed,
-                number,
-                _next(found, b'"%d"'),
-                unbound,
-                ledger,
-                duration,
-            )
+            body = _RESULT % (version.document, created, renewed, number, _next(found, b'"%d"'), ledger, duration)
         else:
-            body = _OWN % (version.document, created, updated, number, _next(found, b"%d"), unbound, ledger, duration)
+            body = _OWN % (version.document, created, updated, number, _next(found, b"%d"), ledger, duration)
     form, has_metadata = W3C if shape == "result" else media, shape != "document"
     is_superseded = has_metadata and found.following is not None
     is_cosigned = has_metadata and found.cosigned is not None
@@ -63,14 +54,13 @@ def stored_answer(
 
 
 def _next(found: StoredResolution, number: bytes) -> bytes:
-    following = found.following
+    following, unbound = found.following, found.version.unbound_changes
+    counted = b"" if unbound is None else b',"unboundChanges":%d' % unbound
     if following is None:
-        return b""
-    return b',"nextUpdate":"%b","nextVersionId":' % _printed(following.updated) + number % following.version_id
-
-
-def _unbound(version: StoredVersion) -> bytes:
-    return b"" if version.unbound_changes is None else b',"unboundChanges":%d' % version.unbound_changes
+        return counted
+    return (
+        b',"nextUpdate":"%b","nextVersionId":' % _printed(following.updated) + number % following.version_id + counted
+    )
 
 
 def _position(found: StoredResolution) -> bytes:
