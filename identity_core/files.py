@@ -1,10 +1,15 @@
 """Files that an operator names: policies, keys, secrets, settings. Whatever lies there is opened without waiting for anyone: a named pipe
-to which nobody writes would keep a start or a look at the installation waiting for ever, and a device has no end."""
+to which nobody writes would keep a start or a look at the installation waiting for ever, and a device has no end.
+
+Settings choose code that runs, and keys choose who is trusted, so ``require_own`` refuses what another user can write (CWE-427, CWE-732).
+"""
 
 from __future__ import annotations
 
 import errno
+import grp
 import os
+import pwd
 import select
 import stat
 from pathlib import Path
@@ -39,6 +44,36 @@ def read_regular(path: Path) -> bytes:
     if len(octets) > MOST_OCTETS:
         raise _too_large(path)
     return octets
+
+
+def require_own(path: Path, *, is_named: bool = True) -> None:
+    """Raise ``PermissionError`` where another user can write the file or folder at ``path``, which a link may lead to.
+
+    The owner must be this user or root. root may also use what it was told to use (``is_named``) of another user, because it administers
+    the service of that user; what lies in a working directory it may not. A sticky folder counts as writable: its files can be anyone's.
+    On a read-only mount the mode counts for nothing, and the owner neither: whoever mounted it vouches for it, such as a container's host.
+    """
+    status, me = path.stat(), os.geteuid()
+    # A pipe or a device is for the reader to refuse.
+    is_kept = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    if not is_kept or os.statvfs(path).f_flag & os.ST_RDONLY:
+        return
+    mode, owner = stat.S_IMODE(status.st_mode), status.st_uid
+    if owner not in (0, me) and not (is_named and me == 0):
+        raise PermissionError(errno.EPERM, f"it belongs to user {owner}", str(path))
+    if mode & stat.S_IWOTH or (mode & stat.S_IWGRP and not _is_own_group(status.st_gid)):
+        raise PermissionError(errno.EPERM, f"other users can write it (mode {mode:04o})", str(path))
+
+
+def _is_own_group(group: int) -> bool:
+    """Whether nobody else is in a group: root's, or one of this user's that has the user's name, or no name, as in a container."""
+    if group == 0 or group not in (os.getegid(), *os.getgroups()):
+        return group == 0
+    try:
+        known, user = grp.getgrgid(group), pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return True
+    return known.gr_name == user and set(known.gr_mem) <= {user}
 
 
 def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:

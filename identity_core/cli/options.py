@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
-from identity_core.cli.output import fail, failing
+from identity_core.cli.output import fail, failing, prints_json
 from identity_core.codec import strict_json
 from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.domain.callers import KNOWN, require_known
@@ -70,8 +70,15 @@ class OrNone(click.ParamType[Any]):
 
 
 def configured(config: Path | None, overrides: Mapping[str, object] | None = None) -> Settings:
-    """The settings in force. Raises ``SettingsError``, which ends the command with place and remedy."""
-    return load(file=config, overrides=overrides)
+    """The settings in force; a file that the command line does not name is printed on stderr. Raises ``SettingsError``, which ends the
+    command with place and remedy."""
+    settings = load(file=config, overrides=overrides)
+    context = click.get_current_context(silent=True)
+    if config is None and settings.file is not None and context is not None and not prints_json():
+        if "identity.settings" not in context.meta:
+            click.echo(f"settings: {settings.file.absolute()}", err=True)
+        context.meta["identity.settings"] = settings.file
+    return settings
 
 
 def several(flag: str, words: str, says: str, *, into: str | None = None) -> Callable[[F], F]:

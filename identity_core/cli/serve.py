@@ -91,8 +91,10 @@ def _open_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(None, "Permission denied")
+        if (owner := folder.stat().st_uid) not in (0, os.geteuid()):
+            raise PermissionError(None, f"it belongs to user {owner}")
     except OSError as error:
-        remedy = "name another with --data-dir, or give this user the right to write there"
+        remedy = "serve as the user to whom it belongs, name another with --data-dir, or give it to this user: chown -R"
         fail(f"the data directory cannot be used: {error.strerror}", str(folder), remedy)
     if stat.S_IMODE(folder.stat().st_mode) & 0o007:
         log.warning("others may look into %s; set its mode to 0700", folder)
@@ -112,6 +114,7 @@ def _announce(settings: Settings, listening: Listening, first_key: str | None) -
         "listensOn": listening.place,
         "document": f"{origin}/docs",
         "dataDir": str(settings.data_dir),
+        "settingsFile": None if settings.file is None else str(settings.file.absolute()),
         "database": "sqlite" if settings.database_url is None else "postgresql",
         "administrationOn": administration,
         "workers": settings.server.workers,
@@ -123,4 +126,5 @@ def _announce(settings: Settings, listening: Listening, first_key: str | None) -
     text = f"Listening at {origin}  (document: {origin}/docs){everywhere}\nData in {database}{settings.data_dir}{key}"
     show(body, text=lambda _: text)
     processes = "1 process" if settings.server.workers == 1 else f"{settings.server.workers} processes"
-    log.info("serves at %s on %s with %s, %s", origin, body["listensOn"], processes, shown_database(settings))
+    used = body["settingsFile"] or "no settings file"
+    log.info("serves at %s on %s with %s, %s; %s", origin, body["listensOn"], processes, shown_database(settings), used)

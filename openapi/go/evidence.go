@@ -105,7 +105,8 @@ func asks(asked, change object, operation, did string) bool {
 		if strings.HasPrefix(old, "#") {
 			old = did + old
 		}
-		wanted, _ := asked["revokeOldAfter"].(string)
+		wanted, isText := asked["revokeOldAfter"].(string)
+		demand(!isText || wanted != "", "a time is none")
 		stands := ""
 		if has(change, "revokeAt") {
 			stands = text(change["revokeAt"])

@@ -24,7 +24,7 @@ from identity_core.client.operations import served_operations
 from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.callers import OF_AGENTS
-from identity_core.files import read_regular
+from identity_core.files import read_regular, require_own
 from identity_mcp.service import NOTHING, Refused
 
 PREFIX: Final = "/api/v1"
@@ -70,6 +70,7 @@ class AgentKey:
         try:
             if os.name == "posix" and path.stat().st_mode & OTHERS:
                 raise NotSetUp(f"{path} may be read by others than its owner: chmod 600 it.")
+            require_own(path)
             text = read_regular(path).decode("ascii").strip()
             kind, secret = multikey.decode_secret(text)
         except (OSError, ValueError) as error:
