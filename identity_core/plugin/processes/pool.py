@@ -105,8 +105,8 @@ class Pool:
         try:
             return await job.answer
         except asyncio.CancelledError as error:
-            if self._waiting.remove(job) and not from_outside(error):
-                # A full queue is not the plugin's fault: workers that hang are killed.
+            if self._waiting.remove(job) and self._up and not from_outside(error):
+                # The queue of workers that are up is not the plugin's fault: one that hangs is killed.
                 raise Overloaded(details={"retryAfter": 1}) from None
             raise
 
