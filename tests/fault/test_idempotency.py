@@ -46,8 +46,9 @@ EFFECTS: dict[str, dict[str, int]] = {
     "rotateKey": {"keys": 1},
     "updateKey": {},
 }
-# Traced lines of the longest of them.
+# Traced lines of the longest of them, and of those after the first durable change of the shortest.
 LINES = 2_000
+LATE_LINES = 250
 
 
 @dataclass
@@ -74,13 +75,14 @@ class Killer:
         self.process.stdin.flush()
         return dict(json.loads(self.process.stdout.readline()))
 
-    def run(self, act: str, kill_at: int) -> dict[str, Any]:
-        """What came of a request that was killed before a line, and of its retries."""
+    def run(self, act: str, kill_at: int, *, late: bool) -> dict[str, Any]:
+        """What came of a request that was killed before a line, counted from its start or from its first durable change, and of its
+        retries."""
         folder = self.folder / "run"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.folder / "base", folder)
         url = self.new_database(self.template)
-        return self.order({"do": "run", "folder": str(folder), "url": url, "act": act, "killAt": kill_at})
+        return self.order({"do": "run", "folder": str(folder), "url": url, "act": act, "killAt": kill_at, "late": late})
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -106,21 +108,22 @@ def killer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Killer]:
         running.close()
 
 
-def points(count: int) -> Iterator[tuple[str, int]]:
-    """Operations in turn, each before another line."""
+def points(count: int) -> Iterator[tuple[str, int, bool]]:
+    """Operations in turn, each before another line; three of four after the change and before the answer."""
     dice = random.Random(count)
     acts = list(EFFECTS)
     for number in range(count):
-        yield acts[(5 * number) % len(acts)], dice.randrange(150, LINES)
+        is_late = number % 4 != 3
+        yield acts[(5 * number) % len(acts)], dice.randrange(60, LATE_LINES if is_late else LINES), is_late
 
 
 def test_killed_request_is_done_once_by_retry(killer: Killer) -> None:
     """DECISIONS.md §1.6: the same body gets the first answer, also after a kill between append and answer."""
     killed = 0
-    for act, kill_at in points(rounds(4)):
-        done = killer.run(act, kill_at)
+    for act, kill_at, is_late in points(rounds(4)):
+        done = killer.run(act, kill_at, late=is_late)
         first, again = done["first"], done["again"]
-        where = f"{act} before line {kill_at}: {done}"
+        where = f"{act} before line {kill_at}, late: {is_late}: {done}"
         assert "failed" not in first, where
         assert "failed" not in again, where
         killed += not first

@@ -13,6 +13,14 @@ from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.callers import Caller, digest_of, is_minted
 from identity_core.domain.key_requests import scopes_from_request
 from identity_core.errors import ApiKeyNotFound, AuthFailed, InvalidRequest, Overloaded, VersionConflict
+from identity_core.errors import (
+    ApiKeyNotFound,
+    AuthFailed,
+    InvalidRequest,
+    Overloaded,
+    PluginUnavailable,
+    VersionConflict,
+)
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.api_keys.manage import (
     ChangeStored,
@@ -292,3 +300,22 @@ def test_every_change_is_recorded_by_its_use_case_and_a_refused_one_is_not():
     ]
     assert desk.audit.rows[2].details["successor"] == successor.id
     assert {(row.operation, row.request_id, row.caller) for row in desk.audit.rows} == {("anyOperation", "-", None)}
+
+
+@pytest.mark.parametrize("is_retired", [True, False])
+def test_unknown_outcome_of_rotation_leaves_a_usable_key(is_retired):
+    """The store fails when the old key is retired, and may have done so: the successor must not be taken back then."""
+
+    class Failing(MemoryKeys):
+        async def replace(self, key, *, expected):
+            if is_retired:
+                await super().replace(key, expected=expected)
+            raise PluginUnavailable
+
+    desk = Desk(Failing())
+    old = desk.create()
+    with pytest.raises(PluginUnavailable):
+        desk.rotate(old.key.id)
+    assert desk.works(old.text) is not is_retired
+    successors = [key for key in desk.store.by_id.values() if key.id != old.key.id]
+    assert [key.revoked_at for key in successors] == [None]
