@@ -7,12 +7,12 @@ import hashlib
 import hmac
 import logging
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import Final
 
 from identity_core.codec import multikey
@@ -32,15 +32,22 @@ from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import EraseHolder
 from identity_core.values import value_class
 
+# Counts on while the machine sleeps, where the system has it.
+_COUNTER: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+_BEGAN: Final = datetime.now(UTC) - timedelta(seconds=time.clock_gettime(_COUNTER))
+
 
 @value_class
 class SystemClock:
-    """The machine's clock."""
+    """The machine's clock, watched by its counter from the start of the process on: what the clock was then is taken as right."""
 
-    monotonic = staticmethod(monotonic)
+    monotonic = staticmethod(time.monotonic)
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+    def ahead_seconds(self, at: datetime) -> float:
+        return (at - _BEGAN).total_seconds() - time.clock_gettime(_COUNTER)
 
 
 def origin_of(settings: Settings) -> str:

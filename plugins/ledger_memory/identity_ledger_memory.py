@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl
-from identity_core.ports.clock import Clock
+from identity_core.ports.clock import Clock, require_steady
 from identity_core.ports.ledger import (
     AnchorTransaction,
     LedgerBackend,
@@ -47,6 +47,7 @@ class MemoryLedger:
             raise VersionConflict(details={"did": did, "versionId": len(known)})
         sequence = len(self._lines) + 1
         at = self._clock.now()
+        require_steady(self._clock, at)
         if self._lines:
             # Strictly increasing, also when the clock steps back.
             at = max(at, self._lines[-1].receipt.recorded_at + TICK)

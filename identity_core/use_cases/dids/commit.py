@@ -36,7 +36,7 @@ from identity_core.errors import (
     RateLimited,
     VersionConflict,
 )
-from identity_core.ports.clock import Clock
+from identity_core.ports.clock import Clock, require_steady
 from identity_core.ports.custodian import Custodian, KeyRefused
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, Receipt
@@ -66,6 +66,7 @@ async def keep_secrets(custodian: Custodian, did: Did, made: Sequence[Key]) -> N
 
 LOST_RACES = 16
 TICK = timedelta(microseconds=1)
+SECOND = timedelta(seconds=1)
 
 
 @dataclass(slots=True)
@@ -198,13 +199,16 @@ class DidWriter:
         self, state: DidState | None, signed: SignedEntry, context: RequestContext, *, owner: str | None = None
     ) -> IndexedVersion:
         """Records the entry that follows ``state``; for the first entry of a DID ``owner`` is who created it. Raises
-        ``VersionConflict`` when the DID has another version by now, or exists."""
+        ``VersionConflict`` when the DID has another version by now, or exists; ``LedgerUnavailable`` also where the clock has jumped."""
         draft, signature = signed.entry, signed.signature
         try:
             after = draft.after(signature)
         except LogInvalid as error:
             raise PluginUnavailable("The custodian's signature is not one of the log key.") from error
         did = str(draft.did)
+        # One that follows as closely as its method lets it may be ahead because the one before it is.
+        if state is None or after.updated_at > state.updated_at + SECOND:
+            require_steady(self.clock, after.updated_at)
         entry = draft.sealed(signature)
         if context.attempt is not None:
             intent: dict[str, JsonValue] = {"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
 from identity_core.errors import DidQuarantined
 from identity_core.store.index_rows import NAMES, VERSIONS
 from identity_core.store.row_mac import RowMac, version_octets
@@ -127,7 +128,7 @@ def test_a_row_with_a_tag_of_ours_that_says_something_else_stays_withheld(edit: 
         audit = audit_of(rooms)
         assert await audit.differences(did) == ["version 1 differs in state"]
         await audit.seal()
-        folded = await rooms.check.folded(history.Did.parse(did))
+        folded = await rooms.check.folded(Did.parse(did))
         assert await rooms.store.index_rows.rebuild(did, folded) == [
             "version 1 was written by this service and is not on the ledger"
         ]

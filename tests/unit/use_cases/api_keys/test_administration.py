@@ -12,7 +12,6 @@ from identity_core.codec.times import printed
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.callers import Caller, digest_of, is_minted
 from identity_core.domain.key_requests import scopes_from_request
-from identity_core.errors import ApiKeyNotFound, AuthFailed, InvalidRequest, Overloaded, VersionConflict
 from identity_core.errors import (
     ApiKeyNotFound,
     AuthFailed,
