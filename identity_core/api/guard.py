@@ -1,13 +1,13 @@
 """The outermost layer: nothing passes it unshaped, in or out.
 
 In: the rules of ``transport.py``, a bound on requests in progress, the request id. Out: a refusal becomes its error
-answer, any other exception 500 ``INTERNAL_ERROR``, logged once, without secrets. A client that goes away is no error. What
-the server refuses before there is a request, or in its body, arrives as the scope's ``identity.refusal``. A refusal that no
-bucket has paid for is paid here; only that of an overloaded server is free, because it must not add to the load.
+answer, any other exception 500 ``INTERNAL_ERROR``, logged once, without secrets. A client that goes away is no error. A refusal
+that no bucket has paid for is paid here; only that of an overloaded server is free, because it must not add to the load.
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import re
@@ -41,17 +41,6 @@ class Observe(Protocol):
 
     def __call__(self, request: Request, seconds: float) -> None:
         """Must not raise."""
-        ...
-
-
-class ClientConnection(Protocol):
-    """What the server's side of a connection tells, as the scope's ``identity.connection``."""
-
-    is_unread: bool
-    """Whether whatever is sent next has to wait for the client to read."""
-
-    def is_closing(self) -> bool:
-        """Whether nothing more reaches the client."""
         ...
 
 
@@ -137,19 +126,15 @@ class Guard:
         request = admitted or Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
         client = scope.get("client")
         request.client_address = client[0] if client else ""
-        if "identity.connection" in scope:
-            send = self._sending(send, scope["identity.connection"])
+        send = self._sending(receive, send)
         self._in_progress += 1
         try:
-            if "identity.refusal" in scope:
-                request.request_id = self._identify()
-                raise scope["identity.refusal"]
             if admitted is None:
                 admit_headers(request, scope, self._identify)
             if self._in_progress > self._limit and request.raw_path not in self._exempt:
                 raise Overloaded(details={"retryAfter": 1})
             scope["identity.request"] = request
-            await self.app(scope, partial(self._patiently, receive, scope), send)
+            await self.app(scope, partial(self._receive, receive), send)
         except ClientGone:
             return
         except IdentityError as error:
@@ -161,37 +146,32 @@ class Guard:
             if request.status is not None:
                 self._observe(request, self._monotonic() - request.arrived)
 
-    async def _patiently(self, receive: Receive, scope: Scope) -> Message:
-        """What the client sends. A request that waits for its client is no work: a thousand slow clients must not make
-        the service refuse the quick ones. Raises the refusal of a body that is none."""
+    async def _receive(self, receive: Receive) -> Message:
+        """Await the client. Meanwhile the request is not in progress: slow clients must not make the service refuse others."""
         self._in_progress -= 1
         try:
-            message = await receive()
+            return await receive()
         finally:
             self._in_progress += 1
-        if "identity.refusal" in scope:
-            raise scope["identity.refusal"]
-        return message
 
-    def _sending(self, send: Send, connection: ClientConnection) -> Send:
-        """``send``, by which a client that reads slowly is no load either."""
+    def _sending(self, receive: Receive, send: Send) -> Send:
+        """Return ``send``, which does not count the request as in progress while the client does not read, and which raises ``ClientGone``
+        instead of sending another part of an answer to a client that has disconnected."""
+        gone: asyncio.Future[bool] | None = None
 
-        def sending(message: Message) -> Awaitable[None]:
-            if connection.is_unread or "more_body" in message:
-                return self._at_the_clients_pace(send, connection, message)
-            return send(message)
+        async def send_message(message: Message) -> None:
+            nonlocal gone
+            self._in_progress -= 1
+            try:
+                await send(message)
+            finally:
+                self._in_progress += 1
+            if message.get("more_body"):
+                gone = gone or asyncio.ensure_future(_has_disconnected(receive))
+                if gone.done() and gone.result():
+                    raise ClientGone
 
-        return sending
-
-    async def _at_the_clients_pace(self, send: Send, connection: ClientConnection, message: Message) -> None:
-        """Sends when the client has read on. Raises ``ClientGone`` when it has left instead."""
-        self._in_progress -= 1
-        try:
-            await send(message)
-        finally:
-            self._in_progress += 1
-        if connection.is_closing():
-            raise ClientGone
+        return send_message
 
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -224,6 +204,14 @@ class Guard:
             # The head is on its way with another status; a broken connection is the only honest end.
             raise ConnectionAbortedError("the answer failed half-way")
         await deliver(answer, request, send)
+
+
+async def _has_disconnected(receive: Receive) -> bool:
+    """Await the end of a connection whose request is complete."""
+    message = await receive()
+    if message["type"] == "http.request":
+        message = await receive()
+    return bool(message["type"] == "http.disconnect")
 
 
 def _forget_frames(error: IdentityError) -> None:

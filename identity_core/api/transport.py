@@ -89,8 +89,8 @@ def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -
         raise HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS})
     if not_ascii is not None:
         raise InvalidRequest("A header holds characters outside ASCII.", details={"header": not_ascii})
-    if scope["http_version"] == "0.9":
-        raise InvalidRequest("Requests are HTTP/1.0 or later.")
+    if scope["http_version"] in ("0.9", "2.0"):
+        raise InvalidRequest("Requests must be HTTP/1.0 or HTTP/1.1.")
     if not fields.get("host"):
         raise InvalidRequest("The Host header is missing.", details={"header": "host"})
     if request.repeated:

@@ -69,15 +69,13 @@ class WitnessApp:
             return
         octets = reply.text.encode()
         headers = [(b"content-type", reply.media.encode()), (b"content-length", b"%d" % len(octets))]
-        if "identity.refusal" in scope or reply.status in (408, 413):
+        if reply.status in (408, 413):
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await send({"type": "http.response.body", "body": octets})
         click.echo(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {reply.status}", err=True)
 
     async def _reply(self, scope: Message, receive: Callable[[], Awaitable[Message]]) -> Reply | None:
-        if "identity.refusal" in scope:
-            return _refused(scope)
         method, path = scope["method"], scope["path"]
         found = _MONITORED.fullmatch(path)
         if found is not None and method == "GET":
@@ -96,8 +94,6 @@ class WitnessApp:
             return Reply(408, TEXT, "the body did not arrive in time\n")
         if octets is None:
             return None
-        if "identity.refusal" in scope:
-            return _refused(scope)
         if len(octets) > MAX_BODY:
             return Reply(413, TEXT, f"a submission has at most {MAX_BODY} octets\n")
         try:
@@ -122,11 +118,6 @@ class WitnessApp:
         if note is None:
             return Reply(404, TEXT, "no checkpoint of this log was cosigned here\n")
         return Reply(200, TEXT, note.decode())
-
-
-def _refused(scope: Message) -> Reply:
-    refusal = scope["identity.refusal"]
-    return Reply(refusal.status, TEXT, f"{refusal}\n")
 
 
 async def _body(receive: Callable[[], Awaitable[Message]]) -> bytes | None:
@@ -209,10 +200,10 @@ def _run(app: WitnessApp, listening: socket.socket, limits: Server) -> None:
     """Serves until SIGTERM or Ctrl-C."""
     import uvicorn
 
+    from identity_core.cli.bounded_protocol import BoundedProtocol
     from identity_core.cli.connections import Connections
-    from identity_core.cli.http_protocol import HttpProtocol
 
-    protocol: Any = partial(HttpProtocol, connections=Connections(limits))
+    protocol: Any = partial(BoundedProtocol, connections=Connections(limits))
     config = uvicorn.Config(
         app,
         lifespan="off",

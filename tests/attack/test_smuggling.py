@@ -135,6 +135,13 @@ def test_many_requests_in_one_segment_have_one_answer_each(address: tuple[str, i
     assert answers(address, [[one * 20 + FOLLOWING]]) == [[404] * 20 + [200]]
 
 
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_an_invalid_body_is_refused_behind_the_answers_before_it(address: tuple[str, int], ahead: int) -> None:
+    invalid = request("POST", "/nothing", b"Transfer-Encoding: chunked") + b"x\r\n"
+    sent = request("GET", "/health") * ahead + invalid + HIDDEN
+    assert answers(address, [[sent]]) == [[200] * ahead + [400]]
+
+
 @pytest.mark.parametrize("target", [b"/nothing", b"elsewhere:443"])
 def test_connect_is_refused_and_its_bytes_are_not_a_request(address: tuple[str, int], target: bytes) -> None:
     """RFC 9110 §9.3.6: the content of CONNECT has no meaning, so the end of the request is unknown."""

@@ -11,10 +11,10 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (585, 8),
-    "api": (5_170, 60),
+    "api": (5_160, 60),
     "backup": (265, 4),
     "bootstrap": (2_440, 27),
-    "cli": (8_840, 96),
+    "cli": (8_415, 94),
     "client": (665, 12),
     "codec": (420, 7),
     "conformance": (2_530, 26),
@@ -29,7 +29,7 @@ LIMITS = {
     "ui": (1_100, 16),
     "use_cases": (7_360, 87),
 }
-ALL = (49_430, 577)
+ALL = (49_005, 575)
 
 
 def test_no_room_outgrows_its_limit() -> None:
