@@ -18,7 +18,6 @@ from identity_core.cli.ledger_trust import opened_checkpoint, require_service_lo
 from identity_core.cli.options import FILE_THERE, counted, input_argument, name_of
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.codec import times
-from identity_core.domain.ledger.tree import Malformed, Refuted
 
 CLOCK_ALLOWANCE: Final = timedelta(minutes=5)
 """How far the clock of a log's writer may be ahead (did:webvh 1.0, "DID Log File": ``versionTime`` is not in the future)."""
