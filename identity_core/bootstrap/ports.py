@@ -193,9 +193,14 @@ async def open_store(settings: Settings, custodian: Custodian, *, processes: int
     return store
 
 
-async def store_beside(settings: Settings, custodian: Custodian) -> Store:
-    """The store, for one process more than the service has: there are at least two that write. Raises as ``open_store``."""
-    return await open_store(settings, custodian, processes=max(settings.server.workers, 2))
+async def store_beside(settings: Settings, stack: AsyncExitStack) -> tuple[PluginManager, Custodian, Store]:
+    """Open the plugins, their custodian and the store beside a running service; ``stack`` closes them. Raises ``StartError``."""
+    plugins = load_plugins(settings, SystemClock())
+    stack.push_async_callback(plugins.close)
+    custodian = plugins.custodian(settings.custodian.backend)
+    store = await open_store(settings, custodian, processes=max(settings.server.workers, 2))
+    stack.push_async_callback(store.close)
+    return plugins, custodian, store
 
 
 @value_class
@@ -250,8 +255,5 @@ class RecordTools:
 async def record_tools(settings: Settings) -> AsyncIterator[RecordTools]:
     """Opens the store beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
-        plugins = load_plugins(settings, SystemClock())
-        stack.push_async_callback(plugins.close)
-        store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
-        stack.push_async_callback(store.close)
+        _, _, store = await store_beside(settings, stack)
         yield RecordTools(store.retention, EraseHolder(store.retention, Record(store.activity), SystemClock()))

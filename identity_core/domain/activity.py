@@ -20,6 +20,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 from identity_core.domain.callers import Caller
@@ -239,3 +240,17 @@ def check_kept(reached: ChainHead, kept: KeyedHead) -> None:
         raise ChainBroken(f"line {said.sequence + 1} was not written by this service")
     if reached.link != said.link:
         raise ChainBroken("the log does not lead to the head that was written: it was written anew")
+
+
+@value_class
+class AuditRow:
+    """One line of the audit log. No secrets; ``caller`` is an identity such as ``key:ab12…`` with its fingerprint."""
+
+    at: datetime
+    request_id: str
+    operation: str
+    caller: str | None
+    fingerprint: str | None
+    target: str | None
+    outcome: str
+    details: Mapping[str, JsonValue]

@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from identity_core.domain.activity import AuditRow
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.checks import BoundPart, compared_of
-from identity_core.ports.repositories import AuditRow
 from identity_core.values import value_class
 
 

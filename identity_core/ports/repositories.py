@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
-from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead
+from identity_core.domain.activity import AuditRow, ChainedLine, ChainHead, KeyedHead
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.dids.stored_version import StoredVersion
-from identity_core.errors import JsonValue
 from identity_core.ports.ledger import Receipt
 from identity_core.values import value_class
 
@@ -244,20 +243,6 @@ class IdempotencyKeys(Protocol):
     async def forget(self, now: datetime, *, limit: int) -> int:
         """Deletes at most ``limit`` answers that need not be kept any longer; how many there were. Need not be durable."""
         ...
-
-
-@value_class
-class AuditRow:
-    """One line of the audit log. No secrets; ``caller`` is an identity such as ``key:ab12…`` with its fingerprint."""
-
-    at: datetime
-    request_id: str
-    operation: str
-    caller: str | None
-    fingerprint: str | None
-    target: str | None
-    outcome: str
-    details: Mapping[str, JsonValue]
 
 
 class AuditLog(Protocol):
