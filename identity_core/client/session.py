@@ -160,8 +160,7 @@ class Client:
     def key_token(self, *, scope: str | None = None, subject: str | None = None) -> Any:
         """issueToken for the session's API key, or for the DID ``subject`` that it acts for."""
         wanted = {"scope": scope, "subject": subject}
-        body = {name: value for name, value in wanted.items() if value is not None}
-        return self.call("POST", "/auth/token", body=body)
+        return self.call("POST", "/auth/token", body={name: each for name, each in wanted.items() if each is not None})
 
     def create(self, body: Any, *, idempotency_key: str | None = None) -> Any:
         """createDid, as ``create_strictly`` sends it; sent again with the same ``idempotency_key``, it gives the same DID."""
@@ -211,14 +210,13 @@ def create_strictly(body: Any, send: Callable[[Any], Any]) -> Any:
     """Send a request of createDid with ``options.strictEvidence``, and as it is to a method whose entries hold no evidence. A request that
     has the member, or that is malformed, is sent once."""
     options = body.get("options", {}) if isinstance(body, Mapping) else None
-    if not isinstance(options, Mapping) or _STRICT_EVIDENCE in options:
-        return send(body)
-    try:
-        return send({**body, "options": {**options, _STRICT_EVIDENCE: True}})
-    except ServiceError as error:
-        # The Idempotency-Key is that of an earlier try, which such a method answered.
-        if error.details.get("member") != _STRICT_EVIDENCE and error.code != IdempotencyMismatch.code:
-            raise
+    if isinstance(options, Mapping) and _STRICT_EVIDENCE not in options:
+        try:
+            return send({**body, "options": {**options, _STRICT_EVIDENCE: True}})
+        except ServiceError as error:
+            # The Idempotency-Key is that of an earlier try, which such a method answered.
+            if error.details.get("member") != _STRICT_EVIDENCE and error.code != IdempotencyMismatch.code:
+                raise
     return send(body)
 
 

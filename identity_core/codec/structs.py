@@ -116,9 +116,8 @@ class Types:
             made = _limited(types.GenericAlias(tuple, (self.of(schema["items"]), ...)), schema, ARRAY)
         elif schema.get("type") == "object":
             more = schema.get("additionalProperties")
-            made = _limited(
-                types.GenericAlias(dict, (str, self.of(more) if isinstance(more, Mapping) else Any)), schema, OBJECT
-            )
+            values = self.of(more) if isinstance(more, Mapping) else Any
+            made = _limited(types.GenericAlias(dict, (str, values)), schema, OBJECT)
         elif "type" in schema:
             kind = {"string": str, "integer": int, "number": float, "boolean": bool}[schema["type"]]
             made = _limited(kind, schema, TEXT if kind is str else NUMBER)
@@ -139,10 +138,8 @@ class Types:
             return name not in above and self.say_all(self.schemas[name], (*above, name))
         if checked_now(schema).get("format") == "date-time" or (is_record(schema) and schema.keys() & {*OBJECT}):
             return False
-        members = schema.get("properties", {}).values()
-        return all(
-            self.say_all(part, above) for part in (*members, schema.get("items"), schema.get("additionalProperties"))
-        )
+        parts = (*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties"))
+        return all(self.say_all(part, above) for part in parts)
 
     def _of_name(self, name: str) -> Any:
         if name not in self.named:
@@ -228,7 +225,5 @@ def _anything(schema: Schema) -> Any:
     """A value of any type, with the limits that the schema has for some of them."""
     if not schema.keys() & LIMITS.keys():
         return Any
-    text = _limited(str, schema, TEXT)
-    return (
-        text | _limited(list[Any], schema, ARRAY) | _limited(dict[str, Any], schema, OBJECT) | int | float | bool | None
-    )
+    array, record = _limited(list[Any], schema, ARRAY), _limited(dict[str, Any], schema, OBJECT)
+    return _limited(str, schema, TEXT) | array | record | int | float | bool | None
