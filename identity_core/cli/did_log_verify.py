@@ -142,11 +142,8 @@ def _require_places(
 def _verdict(checked: dict[str, Any]) -> str:
     state = "deactivated" if checked["deactivated"] else "active"
     lines = [checked["did"], f"valid, {counted(checked['versions'], 'version')}, {state}"]
-    if checked["unboundChanges"]:
-        lines.append(
-            f"unbound: {counted(checked['unboundChanges'], 'change')} that the log key alone could have recorded with a signature for"
-            " something else"
-        )
+    if unbound := checked["unboundChanges"]:
+        lines.append(f"unbound: {counted(unbound, 'change')}, see `identity did log verify --help`")
     for key in checked["unnamedKeys"] or ():
         lines.append(
             f"version {key['version']}: {key['multikey']} was made by the service, the controller has not named it"

@@ -126,6 +126,8 @@ def concurrent(world: World, operation_id: str) -> None:
 def unbound(world: World, name: str, count: int, version: int) -> None:
     metadata = body_of(world.call("resolveDid", did=world.person(name).did))["didDocumentMetadata"]
     assert (metadata["versionId"], metadata["unboundChanges"]) == (version, count)
+    newest = body_of(world.call("listDidHistory", did=world.person(name).did))["items"][-1]
+    assert newest["changes"] == ["strictEvidenceBegun"]
 
 
 @then(parsers.parse("a plain challenge of {name} changes the DID no more"))
