@@ -129,7 +129,7 @@ Feature: Aki has several things proved about Hana in one presentation
       | a pseudonym of one credential   |
       | a group of one                  |
       | an alternative that is not there |
-      | a value of 1.5                  |
+      | a number of 17 digits           |
       | no value                        |
       | a wait of -1 ms                 |
       | a wait of 1.5 ms                |
@@ -365,6 +365,7 @@ Feature: Aki has several things proved about Hana in one presentation
       | flaw                             |
       | a bound on the country           |
       | an attribute that is not there   |
+      | a fraction for an integer        |
       | a value that every age satisfies |
       | predicates that contradict each other |
 

@@ -75,7 +75,7 @@ Feature: Aki has something proved about Hana
       | flaw                            |
       | predicate and predicates        |
       | the one predicate as neq        |
-      | a value of 1.5                  |
+      | a number of 17 digits           |
       | no value                        |
       | a wait of -1 ms                 |
       | a wait of 1.5 ms                |
@@ -286,6 +286,7 @@ Feature: Aki has something proved about Hana
       | flaw                             |
       | a bound on the country           |
       | an attribute that is not there   |
+      | a fraction for an integer        |
       | a value that every age satisfies |
 
   @403:DELEGATION_EXHAUSTED

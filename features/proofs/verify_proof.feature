@@ -78,7 +78,7 @@ Feature: Verify a proof that somebody shows
 
     Examples:
       | what                        |
-      | a fraction                  |
+      | a number of 17 digits       |
       | half a predicate            |
       | predicate and predicates    |
       | no predicates               |

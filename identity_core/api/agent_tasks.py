@@ -283,18 +283,7 @@ def _arguments(parts: object) -> dict[str, Any]:
         raise RpcRefused(_NO_PARAMS, "A message has parts.")
     if len(parts) != 1 or not isinstance(parts[0].get("data"), dict):
         raise RpcRefused(_CONTENT, "This agent takes one part, whose data is a request for a proof.")
-    given: dict[str, Any] = _whole(parts[0]["data"])
+    given: dict[str, Any] = parts[0]["data"]
     if not given.keys() <= MEMBERS:
         raise RpcRefused(_NO_PARAMS, f"A request for a proof has no other members than {', '.join(sorted(MEMBERS))}.")
     return given
-
-
-def _whole(value: Any) -> Any:
-    """Numbers that are whole as integers: protocol buffers, which the protocol is written in, know doubles alone."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, dict):
-        return {name: _whole(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_whole(member) for member in value]
-    return value

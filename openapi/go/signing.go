@@ -98,7 +98,7 @@ func sameOrigin(one, other string) bool {
 var Normalize func(string) string
 
 // ActionOf is the action of a token: that a predicate of this type about the attribute is proved, of value where that is not nil
-// and of any value otherwise. A value is a string, an integer, a bool, or a slice of these.
+// and of any value otherwise. A value is a string, a number, a bool, or a slice of these.
 func ActionOf(attribute string, predicate AskedPredicateType, value any) (string, error) {
 	var written strings.Builder
 	for _, octet := range []byte(attribute) {
@@ -148,7 +148,7 @@ func pinOf(value any) (string, error) {
 		canonical = "[" + canonical + "]"
 	} else if text, is := read.(string); is && isLarge(text) {
 		return text, nil
-	} else if number, is := read.(json.Number); is && number.String()[0] != '-' {
+	} else if _, is := read.(json.Number); is && canonical[0] != '-' && canonical[0] != '"' {
 		return canonical, nil
 	}
 	return "h" + base64url(sha256Of([]byte(canonical))[:16]), nil
@@ -170,6 +170,13 @@ func plainOf(value any) (string, error) {
 			octets, err := Canonicalize(value)
 			return string(octets), err
 		}
+		// A number with a fraction is pinned as its shortest decimal text.
+		text := strconv.FormatFloat(number, 'f', -1, 64)
+		digits := strings.Trim(strings.Replace(strings.TrimPrefix(text, "-"), ".", "", 1), "0")
+		if err == nil && number != math.Trunc(number) && len(digits) <= 15 {
+			return strconv.Quote(text), nil
+		}
+		return "", errors.New("a number of more than 15 significant digits, or past 2^53 - 1, is given as a text")
 	case string:
 		if Normalize != nil {
 			value = Normalize(value)
@@ -179,7 +186,7 @@ func plainOf(value any) (string, error) {
 		octets, err := Canonicalize(value)
 		return string(octets), err
 	}
-	return "", errors.New("a value is a text, an integer, a boolean, or a slice of these")
+	return "", errors.New("a value is a text, a number, a boolean, or a slice of these")
 }
 
 // isComposed says that a text is in NFC, where that is plain: no mark may join what is before it, and no character stands for another
@@ -231,7 +238,7 @@ func SignIBCT(holder Signer, wish IBCTWish) (IBCT, error) {
 }
 
 // ProofRequest is the request for the proof that a token for one predicate allows, of the credential: parties and predicate are those that the
-// token names. value is nil where it is pinned and not said again. For several predicates, and for neq, there is PresentationRequest.
+// token names. value is nil where it is pinned and not said again. For several predicates, and for neq, there is PresentationOf.
 func ProofRequest(token IBCT, credentialID string, value any) (DelegatedProofRequest, error) {
 	asked, err := predicatesOf(token, []any{value})
 	if err != nil {
@@ -246,9 +253,9 @@ func ProofRequest(token IBCT, credentialID string, value any) (DelegatedProofReq
 	}, nil
 }
 
-// PresentationRequest is the request for the presentation that a token allows, of the credential. values has one for each predicate, nil where
+// PresentationOf is the request for the presentation that a token allows, of the credential. values has one for each predicate, nil where
 // it is pinned and not said again.
-func PresentationRequest(token IBCT, credentialID string, values ...any) (DelegatedPresentationRequest, error) {
+func PresentationOf(token IBCT, credentialID string, values ...any) (DelegatedPresentationRequest, error) {
 	asked, err := predicatesOf(token, values)
 	if err != nil {
 		return DelegatedPresentationRequest{}, err

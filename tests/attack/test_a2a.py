@@ -273,3 +273,14 @@ def test_several_predicates_are_a_presentation(scene: Scene) -> None:
     unsigned = wish(scene, predicates=several)
     del unsigned["predicate"]
     assert state(send(scene, unsigned)) == "AUTH_REQUIRED"
+
+
+def test_numbers_are_read_as_by_every_operation(scene: Scene) -> None:
+    """18.0 is 18; what no reader holds exactly is refused as wrong parameters (JSON-RPC 2.0 §5.1, -32602), not a fault of the service."""
+    exact = {"attributeName": "age", "type": "gte", "value": 18.0}
+    assert state(send(scene, asked(scene, predicate=exact))) == "COMPLETED"
+    for number in (1e300, -1e300, 0.1 + 0.2):
+        predicate = exact | {"value": number}
+        assert send(scene, asked(scene, predicate=predicate)) == -32602
+        assert send(scene, wish(scene, predicate=predicate)) == -32602
+    assert send(scene, asked(scene, holderDid=1e300)) == -32602

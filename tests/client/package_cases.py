@@ -115,7 +115,8 @@ PREDICATES = [
         ("país/x y.z%", "eq", value)
         for value in ("18", "é", "9007199254740993", "09007199254740993", True, "9007199254740991")
     ],
-    ("c", "set_member", ["JP", "FR", "JP", "\ufb33", "\U0001f600", 18, False]),
+    *[("price", "gte", value) for value in (18.0, 7.25, -0.5, 1e-7, 123456.789, 0.05)],
+    ("c", "set_member", ["JP", "FR", "JP", "\ufb33", "\U0001f600", 18, False, 1.5]),
     ("c", "set_member", []),
 ]
 
@@ -135,7 +136,7 @@ def offline_jobs() -> dict[str, Json]:
         jobs[name] = {"kind": "canonicalize", "value": text}
     for number, (attribute, type_, value) in enumerate(PREDICATES[:-1]):
         jobs[f"action {number}"] = {"kind": "action", "attribute": attribute, "type": type_, "value": value}
-    for name, value in (("fraction", 1.5), ("null", None), ("object", {})):
+    for name, value in (("17 digits", 0.1 + 0.2), ("past 2^53", 1e300), ("null", None), ("object", {})):
         jobs[name] = {"kind": "action", "attribute": "a", "type": "eq", "value": value}
     wish = {"target": DID[:-1] + "Q", "action": "zkp.prove.age.gte.18", "delegationRef": "urn:uuid:1", "expiresIn": 60}
     jobs["token"] = {"kind": "ibct", "issued": ISSUED, "wish": wish}
@@ -223,7 +224,7 @@ class PackageCases:
 
     @pytest.mark.parametrize(
         "name",
-        [*HALVES, "fraction", "null", "object", "no key", "challenge label", "challenge longer"]
+        [*HALVES, "17 digits", "past 2^53", "null", "object", "no key", "challenge label", "challenge longer"]
         + [f"challenge {name}" for name in UNBOUND],
     )
     def test_nothing_else_is_signed(self, signed: dict[str, Json], name: str) -> None:

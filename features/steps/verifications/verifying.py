@@ -15,7 +15,7 @@ from features.world import World
 
 SCOPES = {"verify": ["zkp:verify"], "prove": ["zkp:prove"], "audit": ["audit:read"]}
 MALFORMED: dict[str, dict[str, Any]] = {
-    "a fraction": {"predicate": {**AGE, "value": 1.5}},
+    "a number of 17 digits": {"predicate": {**AGE, "value": 0.1 + 0.2}},
     "predicate and predicates": {"predicate": AGE, "predicates": [AGE]},
     "no predicates": {"predicates": []},
     "seventeen predicates": {"predicates": [AGE] * 17},

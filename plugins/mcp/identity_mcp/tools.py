@@ -19,6 +19,9 @@ PROOF_URI: Final = "identity://proofs/"
 
 async def resolve_did(service: Service, given: Json) -> Json:
     """resolveDid."""
+    if isinstance(given.get("versionId"), float):
+        # The schema calls 1.0 an integer.
+        given["versionId"] = int(given["versionId"])
     found: Json = await service.ask("resolveDid", path={"did": given.pop("did")}, query=given)
     return found
 

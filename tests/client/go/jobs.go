@@ -90,7 +90,7 @@ func (j job) do() (any, error) {
 	case "proof request":
 		return identity.ProofRequest(read[identity.IBCT](j.Value), "urn:uuid:credential", read[[]any](j.List)[0])
 	case "presentation request":
-		return identity.PresentationRequest(read[identity.IBCT](j.Value), "urn:uuid:credential", read[[]any](j.List)...)
+		return identity.PresentationOf(read[identity.IBCT](j.Value), "urn:uuid:credential", read[[]any](j.List)...)
 	case "sign":
 		signer := identity.Must(identity.SignerOf(*j.Issued))
 		return identity.SignChallenge(signer, j.Challenge, j.Wanted.Origin, j.Wanted.Purpose, j.Wanted.BodyHash)

@@ -73,13 +73,15 @@ def test_the_digest_is_that_of_the_value_and_not_of_the_text() -> None:
         assert begun(other).digest != first.digest
 
 
-@pytest.mark.parametrize("value", [1.0, 1e2, -0.0, 1.5, None, {}, {"a": 1}, [1.0], [None], [[1]], [{"a": 1}], 2**53])
+@pytest.mark.parametrize("value", [0.1 + 0.2, 1e300, None, {}, {"a": 1}, [2.0**53], [None], [[1]], [{"a": 1}], 2**53])
 def test_values_without_one_form(value: Any) -> None:
     with pytest.raises(InvalidRequest):
         begun(asked(value))
 
 
-@pytest.mark.parametrize("value", [0, -5, 2**53 - 1, True, "", "9007199254740993", [], ["JP", "DE"], [1, 2]])
+@pytest.mark.parametrize(
+    "value", [0, -5, 1.0, 1e2, 1.5, 2**53 - 1, True, "", "9007199254740993", [], ["JP", "DE"], [1, 2]]
+)
 def test_values_that_a_schema_may_take(value: Any) -> None:
     assert begun(asked(value)).request.predicate.value == value
 
