@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from identity_core.cli.options import name_of, several
+from identity_core.cli.options import Whole, name_of, several
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.remote import keys_option, settled, url_option
 from identity_core.cli.wallet import Wallet, make_key
@@ -46,7 +46,7 @@ VERSION = "{did}\nversion {versionId}\nblock   {blockNumber}\ntx      {transacti
 )
 @click.option(
     "--witness-threshold",
-    type=click.IntRange(1),
+    type=Whole(1),
     help="How many of the witnesses must approve.  [default: all of them]",
 )
 @click.option("--no-witness", is_flag=True, help="No one has to approve of later versions.")

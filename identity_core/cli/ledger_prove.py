@@ -18,7 +18,7 @@ from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 from identity_core.cli.ledger_sources import unverified, verifier_key
 from identity_core.cli.ledger_trust import unchecked, unchecked_text
-from identity_core.cli.options import FILE_THERE
+from identity_core.cli.options import FILE_THERE, Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
 from identity_core.cli.remote import session, url_option
 from identity_core.client import Client, ServiceError
@@ -46,7 +46,7 @@ policy_option = click.option(
 @click.command(name="prove", cls=Command)
 @click.argument("subject", metavar="DID|TRANSACTION")
 @url_option
-@click.option("--version-id", type=click.IntRange(1), help="The version of the DID; the newest by default.")
+@click.option("--version-id", type=Whole(1), help="The version of the DID; the newest by default.")
 @policy_option
 def prove(subject: str, url: str, version_id: int | None, policy: Path | None) -> None:
     """Print the proof that an entry is in the log, to be kept: > x.tlog-proof. `identity ledger verify --policy` checks it offline.

@@ -11,6 +11,7 @@ from identity_tlog.proofs import Span, inclusion_spans, subtrees
 from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
 
 from identity_core.cli.ledger_prove import fetched_proof
+from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, failing, show
 from identity_core.cli.remote import session, url_option
 from identity_core.codec import times
@@ -21,7 +22,7 @@ from identity_core.domain.ledger.leaf import LogLeaf
 @click.command(name="show", cls=Command)
 @click.argument("subject", metavar="[DID|TRANSACTION]", required=False)
 @url_option
-@click.option("--version-id", type=click.IntRange(1), help="The version of the DID; the newest by default.")
+@click.option("--version-id", type=Whole(1), help="The version of the DID; the newest by default.")
 def show_tree(subject: str | None, url: str, version_id: int | None) -> None:
     """Draw the tree of the log under the service's checkpoint; with a DID or a transaction, the path from its entry to the root.
 

@@ -20,6 +20,7 @@ from identity_tlog.tree import HASH_BYTES, Malformed, Refuted
 
 from identity_core.cli.options import (
     FILE_THERE,
+    Whole,
     all_of,
     config_option,
     configured,
@@ -51,7 +52,7 @@ witness_keys_option = click.option(
     "--witness-key", "witness_texts", multiple=True, help="A witness whose cosignature counts."
 )
 cosignatures_option = click.option(
-    "--cosignatures", type=click.IntRange(min=0), default=0, help="How many of these witnesses must have cosigned."
+    "--cosignatures", type=Whole(min=0), default=0, help="How many of these witnesses must have cosigned."
 )
 url_option = named_service_option("A running service.", envvar="IDENTITY_URL", show_envvar=True)
 _kept = functools.partial(click.option, type=FILE_THERE, multiple=True)

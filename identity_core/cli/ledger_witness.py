@@ -23,7 +23,7 @@ from identity_tlog.witness import NotSigned, Stale, UnknownLog
 
 from identity_core.cli.ledger_cosigner import Cosigner, LogsUnknown, WatchedLogs, open_cosigner
 from identity_core.cli.ledger_sources import verifier_key
-from identity_core.cli.options import FILE_THERE
+from identity_core.cli.options import FILE_THERE, Whole
 from identity_core.cli.output import Command, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 
@@ -159,7 +159,7 @@ def witness() -> None:
 )
 @click.option("--ml-dsa", is_flag=True, help="Cosign with a key of ML-DSA-44 too.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=int, default=8099, show_default=True, help="Port to listen on; 0 takes a free one.")
+@click.option("--port", type=Whole(), default=8099, show_default=True, help="Port to listen on; 0 takes a free one.")
 def serve(
     logs: Sequence[str], policy: Path | None, name: str, folder: Path, ml_dsa: bool, host: str, port: int
 ) -> None:

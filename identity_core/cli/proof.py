@@ -11,6 +11,7 @@ import click
 from identity_core.cli.anchor import with_anchoring
 from identity_core.cli.options import (
     MAX_FILE_OCTETS,
+    Whole,
     input_argument,
     name_of,
     of_installation,
@@ -63,7 +64,7 @@ command.add_command(hand_over)
     help="What the holder's wallet printed (`identity proof consent`), where it keeps the secret.",
 )
 @click.option("--anchor", is_flag=True, help="Put a commitment to the proof on the ledger.")
-@click.option("--sync-wait-ms", type=click.IntRange(min=0), default=0, help="How long to wait for the anchor.")
+@click.option("--sync-wait-ms", type=Whole(min=0), default=0, help="How long to wait for the anchor.")
 @secret_option("--token", "IDENTITY_TOKEN", what="access token", parameter="bearer")
 @with_caller
 def request(
@@ -174,8 +175,6 @@ add(
     "Take a stored proof back. Doing it twice changes nothing.",
     _PROOF,
     click.option("--reason", help="Why; the holder and the agent can read it."),
-    click.option(
-        "--sync-wait-ms", "syncWaitMs", type=click.IntRange(min=0), default=0, help="How long to wait for the anchor."
-    ),
+    click.option("--sync-wait-ms", "syncWaitMs", type=Whole(min=0), default=0, help="How long to wait for the anchor."),
     body=named,
 )

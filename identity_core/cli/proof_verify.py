@@ -12,6 +12,7 @@ import click
 from identity_core.cli.credential_offline import read_schema
 from identity_core.cli.options import (
     MAX_FILE_OCTETS,
+    Whole,
     input_argument,
     installed_plugins,
     name_of,
@@ -148,15 +149,15 @@ def installed_prover(settings: Settings) -> Prover:
 @click.option("--agent-key", metavar="MULTIKEY", help="The Ed25519 key of the agent who must hand it over.")
 @click.option(
     "--consent-cover",
-    type=click.IntRange(0, 31),
+    type=Whole(0, 31),
     metavar="SUM",
     help="What the holder's consent must be about at least: 1 audience, 2 challenge, 4 question, 8 the agent's key, 16 the "
     "token (without it 7). 12 and 13 take one that was given in advance.",
 )
-@click.option("--max-age", type=click.IntRange(0), metavar="SECONDS", help="How old it may be, by its own word.")
+@click.option("--max-age", type=Whole(0), metavar="SECONDS", help="How old it may be, by its own word.")
 @click.option(
     "--status-max-age",
-    type=click.IntRange(0),
+    type=Whole(0),
     metavar="SECONDS",
     help="How long ago the epoch of its status list may have ended (without it, an hour).",
 )

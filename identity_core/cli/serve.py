@@ -15,6 +15,7 @@ from identity_core.cli import fork_server
 from identity_core.cli.listening import Listening, admin_listening, listening_at
 from identity_core.cli.options import (
     FILE,
+    Whole,
     config_option,
     configured,
     data_dir_option,
@@ -34,7 +35,7 @@ log = logging.getLogger("identity")
 @click.command(name="serve", cls=Command)
 @config_option
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
-@click.option("--port", type=int, help="Port to listen on; 0 takes a free one.  [default: 8080]")
+@click.option("--port", type=Whole(), help="Port to listen on; 0 takes a free one.  [default: 8080]")
 @click.option(
     "--uds",
     "unix_socket",
@@ -43,7 +44,7 @@ log = logging.getLogger("identity")
 )
 @data_dir_option
 @database_url_option
-@click.option("--workers", type=int, help="Server processes.  [default: 1]")
+@click.option("--workers", type=Whole(), help="Server processes.  [default: 1]")
 def command(config: Path | None, data_dir: Path | None, database_url: str | None, **server: object) -> None:
     """Serve the API until SIGTERM or Ctrl-C.
 

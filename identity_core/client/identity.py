@@ -22,25 +22,22 @@ import orjson
 
 from identity_core.client.did_auth import Signer
 from identity_core.client.operations import ServedOperation, served_operations
-from identity_core.client.session import PREFIX, ServiceError, ServiceUnreachable, create_strictly
+from identity_core.client.session import (
+    PREFIX,
+    ServiceError,
+    ServiceUnreachable,
+    UnreadableAnswer,
+    create_strictly,
+    read_whole,
+)
 from identity_core.codec import jcs
 from identity_core.codec.structs import python_name
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.values import value_class
 
-UNREADABLE: Final = "UNREADABLE"
-"""The ``code`` of an answer that is not one of the service."""
-
 _PASSING: Final = frozenset({502, 503, 504})
 _SECONDS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _FIRST_WAIT_SECONDS: Final = 0.25
-
-
-class UnreadableAnswer(ServiceError):
-    """What answers is not the service, or answers otherwise than it promised."""
-
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(status, UNREADABLE, why, {})
 
 
 @value_class
@@ -167,20 +164,10 @@ class Identity:
             raise ServiceUnreachable(f"{self.url} does not answer: {type(error).__name__} {error}") from error
 
     def _read(self, operation: ServedOperation, answer: httpx.Response, ends: float) -> Any:
-        octets = bytearray()
-        if answer.headers.get("content-encoding", "identity") != "identity":
-            raise UnreadableAnswer(answer.status_code, "the answer is packed")
-        for part in answer.iter_raw():
-            octets += part
-            if len(octets) > self.limits.max_answer_octets:
-                raise UnreadableAnswer(
-                    answer.status_code, f"the answer has more than {self.limits.max_answer_octets} octets"
-                )
-            if time.monotonic() > ends:
-                raise ServiceUnreachable(f"{self.url} does not answer within {self.limits.timeout_seconds:g} s")
+        octets = read_whole(answer, self.limits.max_answer_octets, ends=ends)
         if not answer.is_success:
-            raise _refusal(answer, bytes(octets))
-        return None if answer.status_code == 204 else _meaning(operation, answer, bytes(octets))
+            raise _refusal(answer, octets)
+        return None if answer.status_code == 204 else _meaning(operation, answer, octets)
 
 
 def _by_place(operation: ServedOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from time import perf_counter
-from typing import Any
+from time import monotonic, perf_counter
+from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
@@ -19,6 +20,10 @@ from identity_core.values import value_class
 
 PREFIX = "/api/v1"
 _STRICT_EVIDENCE = "strictEvidence"
+UNREADABLE: Final = "UNREADABLE"
+"""The ``code`` of an answer that is not one of the service."""
+MOST_OCTETS: Final = 64 * 1024 * 1024
+"""More than any answer of the service has."""
 
 
 @value_class
@@ -47,8 +52,30 @@ class ServiceError(Exception):
         self.retry_after_seconds: float | None = None
 
 
+class UnreadableAnswer(ServiceError):
+    """What answers is not the service, or answers otherwise than it promised."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(status, UNREADABLE, why, {})
+
+
 class ServiceUnreachable(Exception):
     """No one answers at the URL."""
+
+
+def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> bytes:
+    """Return the body of a streamed answer. Raises ``UnreadableAnswer`` for one that is compressed, because a small one can unpack to any
+    size, or has more than ``most`` bytes; ``ServiceUnreachable`` at the monotonic time ``ends``."""
+    if answer.headers.get("content-encoding", "identity") != "identity":
+        raise UnreadableAnswer(answer.status_code, "the answer is compressed")
+    octets = bytearray()
+    for part in answer.iter_raw():
+        octets += part
+        if len(octets) > most:
+            raise UnreadableAnswer(answer.status_code, f"the answer has more than {most} octets")
+        if monotonic() > ends:
+            raise ServiceUnreachable(f"{answer.url} does not answer in time")
+    return bytes(octets)
 
 
 class Client:
@@ -73,7 +100,10 @@ class Client:
         # Plain HTTP shows no certificate, and to read those that are trusted takes longer than a request.
         # Environment: certificates that are trusted (SSL_CERT_FILE), but no proxy.
         verify = False if self.url.startswith("http://") else httpx.create_ssl_context()
-        self._http = httpx.Client(base_url=self.url, timeout=timeout_seconds, trust_env=False, verify=verify)
+        plain = {"Accept-Encoding": "identity"}
+        self._http = httpx.Client(
+            base_url=self.url, timeout=timeout_seconds, trust_env=False, verify=verify, headers=plain
+        )
         self._authorization = f"ApiKey {api_key}" if api_key else f"Bearer {token}" if token else None
 
     def close(self) -> None:
@@ -125,7 +155,11 @@ class Client:
 
     def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
-            return self._http.request(method, PREFIX + path, **more)
+            with self._http.stream(method, PREFIX + path, **more) as answer:
+                octets = read_whole(answer, MOST_OCTETS)
+                return httpx.Response(
+                    answer.status_code, headers=answer.headers, content=octets, request=answer.request
+                )
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {error}") from error
 
@@ -242,4 +276,4 @@ def _refusal(status: int, value: Any) -> ServiceError:
         error = value["error"]
         return ServiceError(status, error["code"], error["message"], error.get("details") or {})
     except (KeyError, TypeError):
-        return ServiceError(status, "UNREADABLE", str(value)[:200], {})
+        return ServiceError(status, UNREADABLE, str(value)[:200], {})
