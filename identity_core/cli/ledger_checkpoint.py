@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 import httpx
-from identity_tlog.note import Checkpoint
+from identity_tlog.note import MAX_NOTE, Checkpoint
 from identity_tlog.proofs import consistency_spans, span_hash
 from identity_tlog.tiles import needed, node_from, tile_at
 from identity_tlog.tree import Malformed, Refuted
@@ -29,11 +29,6 @@ from identity_core.cli.options import FILE
 from identity_core.cli.output import Command, failing, show
 from identity_core.client.session import ServiceError, read_whole
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.ledger.note import MAX_NOTE, Checkpoint
-from identity_core.domain.ledger.proofs import consistency_spans, span_hash
-from identity_core.domain.ledger.tiles import needed, node_from, tile_at
-from identity_core.domain.ledger.tree import Malformed, Refuted
-from identity_core.domain.ledger.witness import Submission
 
 NO_ANSWER: Final = (httpx.TransportError, httpx.InvalidURL, ServiceError)
 SOCKET_SECONDS: Final = 10.0

@@ -14,9 +14,11 @@ from typing import Any, Final
 
 from identity_core.codec import multibase, times
 from identity_core.crypto import ed25519
-from identity_core.domain.delegations.ibct import CRYPTOSUITE, PROOF_TYPE, signing_input
+from identity_core.domain.credentials.status_list import VC_CONTEXT
+from identity_core.domain.delegations.ibct import signing_input
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.log.entry import CRYPTOSUITE, PROOF_TYPE, check_proof_options
 from identity_core.errors import InvalidDocument
 from identity_core.values import value_class
 
@@ -53,6 +55,9 @@ class SignedPresentation:
         types, holder, proof = value.get("type"), value.get("holder"), value.get("proof")
         if "VerifiablePresentation" not in (types if isinstance(types, list) else [types]):
             raise PresentationRefused("PARSING_ERROR", "it is no VerifiablePresentation")
+        contexts = value.get("@context")
+        if not isinstance(contexts, list) or contexts[:1] != [VC_CONTEXT]:
+            raise PresentationRefused("PARSING_ERROR", f"its @context is no list that begins with {VC_CONTEXT}")
         name = holder.get("id") if isinstance(holder, dict) else holder
         if not isinstance(name, str) or not isinstance(proof, dict):
             raise PresentationRefused("PARSING_ERROR", "it has no holder, or not one proof")
@@ -75,7 +80,11 @@ class SignedPresentation:
         proof = self.proof
         if proof.get("challenge") != challenge:
             raise PresentationRefused("INVALID_CHALLENGE_ERROR", "the proof is not for this challenge")
-        if proof.get("domain") != domain:
+        try:
+            domains = check_proof_options(proof, now)
+        except ValueError as error:
+            raise PresentationRefused("PROOF_VERIFICATION_ERROR", f"the proof is wrong: {error}") from error
+        if domains != (frozenset() if domain is None else {domain}):
             raise PresentationRefused("INVALID_DOMAIN_ERROR", "the proof is not for this domain")
         if proof.get("proofPurpose") != keys.AUTHENTICATION:
             raise PresentationRefused("INVALID_PROOF_PURPOSE_FOR_VERIFICATION_METHOD", "the proof has another purpose")
@@ -91,8 +100,6 @@ class SignedPresentation:
         if "@context" in config and config["@context"] != self.unsigned.get("@context"):
             raise PresentationRefused("PROOF_VERIFICATION_ERROR", "the proof has contexts of its own")
         try:
-            if "expires" in proof and times.parse(str(proof["expires"])) <= now:
-                raise PresentationRefused("PROOF_VERIFICATION_ERROR", "the proof has expired")
             signature = multibase.base58btc_decode(str(proof.get("proofValue")))
             raw = keys.PublicKey.parse(method.type, method.multibase).raw
             ed25519.verify(raw, signing_input(config, self.unsigned), signature)

@@ -27,6 +27,7 @@ from identity_core.codec import jcs, multibase, times
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
+from identity_core.domain.dids.log.entry import CRYPTOSUITE, PROOF_TYPE, check_proof_options
 from identity_core.errors import DelegationInvalid, IbctExpired, IbctInvalid, InvalidDocument, JsonValue
 from identity_core.values import value_class
 
@@ -193,10 +194,6 @@ def invalid(reason: str) -> IbctInvalid:
     return IbctInvalid(details={"reason": reason})
 
 
-PROOF_TYPE: Final = "DataIntegrityProof"
-CRYPTOSUITE: Final = "eddsa-jcs-2022"
-
-
 def signing_input(config: Mapping[str, JsonValue], request: Mapping[str, JsonValue]) -> bytes:
     """The 64 octets that are signed: the hash of the proof without its value, and that of the request. Raises ``ValueError``."""
     return b"".join(hashlib.sha256(jcs.canonicalize(dict(part))).digest() for part in (config, request))
@@ -215,12 +212,12 @@ def check_holder_proof(
     method = _method(str(proof.get("verificationMethod")), document, now)
     config = {name: value for name, value in proof.items() if name != "proofValue"}
     try:
-        times.parse(str(proof.get("created")))
+        check_proof_options(proof, now)
         signature = multibase.base58btc_decode(str(proof.get("proofValue")))
         raw = keys.PublicKey.parse(method.type, method.multibase).raw
         ed25519.verify(raw, signing_input(config, request), signature)
     except (ValueError, InvalidDocument, ed25519.Ed25519SignatureInvalid) as error:
-        raise _refused("its signature or its time is wrong") from error
+        raise _refused("its signature or one of its options is wrong") from error
 
 
 def _method(name: str, document: DidDocument, now: datetime) -> VerificationMethod:

@@ -32,6 +32,7 @@ from identity_securing_bbs2023.credentials import (
     is_same,
     parts,
 )
+from identity_securing_bbs2023.data_model import check_members
 from identity_securing_bbs2023.proof_values import BaseProofValue, decode_base, decode_derived
 from identity_securing_bbs2023.refused import Malformed, Unverified
 
@@ -126,6 +127,8 @@ class Bbs2023:
         if base.public_key != _bls_key(public_key):
             raise Unverified("the proof is of another key")
         revealed, value = suite.derive(self._statements, self._suite, found.document, found.proof, base, pointers)
+        # No verifier accepts a credential that says nothing of its subject.
+        check_members(revealed)
         return {**revealed, "proof": {**found.proof, "proofValue": value.encode()}}
 
     def _draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
@@ -138,6 +141,7 @@ class Bbs2023:
             raise Malformed("this format binds to no key of the holder")
         check_size(document)
         check_document(document)
+        check_members(document)
         proof: dict[str, Any] = {
             "type": PROOF_TYPE,
             "cryptosuite": CRYPTOSUITE,

@@ -11,8 +11,10 @@ from typing import Any, Final
 import orjson
 
 from identity_core.codec import times
+from identity_core.domain.dids.log.entry import check_proof_options
 from identity_core.ports.securing import Secured, SecuredHead
 from identity_securing_bbs2023.contexts import CONTEXTS, VC_CONTEXT
+from identity_securing_bbs2023.data_model import check_members
 from identity_securing_bbs2023.proof_values import MAX_QUADS
 from identity_securing_bbs2023.refused import malformed
 
@@ -95,6 +97,7 @@ def check_document(document: Mapping[str, Any]) -> None:
 def check_statements(document: Mapping[str, Any], proof: Mapping[str, Any]) -> None:
     """Check the credential and the options of its proof as ``Statements.pinned`` wrote them. Raises ``Malformed``."""
     _check_type(document)
+    check_members(document)
     if any(name.startswith(DATA_MODEL) for name in document):
         malformed("a member of the data model has a value of another kind")
     if (proof.get("type"), proof.get("cryptosuite")) != (PROOF_TYPE, CRYPTOSUITE):
@@ -124,6 +127,11 @@ def _normal(value: Any) -> Any:
 
 
 def _check_purpose(proof: Mapping[str, Any]) -> None:
+    try:
+        # When it expires is told in the head, and compared by the caller.
+        check_proof_options(proof, None)
+    except ValueError as error:
+        malformed(f"an option of the proof is wrong: {error}")
     if not isinstance(proof.get("verificationMethod"), str) or proof.get("proofPurpose") != "assertionMethod":
         malformed("the proof says no key, or another purpose than assertionMethod")
 
