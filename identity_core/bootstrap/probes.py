@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-from identity_core import __version__
+from identity_core import __version__, build
 from identity_core.api.metrics import Metrics
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.bootstrap.runtime import Runtime
@@ -23,7 +23,7 @@ def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
         health=GetHealth(),
         readiness=GetReadiness(dependencies, lambda: conditions(opened.plugins.in_use()), is_public),
         metrics=GetMetrics(dependencies, measured.render, is_public),
-        version=GetVersion(version),
+        version=GetVersion(version, build),
     )
 
 
