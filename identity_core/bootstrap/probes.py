@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from identity_core import __version__
+from identity_core import __version__, build
 from identity_core.api.metrics import Metrics
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.bootstrap.runtime import Runtime
@@ -28,7 +28,7 @@ def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
         health=GetHealth(),
         readiness=GetReadiness(dependencies, lambda: conditions(opened.plugins.in_use()), is_public),
         metrics=GetMetrics(dependencies, measured.render, is_public),
-        version=GetVersion(version),
+        version=GetVersion(version, build),
     )
 
 

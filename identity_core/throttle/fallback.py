@@ -156,10 +156,10 @@ def open_buckets(
 ) -> TokenBucketStorage:
     """The storage that the setting ``throttle.store`` means, for ``processes`` that share the limits.
 
-    ``auto`` is Redis where there is a ``redis_url``, else SQL for several processes, else memory. SQL is ``limits.sqlite``
-    in ``data_dir``, or the PostgreSQL server. To be opened, used and closed in one event loop.
+    ``auto`` is Redis where there is a ``redis_url``, else SQL for several processes or on a server, which replicas may share, else memory.
+    SQL is ``limits.sqlite`` in ``data_dir``, or the PostgreSQL server. To be opened, used and closed in one event loop.
     """
-    store = buckets_of(settings, processes)
+    store = buckets_of(settings, processes, database_url)
     if store == "memory":
         return TokenBucketMemoryStorage(monotonic=monotonic)
     shared: TokenBucketStorage
