@@ -93,33 +93,15 @@ class AnswerCache:
     def find(self, did: str, media: str) -> CachedAnswer | None:
         """The answer that still holds, or None; counted."""
         self.asked += 1
-        cached = self.held(did, media)
-        self.hits += cached is not None
-        return cached
-
-    def held(self, did: str, media: str, turn: object | None = None) -> CachedAnswer | None:
-        """The same, not counted."""
         cached = self._answers.get((did, media))
-        if cached is None or self.index.generation(did, turn) != cached.version_id:
+        if cached is None or self.index.generation(did) != cached.version_id:
             return None
         if cached.stale_at is not None and self.clock.now() >= cached.stale_at:
             return None
         if cached.awaits is not None and self.cosigned_size() >= cached.awaits:
             return None
-        return cached
-
-    def resolve_did_at_once(self, request: Request, pays: Callable[[], bool]) -> Answer | None:
-        """The answer of resolveDid where it is held, and paid."""
-        return self.at_once(request, request.path["did"], resolution_media(request.header("accept")), pays)
-
-    def at_once(self, request: Request, did: str, media: str, pays: Callable[[], bool]) -> Answer | None:
-        """The answer that still holds, where the request could be paid; counted then."""
-        cached = self.held(did, media, request.turn)
-        if cached is None or not pays():
-            return None
-        self.asked += 1
         self.hits += 1
-        return cached.answer_to(request)
+        return cached
 
     def is_asked_again(self, did: str) -> bool:
         """Whether what is read of the DID is to be remembered, because it was read lately, too: most of a million are asked for once, and

@@ -12,6 +12,7 @@ from identity_core.api.approvals import approvals_shown
 from identity_core.api.caching import AnswerCache, if_match
 from identity_core.api.did_logs import did_log_answer
 from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
+from identity_core.api.stored_answers import StoredReads
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
 from identity_core.domain.activity import RequestContext
@@ -55,6 +56,7 @@ class DidHandlers:
     approve: ApproveDidVersion
     owned: ListDids
     cache: AnswerCache
+    stored: StoredReads
 
     async def create_did(self, request: Request) -> Answer:
         request.authenticated.require_key("dids:create")
@@ -71,6 +73,7 @@ class DidHandlers:
         selected = query.version_id is not None or query.version_time is not None
         text = request.path["did"]
         cached = None if selected else self.cache.find(text, media)
+        cached = cached or await self.stored(text, media, query, key=media)
         if cached is None:
             started = time.perf_counter_ns()
             resolution = await self.resolve(self.reader.parse(text), query)
@@ -106,12 +109,14 @@ class DidHandlers:
     async def list_did_history(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         query: wire.ListDidHistoryQuery = request.query
-        page = await self.history(did, query, after=after_version(query))
+        after = after_version(query)
+        if (answer := await self.stored.history(str(did), query, after)) is not None:
+            return answer
+        page = await self.history(did, query, after=after)
         return history_page(did, page, include_document=query.include_document)
 
     async def get_did_log(self, request: Request) -> Answer:
-        did = self.reader.parse(request.path["did"])
-        return await did_log_answer(self.log, did, await self.log(did), request)
+        return await did_log_answer(self.log, self.reader.parse(request.path["did"]), request)
 
     async def get_did_approvals(self, request: Request) -> Answer:
         return approvals_shown(await self.approvals(self.reader.parse(request.path["did"])))

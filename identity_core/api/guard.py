@@ -11,27 +11,19 @@ import asyncio
 import itertools
 import logging
 import re
-import secrets
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Request
-from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver, whole
-from identity_core.cache import BoundedCache
-from identity_core.codec.structs import encode
+from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver
 from identity_core.errors import IdentityError, InternalError, Overloaded
 
 # Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:%-]{24,}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
-# Stands for the id of a request in what is kept of a refusal; nobody else can know it, and write it somewhere.
-_ANY_ID: Final = secrets.token_hex(16)
-_ANY_ID_OCTETS: Final = _ANY_ID.encode("ascii")
-REFUSALS_KEPT: Final = 256
 
 log = logging.getLogger("identity.api")
 
@@ -47,8 +39,6 @@ class Observe(Protocol):
 class Guard:
     """An ASGI application around ``app``.
 
-    ``find`` gives the answer to a request that has come whole and can be answered without waiting, or None; what it raises is one where it
-    is ``paid``.
     ``limit`` bounds the requests that are worked on, ``exempt`` are the raw paths that the bound does not count: health and
     readiness must answer when all else is busy. ``identify`` gives the id of a request that brings none. ``charge`` takes a
     token of the address's bucket, or raises what is answered then.
@@ -64,10 +54,8 @@ class Guard:
         limit: int,
         exempt: frozenset[bytes],
         monotonic: Callable[[], float],
-        find: Callable[[Request, Scope], Answer | None] = lambda request, scope: None,
     ) -> None:
         self.app = app
-        self._find = find
         self._observe = observe
         self._identify = identify
         self._charge = charge
@@ -75,62 +63,19 @@ class Guard:
         self._exempt = exempt
         self._monotonic = monotonic
         self._in_progress = 0
-        self._refusals: BoundedCache[object, Answer] = BoundedCache(REFUSALS_KEPT)
-
-    def at_once(self, scope: Scope) -> tuple[int, bytes, int, bytes] | None:
-        """The answer to a request that needs none of the rest: the status, the lines of the header, how many there are, the body. None for
-        every other request, which goes through ``__call__`` as if it had not been here. What is refused is refused there, but for who asks
-        too often, and for a credential that is none."""
-        if scope["method"] == "HEAD" or self._in_progress >= self._limit:
-            return None
-        request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
-        client = scope["client"]
-        request.client_address = client[0] if client else ""
-        request.turn = scope.get("identity.turn")
-        try:
-            admit_headers(request, scope, self._identify)
-            scope["identity.request"] = request
-            try:
-                answer = self._find(request, scope)
-            except IdentityError as error:
-                if not request.paid:
-                    return None
-                made = self._refused_at_once(request, error)
-            else:
-                if answer is None:
-                    return None
-                made = whole(answer, request, answer.body)
-        except Exception:  # noqa: BLE001 - the pass of all others meets it again, and tells of it
-            return None
-        self._observe(request, self._monotonic() - request.arrived)
-        return made
-
-    def _refused_at_once(self, request: Request, error: IdentityError) -> tuple[int, bytes, int, bytes]:
-        """``whole`` of what ``_refuse`` answers. Floods repeat themselves, so what they are answered is kept but for the id."""
-        request.refusal = error.code
-        key = type(error), error.args, encode(error.details), request.operation_id, request.has_bearer
-        answer = self._refusals.get(key)
-        if answer is None:
-            answer = error_answer(error, _ANY_ID, request.operation, has_bearer=request.has_bearer)
-            answer.body = encode(answer.body)
-            self._refusals.put(key, answer)
-        _forget_frames(error)
-        return whole(answer, request, answer.body.replace(_ANY_ID_OCTETS, request.request_id.encode("ascii")))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request, whatever happens."""
         if scope["type"] != "http":
             await self._other(scope, receive, send)
             return
-        admitted = scope.get("identity.request")
-        request = admitted or Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
+        request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
         client = scope.get("client")
         request.client_address = client[0] if client else ""
         send = self._sending(receive, send)
         self._in_progress += 1
         try:
-            if admitted is None:
-                admit_headers(request, scope, self._identify)
+            admit_headers(request, scope, self._identify)
             if self._in_progress > self._limit and request.raw_path not in self._exempt:
                 raise Overloaded(details={"retryAfter": 1})
             scope["identity.request"] = request

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from identity_core.api import caching
@@ -20,8 +19,8 @@ from identity_core.api.caching import (
     CachedAnswer,
     Shape,
 )
-from identity_core.api.quick import AtOnce
 from identity_core.api.request import Answer, Request
+from identity_core.api.stored_answers import StoredReads
 from identity_core.codec.structs import given
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.identifiers import (
@@ -78,6 +77,7 @@ class IdentifierHandlers:
     traits: ListDidTraits
     cache: AnswerCache
     clock: Clock
+    stored: StoredReads
 
     async def resolve_identifier(self, request: Request) -> Answer:
         form = form_of(request.header("accept") or "")
@@ -85,6 +85,10 @@ class IdentifierHandlers:
         text, key = identifier_of(request), KEYS[form.media]
         is_plain = query == _NOTHING_ASKED
         cached = self.cache.find(text, key) if is_plain else None
+        if cached is None:
+            versions = ResolveDidQuery(version_id=query.version_id, version_time=query.version_time)
+            if form.shape != "dereferenced" and query == _asking(versions):
+                cached = await self.stored(text, form.media, versions, key=key, shape=form.shape)
         if cached is None:
             started = time.perf_counter_ns()
             found = await self.resolve(text, query)
@@ -95,16 +99,6 @@ class IdentifierHandlers:
             if is_plain and str(found.url.did) == text:
                 self.cache.keep(text, key, cached)
         return cached.answer_to(request)
-
-    @property
-    def at_once(self) -> Mapping[str, AtOnce]:
-        """What answers an operation from what is remembered, by operationId."""
-        return {"resolveIdentifier": self.resolve_at_once, "resolveDid": self.cache.resolve_did_at_once}
-
-    def resolve_at_once(self, request: Request, pays: Callable[[], bool]) -> Answer | None:
-        """The answer of resolveIdentifier where it is held, and paid. Raises ``NotAcceptable``."""
-        key = KEYS[form_of(request.header("accept") or "").media]
-        return self.cache.at_once(request, identifier_of(request), key, pays)
 
     async def resolve_identifier_with_options(self, request: Request) -> Answer:
         options: DidResolutionOptions = request.body
@@ -151,6 +145,11 @@ class IdentifierHandlers:
 
 
 _NOTHING_ASKED: Final = ResolveIdentifierQuery()
+
+
+def _asking(versions: ResolveDidQuery) -> ResolveIdentifierQuery:
+    """The query that asks for a version and nothing else."""
+    return ResolveIdentifierQuery(version_id=versions.version_id, version_time=versions.version_time)
 
 
 def _asked(found: Dereferenced) -> ResolveDidQuery:

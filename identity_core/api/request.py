@@ -71,7 +71,6 @@ class Answer:
     headers: Headers = ()
     _encoded: list[tuple[bytes, bytes]] | None = field(default=None, init=False, repr=False)
     _not_modified: Answer | None = field(default=None, init=False, repr=False)
-    _lines: tuple[bytes, int] | None = field(default=None, init=False, repr=False)
 
     def encoded_headers(self) -> list[tuple[bytes, bytes]]:
         """The headers as ASGI wants them: lower-case names, latin-1."""
@@ -81,15 +80,6 @@ class Answer:
                 encoded.insert(0, (b"content-type", self.media_type.encode("latin-1")))
             self._encoded = encoded
         return self._encoded
-
-    def lines(self) -> tuple[bytes, int]:
-        """The header fields as they go out, but that of the length, and how many there are."""
-        if self._lines is None:
-            fields = [f"{name.lower()}: {value}\r\n" for name, value in self.headers]
-            if self.status not in (204, 304):
-                fields.insert(0, f"content-type: {self.media_type}\r\n")
-            self._lines = "".join(fields).encode("latin-1"), len(fields)
-        return self._lines
 
     @property
     def not_modified(self) -> Answer:
@@ -102,9 +92,8 @@ class Request:
     """One request. The guard fills what stands before ``operation``, the dispatch the rest.
 
     ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by ``, ``; ``repeated``
-    their single values. ``arrived`` counts in seconds of a monotonic clock; ``turn``: ``cli/connections.py``. ``paid`` tells
-    whether a bucket was asked. ``status`` is None until an answer is on its way. ``targets`` and ``claimed`` are where the path leads and
-    which signature is there to be checked, once one has looked. ``answer_headers`` go out with all that is answered,
+    their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid`` tells
+    whether a bucket was asked. ``status`` is None until an answer is on its way. ``answer_headers`` go out with all that is answered,
     refusals included; the gate may set them before it refuses; so do those of ``cross_origin``. ``query`` and ``body`` are of the types of
     ``identity_core.wire`` that the document names for the operation; ``query_octets`` is the query of a page as it came. ``attempt``
     is set for one with an ``Idempotency-Key`` (``idempotency.py``).
@@ -118,7 +107,6 @@ class Request:
         "body",
         "body_octets",
         "caller",
-        "claimed",
         "client_address",
         "cross_origin",
         "headers",
@@ -135,8 +123,6 @@ class Request:
         "request_id",
         "sent_octets",
         "status",
-        "targets",
-        "turn",
     )
 
     def __init__(
@@ -162,9 +148,6 @@ class Request:
         self.arrived = arrived
         self.status: int | None = None
         self.sent_octets, self.refusal, self.paid = 0, "", False
-        self.turn: object | None = None
-        self.targets: Any = None
-        self.claimed: Any = None
         self.operation: Operation | None = None
         self.operation_id, self.path = operation_id, path
         self.query, self.query_octets = query, b""
@@ -278,20 +261,6 @@ class Admission(Protocol):
         Raises the refusals of 401, 403 and 429. ``request.path`` and ``request.body_octets`` are there,
         ``request.query`` and ``request.body`` not yet.
         """
-        ...
-
-    def pays_at_once(self, operation: Operation, request: Request) -> bool:
-        """Whether a stranger's request for a public operation could be paid without waiting; sets ``request.answer_headers``. Where it
-        could not, nothing is spent. Raises ``RateLimited``."""
-        ...
-
-    def refuse_at_once(self, operation: Operation, request: Request) -> None:
-        """Raises what ``admit`` would, once it is paid, of a request that carries nothing to be looked up or checked, or only a signature
-        that is none. Returns where that is not certain, or somebody would have to be waited for; nothing is spent then."""
-        ...
-
-    def look_at_once(self, operation: Operation, request: Request) -> None:
-        """Raises ``RateLimited``, and sets ``paid``, where a stranger's request for a public operation is not going to be paid."""
         ...
 
     async def charge(self, request: Request, tokens: int = 1) -> None:

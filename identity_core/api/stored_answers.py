@@ -3,15 +3,32 @@
 
 from __future__ import annotations
 
-from typing import Final
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
 
-from identity_core.api.caching import IMMUTABLE, LD_JSON, NEWEST, SHAPES, W3C, CachedAnswer, Shape, headers_of
+from identity_core.api.caching import (
+    IMMUTABLE,
+    LD_JSON,
+    NEWEST,
+    SHAPES,
+    W3C,
+    AnswerCache,
+    CachedAnswer,
+    Shape,
+    headers_of,
+)
 from identity_core.api.request import Answer, cursor
 from identity_core.codec.structs import encode
 from identity_core.codec.times import moment, printed
+from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.stored_version import StoredVersion
-from identity_core.use_cases.dids.stored import StoredHistory, StoredResolution
-from identity_core.wire import ResolveDidQuery
+from identity_core.errors import IdentityError, PluginUnavailable
+from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHistory, StoredResolution
+from identity_core.values import value_class
+from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery
+
+T = TypeVar("T")
 
 _OWN: Final = (
     b'{"didDocument":%b,"didDocumentMetadata":{"created":"%b","updated":"%b","versionId":%d,"deactivated":false%b,"ledger":%b},'
@@ -26,6 +43,50 @@ _ITEM: Final = (
     b'{"versionId":%d,"operation":%b,"timestamp":"%b","effectiveAt":"%b","transactionHash":"%b","blockNumber":%d,'
     b'"previousHash":%b,"entryHash":%b,"keyId":%b,"changes":%b'
 )
+
+
+@value_class
+class StoredReads:
+    """Answers from stored bytes, or None where the use case of the operation must answer. Raises ``PluginUnavailable``."""
+
+    parse: Callable[[str], Did]
+    resolve: ResolveStored
+    list_history: ListStoredHistory
+    cache: AnswerCache
+
+    async def __call__(
+        self, did: str, media: str, query: ResolveDidQuery, *, key: str, shape: Shape | None = None
+    ) -> CachedAnswer | None:
+        """Answer resolveDid or resolveIdentifier. The answer is cached by ``key`` if the DID was read lately."""
+        started = time.perf_counter_ns()
+        found = await self._read(did, self.resolve(did, query))
+        if found is None:
+            return None
+        duration = (time.perf_counter_ns() - started) // 1_000_000
+        cached = stored_answer(found, media, duration, query, shape=shape)
+        if self.cache.is_asked_again(did):
+            self.resolve.heads.keep(did, found.head)
+            if query.version_id is None and query.version_time is None:
+                self.cache.keep(did, key, cached)
+        return cached
+
+    async def history(self, did: str, query: ListDidHistoryQuery, after: int | None) -> Answer | None:
+        """Answer listDidHistory."""
+        page = await self._read(did, self.list_history(did, query, after=after))
+        return None if page is None else stored_history(did, page, include_document=query.include_document)
+
+    async def _read(self, did: str, reading: Coroutine[Any, Any, T | None]) -> T | None:
+        try:
+            self.parse(did)
+            return await reading
+        except PluginUnavailable:
+            # The use case would wait once more for a plugin that has not answered.
+            raise
+        except IdentityError:
+            # The use case raises it again, with all details.
+            return None
+        finally:
+            reading.close()
 
 
 def stored_answer(

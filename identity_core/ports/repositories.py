@@ -84,21 +84,16 @@ class DocumentIndex(Protocol):
         """Within it ``head`` may say what was so when it was first asked: for several DIDs of one request, which came before it."""
         ...
 
-    def known(self, did: str, turn: object | None = None) -> IndexedVersion | None:
-        """What ``head`` gives where it is cheap to know and cannot be stale, else None. Requests with one ``turn`` may share an answer."""
-        ...
-
-    @property
-    def is_embedded(self) -> bool:
-        """Whether what it reads is there without waiting, within microseconds."""
+    def known(self, did: str) -> IndexedVersion | None:
+        """What ``head`` gives where it is cheap to know and cannot be stale, else None."""
         ...
 
     def follow(self, did: str, version_id: int) -> None:
         """Has ``generation`` tell of a DID whose newest version an embedded index has just given as ``version_id``."""
         ...
 
-    def generation(self, did: str, turn: object | None = None) -> int | None:
-        """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``). ``turn`` as for ``known``."""
+    def generation(self, did: str) -> int | None:
+        """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``)."""
         ...
 
 

@@ -93,7 +93,6 @@ class Documents:
         # The newest version ids of DIDs whose heads were not decoded.
         self._numbers: BoundedCache[str, int] = BoundedCache(heads_kept)
         self._foreign = database.foreign_changes()
-        self._looked_in: object | None = None  # the turn of that
 
     async def head(self, did: str) -> IndexedVersion | None:
         if (known := self.known(did)) is not None:
@@ -155,11 +154,11 @@ class Documents:
         if did not in self._heads:
             self._numbers.put(did, version_id)
 
-    def generation(self, did: str, turn: object | None = None) -> int | None:
-        if (known := self.known(did, turn)) is not None:
+    def generation(self, did: str) -> int | None:
+        if (known := self.known(did)) is not None:
             return known.state.version_id
         number = self._numbers.get(did)
-        return None if number is None or not self._is_current(turn) else number
+        return None if number is None or not self._is_current() else number
 
     async def record(
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
@@ -201,23 +200,20 @@ class Documents:
     async def pass_over(self, sequence: int) -> None:
         await self._cursor.keep(sequence, replace=False)
 
-    def known(self, did: str, turn: object | None = None) -> IndexedVersion | None:
+    def known(self, did: str) -> IndexedVersion | None:
         known, look = self._heads.get(did), _LOOK.get()
         if known is not None and look is not None and look.foreign == self._foreign is not None:
             return known
         # Whether somebody else has written is a statement of its own, so it is asked only where something depends on it.
-        return known if known is not None and self._is_current(turn) else None
+        return known if known is not None and self._is_current() else None
 
-    def _is_current(self, turn: object | None) -> bool:
+    def _is_current(self) -> bool:
         """Whether it is known that nobody else has written since what is remembered was read. Forgets it where somebody has."""
-        if turn is not None and turn is self._looked_in:
-            return True
         if (foreign := self._database.foreign_changes()) is None:
             return False
         look = _LOOK.get()
         if look is not None:
             look.foreign = foreign
-        self._looked_in = turn or self._looked_in
         if foreign == self._foreign:
             return True
         self._heads.clear()

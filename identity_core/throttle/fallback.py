@@ -73,11 +73,6 @@ class FallbackStorage(TokenBucketStorage):
                 self._open_circuit(error)
         return self._spend_locally(key, rate, burst, cost)
 
-    @property
-    def at_once(self) -> bool:
-        """As the store that is in use."""
-        return self.degraded or self._shared.at_once
-
     def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision | None:
         if not self.degraded:
             try:

@@ -79,24 +79,6 @@ class HeadCheck:
         self._newest_of = self.ledger if isinstance(self.ledger, NewestEntries) else None
         self._is_embedded = self._newest_of is not None and self._newest_of.is_embedded
 
-    @property
-    def is_embedded(self) -> bool:
-        """Whether the ledger says without waiting where a log ends."""
-        return self._is_embedded
-
-    async def is_settled(self, name: str) -> bool:
-        """Whether ``head`` gives what the index has, or None, where nothing is decided, and brings nothing up. Raises what they raise."""
-        head, known = await self.index.head(name), self._checked.get(name)
-        if head is not None and known is not None and (known.head is head or _is_same(known.head, head)):
-            return True
-        newest = await self._newest(name)
-        if head is None or newest is None:
-            return head is None and newest is None
-        if not _is_newest(head, newest):
-            return False
-        self.keep(name, head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
-        return True
-
     async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
         """The newest version on ledger and index, or None for a DID that neither has.
 
@@ -138,9 +120,9 @@ class HeadCheck:
         # Others wrote at every look. This was the newest when the ledger was asked last, which is after the call.
         return brought
 
-    def known(self, did: Did, turn: object | None) -> IndexedVersion | None:
-        """What ``head`` gives to who decides by it, where nobody has to be asked for it; None elsewhere. ``turn`` as for the index."""
-        head, checked = self.index.known(did.text, turn), self._checked.get(did.text)
+    def known(self, did: Did) -> IndexedVersion | None:
+        """What ``head`` gives to who decides by it, where nobody has to be asked for it; None elsewhere."""
+        head, checked = self.index.known(did.text), self._checked.get(did.text)
         return head if checked is not None and checked.head is head else None
 
     async def is_newest(self, name: str, stored: StoredVersion) -> bool:

@@ -28,7 +28,6 @@ from identity_core.database.files import FileLock
 from identity_core.settings import load
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
-from identity_core.store.comparison import compare
 from tests import servers
 from tests.unit.cli.conftest import Commands
 from tests.unit.store.earlier.make import ARCHIVE, COUNTS, rows_of

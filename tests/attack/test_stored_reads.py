@@ -1,8 +1,7 @@
 """Reads that are answered from stored octets, against the same ones by handlers, which decode documents. What both say is the same,
 octet by octet, of every DID, in every media type, tampered rows too.
 
-With embedded databases the short way is taken while a request is parsed, and not by who announces a body, be it an empty one. On a server a
-second replica, which has no short way (``decoding_replica``), is asked for the same.
+A second replica, which reads nothing from stored bytes (``decoding_replica``), is asked for the same.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ class Target:
     """A service, a replica of it that decodes, DIDs that have lived, and when the second version of one began."""
 
     running: Running
-    decoding: Running | None
+    decoding: Running
     dids: tuple[str, ...]
     began: str
 
@@ -116,8 +115,6 @@ class Target:
         return asked(self.running, path, *fields)
 
     def decoded(self, path: str, *fields: bytes) -> Response:
-        if self.decoding is None:
-            return self.ask(path, *fields, b"Content-Length: 0")
         return asked(self.decoding, path, *fields)
 
 
@@ -132,17 +129,15 @@ def lived(running: Running, versions: int) -> Holder:
     return holder
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module")
 def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     folder: Path = tmp_path_factory.mktemp("reads") / "data"
-    url = None if request.param == "sqlite" else request.getfixturevalue("postgres_server").new_database()
+    url = request.getfixturevalue("postgres_server").new_database()
     thief = Database(folder, url)
     with contextlib.ExitStack() as stack:
         running = stack.enter_context(running_service(folder, environment=thief.environment))
-        decoding = None
-        if url is not None:
-            module = {"IDENTITY_PLUGINS_MODULES": "tests.attack.decoding_replica"}
-            decoding = stack.enter_context(running_service(folder, environment=thief.environment | module))
+        module = {"IDENTITY_PLUGINS_MODULES": "tests.attack.decoding_replica"}
+        decoding = stack.enter_context(running_service(folder, environment=thief.environment | module))
         new, middle, long = (lived(running, versions) for versions in (1, 3, 6))
         graced, gone, changed, shortened, behind = (lived(running, 2) for _ in range(5))
         assert graced.act("rotate", rotation(graced.key_id, revokeOldAfter=printed(time.time() + 3600))).status == 200
@@ -203,12 +198,7 @@ def test_both_ways_identify_the_same(target: Target) -> None:
 
 
 def test_what_one_replica_has_written_the_other_one_reads_at_once(target: Target) -> None:
-    if target.decoding is None:
-        # Of one process, which has no replicas, what it has written itself.
-        pairs = [(target.running, target.running)]
-    else:
-        pairs = [(target.running, target.decoding), (target.decoding, target.running)]
-    for writer, reader in pairs:
+    for writer, reader in ((target.running, target.decoding), (target.decoding, target.running)):
         holder = lived(writer, 1)
         for version in range(1, 9):
             path = did_path(holder.did)
