@@ -30,10 +30,10 @@ from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.steps import bring_up, pending_steps
 from identity_core.bootstrap.storage import checkpoint_keys, told_at_start
 from identity_core.database import Transaction, look_at
-from identity_core.database.files import locked_folder, new_draft, settle
 from identity_core.database.snapshot import copy_at_one_moment
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.remembered import Remembered
+from identity_core.files import locked_folder, new_draft, settle
 from identity_core.plugin.build import LookOnly
 from identity_core.plugin.sockets import LEDGER
 from identity_core.ports.ledger import LedgerBackend

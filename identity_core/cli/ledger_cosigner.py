@@ -36,7 +36,8 @@ from identity_tlog.witness import Submission, accept
 from identity_core.cli.output import fail
 from identity_core.crypto import ed25519
 from identity_core.crypto.ed25519 import Ed25519KeyPair
-from identity_core.database.files import FileLock, durable_draft
+from identity_core.database.files import FileLock
+from identity_core.files import durable_draft
 from identity_core.values import value_class
 
 STATE: Final = "witness.json"

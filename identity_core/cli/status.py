@@ -269,7 +269,7 @@ def _before(place: Path, epoch: StatusEpoch) -> Manifest | None:
 
 
 def _put(place: Path, octets: bytes) -> None:
-    from identity_core.database.files import durable_draft
+    from identity_core.files import durable_draft
 
     place.parent.mkdir(parents=True, exist_ok=True)
     with durable_draft(place, octets) as draft:

@@ -29,6 +29,7 @@ from identity_core.client.session import (
     UnreadableAnswer,
     create_strictly,
     read_whole,
+    refusal_of,
 )
 from identity_core.codec import jcs
 from identity_core.codec.structs import python_name
@@ -36,7 +37,6 @@ from identity_core.domain.dids.challenge import hash_body
 from identity_core.values import value_class
 
 _PASSING: Final = frozenset({502, 503, 504})
-_SECONDS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _FIRST_WAIT_SECONDS: Final = 0.25
 
 
@@ -166,7 +166,7 @@ class Identity:
     def _read(self, operation: ServedOperation, answer: httpx.Response, ends: float) -> Any:
         octets = read_whole(answer, self.limits.max_answer_octets, ends=ends)
         if not answer.is_success:
-            raise _refusal(answer, octets)
+            raise refusal_of(answer, octets)
         return None if answer.status_code == 204 else _meaning(operation, answer, octets)
 
 
@@ -206,19 +206,3 @@ def _meaning(operation: ServedOperation, answer: httpx.Response, octets: bytes) 
         return octets.decode() if media.startswith("text/") else orjson.loads(octets)
     except ValueError as error:
         raise UnreadableAnswer(answer.status_code, f"the answer is no {media}: {error}") from error
-
-
-def _refusal(answer: httpx.Response, octets: bytes) -> ServiceError:
-    said = answer.headers.get("retry-after", "")
-    wait = float(said) if _SECONDS.fullmatch(said) else None
-    try:
-        error = orjson.loads(octets)["error"]
-        code, message, details = error["code"], error["message"], error.get("details") or {}
-        if not isinstance(code, str) or not isinstance(details, dict):
-            raise TypeError("not the shape of an error")
-        refused = ServiceError(answer.status_code, code, str(message), details)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        # A proxy before the service, for example: its own words are all that there is.
-        refused = UnreadableAnswer(answer.status_code, octets[:200].decode("utf-8", "backslashreplace"))
-    refused.retry_after_seconds = wait
-    return refused

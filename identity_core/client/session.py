@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from time import monotonic, perf_counter
@@ -20,6 +21,7 @@ from identity_core.values import value_class
 
 PREFIX = "/api/v1"
 _STRICT_EVIDENCE = "strictEvidence"
+_SECONDS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 UNREADABLE: Final = "UNREADABLE"
 """The ``code`` of an answer that is not one of the service."""
 MOST_OCTETS: Final = 64 * 1024 * 1024
@@ -102,7 +104,7 @@ class Client:
         verify = False if self.url.startswith("http://") else httpx.create_ssl_context()
         plain = {"Accept-Encoding": "identity"}
         self._http = httpx.Client(
-            base_url=self.url, timeout=timeout_seconds, trust_env=False, verify=verify, headers=plain
+            headers=plain, base_url=self.url, timeout=timeout_seconds, trust_env=False, verify=verify
         )
         self._authorization = f"ApiKey {api_key}" if api_key else f"Bearer {token}" if token else None
 
@@ -130,9 +132,8 @@ class Client:
         sent = dict(headers or {})
         if self._authorization and signed_in and "Authorization" not in sent:
             sent["Authorization"] = self._authorization
-        content = None
-        if body is not None:
-            content = orjson.dumps(body)
+        content = None if body is None else orjson.dumps(body)
+        if content is not None:
             sent["Content-Type"] = "application/json"
         params = {name: value for name, value in (query or {}).items() if value is not None}
         started = perf_counter()
@@ -144,22 +145,21 @@ class Client:
             self._on_exchange(Exchange(method, asked, body, answer.status_code, value, milliseconds))
         if answer.status_code < 400:
             return value
-        raise _refusal(answer.status_code, value)
+        raise refusal_of(answer, answer.content)
 
     def octets(self, path: str, *, query: Mapping[str, Any] | None = None, accept: str = "*/*") -> bytes:
         """The body of a GET as it is. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         answer = self._request("GET", path, content=None, params=dict(query or {}), headers={"Accept": accept})
         if answer.status_code < 400:
             return answer.content
-        raise _refusal(answer.status_code, _value(answer))
+        raise refusal_of(answer, answer.content)
 
     def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
             with self._http.stream(method, PREFIX + path, **more) as answer:
                 octets = read_whole(answer, MOST_OCTETS)
-                return httpx.Response(
-                    answer.status_code, headers=answer.headers, content=octets, request=answer.request
-                )
+                same: Any = {"headers": answer.headers, "request": answer.request}
+                return httpx.Response(answer.status_code, content=octets, **same)
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {error}") from error
 
@@ -188,8 +188,7 @@ class Client:
 
     def token(self, signer: Signer, *, scope: str | None = None) -> Any:
         """issueToken: an access token of the DID of ``signer``, narrowed to ``scope`` where one is given."""
-        body = {} if scope is None else {"scope": scope}
-        return self.signed("POST", "/auth/token", body, signer, "token")
+        return self.signed("POST", "/auth/token", {} if scope is None else {"scope": scope}, signer, "token")
 
     def key_token(self, *, scope: str | None = None, subject: str | None = None) -> Any:
         """issueToken for the session's API key, or for the DID ``subject`` that it acts for."""
@@ -271,9 +270,17 @@ def _value(answer: httpx.Response) -> Any:
         return answer.text
 
 
-def _refusal(status: int, value: Any) -> ServiceError:
+def refusal_of(answer: httpx.Response, octets: bytes) -> ServiceError:
+    """Return the error of an answer; ``UnreadableAnswer`` when it has not the shape of one of the service."""
+    said = answer.headers.get("retry-after", "")
     try:
-        error = value["error"]
-        return ServiceError(status, error["code"], error["message"], error.get("details") or {})
-    except (KeyError, TypeError):
-        return ServiceError(status, UNREADABLE, str(value)[:200], {})
+        error = orjson.loads(octets)["error"]
+        code, message, details = error["code"], error["message"], error.get("details") or {}
+        if not isinstance(code, str) or not isinstance(details, dict):
+            raise TypeError("not the shape of an error")
+        refused = ServiceError(answer.status_code, code, str(message), details)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        # A proxy before the service, for example: its own words are all that there is.
+        refused = UnreadableAnswer(answer.status_code, octets[:200].decode("utf-8", "backslashreplace"))
+    refused.retry_after_seconds = float(said) if _SECONDS.fullmatch(said) else None
+    return refused

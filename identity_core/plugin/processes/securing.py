@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,7 +21,7 @@ class ReadSecured(Struct, tag=True):
     secured: str | dict[str, Any]
 
     def ask(self, securing: SecuringFormat) -> SecuredHead:
-        return _ended(securing.read(self.secured))
+        return asyncio.run(securing.read(self.secured))
 
     @staticmethod
     def read(octets: bytes) -> SecuredHead:
@@ -39,7 +37,7 @@ class VerifySecured(Struct, tag=True):
     binding: KeyBinding | None
 
     def ask(self, securing: SecuringFormat) -> Disclosed:
-        return _ended(securing.verify(self.secured, self.public_key, binding=self.binding))
+        return asyncio.run(securing.verify(self.secured, self.public_key, binding=self.binding))
 
     @staticmethod
     def read(octets: bytes) -> Disclosed:
@@ -58,13 +56,3 @@ def read(octets: bytes, kind: type[T]) -> T:
 def something_else(error: Exception) -> Fault:
     """What is raised where it is not what the port promises."""
     return Fault(f"answered with something else ({type(error).__name__})")
-
-
-@cache
-def _loop() -> asyncio.AbstractEventLoop:
-    return asyncio.new_event_loop()
-
-
-def _ended(call: Coroutine[Any, Any, T]) -> T:
-    """The methods of a format are coroutines; a worker is at one call at a time."""
-    return _loop().run_until_complete(call)

@@ -21,8 +21,7 @@ from pathlib import Path
 
 from identity_core.crypto import sealing
 from identity_core.database import Database, DatabaseAbsent, Transaction
-from identity_core.database.files import durable_draft, locked_folder, sync_folder
-from identity_core.files import read_regular, require_own
+from identity_core.files import durable_draft, locked_folder, read_regular, require_own, sync_folder
 from identity_custodian_sealed.box_contents import DataKey, purpose, roots_in
 
 PASSPHRASE, FILE = "passphrase", "file"

@@ -17,7 +17,7 @@ from identity_core.crypto.bbs.suite import Ciphersuite, ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.crypto.frames import frame
 from identity_core.domain.proofs.presentation import HolderConsent
-from identity_core.ports.custodian import KeyRefused
+from identity_core.errors import IdentityError
 from identity_core.values import value_class
 
 _SECRET: Final = b"identity-service custodian holder secret v1"
@@ -25,6 +25,24 @@ _BLIND: Final = b"identity-service custodian holder blind v1"
 # A DID and the number of a generation.
 _MAX_SECRET: Final = 544
 _MAX_CREDENTIAL: Final = 200
+
+
+class KeyNotHeld(IdentityError):
+    """The custodian holds no key under this name."""
+
+    message = "The custodian holds no such key."
+
+
+class KeyNameTaken(IdentityError):
+    """Another key lives under this name."""
+
+    message = "The custodian holds another key under this name."
+
+
+class KeyRefused(IdentityError):
+    """The custodian does not hold keys of this type, or the secret or the name is not one that it can take."""
+
+    message = "The custodian does not take this key."
 
 
 @value_class
