@@ -11,7 +11,7 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
@@ -41,24 +41,8 @@ REPORT_SECONDS: Final = 60.0
 log = logging.getLogger("identity.connections")
 
 
-class Watched(Protocol):
-    """A connection as it is looked after here."""
-
-    def end_if_late(self, now: float) -> bool:
-        """Ends it when a deadline has passed. ``now`` is in seconds of the loop's clock; True when it was ended."""
-        ...
-
-    def unsent(self) -> int:
-        """The octets that wait for the client to read."""
-        ...
-
-    def abort(self) -> None:
-        """Ends it at once, whatever waits."""
-        ...
-
-    def refuse(self, refusal: IdentityError) -> None:
-        """Answers what it has begun to send with ``refusal``, and ends it."""
-        ...
+# A connection (``HttpConnection``): ``end_if_late``, ``unsent``, ``abort`` and ``refuse`` are called.
+Watched = Any
 
 
 class Connections:

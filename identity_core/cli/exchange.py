@@ -11,12 +11,15 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import httptools
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from identity_core.api.transport import Message, Receive, Scope, Send
+
+if TYPE_CHECKING:
+    from identity_core.cli.http_connection import HttpConnection
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -47,22 +50,6 @@ def split_target(target: bytes) -> tuple[bytes, bytes]:
     return parsed.path, parsed.query or b""
 
 
-class Carrier(Protocol):
-    """The connection, as an exchange needs it."""
-
-    transport: asyncio.Transport
-    flow: FlowControl
-    is_lost: bool
-
-    def default_lines(self) -> bytes:
-        """The header fields that every answer has."""
-        ...
-
-    def answered(self) -> None:
-        """The answer is complete."""
-        ...
-
-
 class HttpExchange:
     """``scope`` is that of the request. ``keep_alive`` tells whether the connection goes on behind the answer. ``more_body`` is True until
     the whole request has come."""
@@ -82,7 +69,7 @@ class HttpExchange:
         "scope",
     )
 
-    def __init__(self, carrier: Carrier, scope: Scope, *, keep_alive: bool, wants_continue: bool) -> None:
+    def __init__(self, carrier: HttpConnection, scope: Scope, *, keep_alive: bool, wants_continue: bool) -> None:
         self.scope = scope
         self.keep_alive = keep_alive
         self.more_body = True

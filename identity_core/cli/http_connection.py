@@ -30,10 +30,6 @@ AT_ONCE_IN_A_GO: Final = 32
 AtOnce = Callable[[Scope], tuple[int, bytes, int, bytes] | None]
 
 
-def _never(scope: Scope) -> None:
-    """Of an application that answers no request without waiting."""
-
-
 class HttpConnection(asyncio.Protocol, ABC):
     """``connections`` are all those of the process."""
 
@@ -50,7 +46,7 @@ class HttpConnection(asyncio.Protocol, ABC):
     ) -> None:
         self.app = config.loaded_app
         # What the application answers without waiting, where it can.
-        self._at_once: AtOnce = getattr(self.app, "at_once", _never)
+        self._at_once: AtOnce = getattr(self.app, "at_once", lambda scope: None)
         # How many more are answered so before others have their turn.
         self._at_once_left = 0
         self.server_state = server_state
@@ -161,6 +157,10 @@ class HttpConnection(asyncio.Protocol, ABC):
     @abstractmethod
     def end_if_late(self, now: float) -> bool:
         """Ends the connection when the client has let a deadline pass."""
+
+    @abstractmethod
+    def answered(self) -> None:
+        """The answer is complete."""
 
     @abstractmethod
     def refuse(self, refusal: IdentityError) -> None:

@@ -52,9 +52,9 @@ class HttpProtocol(HttpConnection):
     ) -> None:
         super().__init__(config, server_state, _loop, connections=connections)
         self.app_state = app_state
-        self.parser = httptools.HttpRequestParser(self)
-        # What comes behind a request that ends the connection is not answered, and no fault of that request.
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.parser = self._new_parser()
+        # Whether the head offers an upgrade: the parser then stops behind it, and would take its body for the next request.
+        self._has_offer = False
         self._where = BETWEEN
         # When the octets came that are being parsed.
         self._now = 0.0
@@ -71,6 +71,12 @@ class HttpProtocol(HttpConnection):
         self._scope: Scope = {}
         # Of the first request whose head is complete in what is being read: it has begun to come before all of that.
         self._turn: object | None = None
+
+    def _new_parser(self) -> httptools.HttpRequestParser:
+        parser = httptools.HttpRequestParser(self)
+        # Bytes behind a request that ends the connection are not answered, and do not make that request invalid.
+        parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        return parser
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
@@ -98,8 +104,10 @@ class HttpProtocol(HttpConnection):
         try:
             self.parser.feed_data(octets)
         except httptools.HttpParserUpgrade as offer:
-            # The parser has stopped behind that request.
-            self._parse(octets[offer.args[0] :])
+            self._unparsed = 0
+            self._parse(self._head_without_offer())
+            if not self._refused:
+                self._parse(octets[offer.args[0] :])
             return
         except httptools.HttpParserError as error:
             ours = error.__context__
@@ -108,6 +116,14 @@ class HttpProtocol(HttpConnection):
             return
         if self._unparsed > MAX_HEADER_OCTETS:
             self.refuse(HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS}))
+
+    def _head_without_offer(self) -> bytes:
+        """Return the newest head without its ``Upgrade`` fields, for a new parser that reads the body by its framing (RFC 9110 §7.8)."""
+        version = self.parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self._target, version)]
+        lines += [b"%b:%b" % field for field in self._headers if field[0] != b"upgrade"]
+        self.parser, self._has_offer = self._new_parser(), False
+        return b"\r\n".join((*lines, b"", b""))
 
     # What the parser tells. An exception in these ends the parsing and is the context of the parser's own.
     def on_message_begin(self) -> None:
@@ -136,7 +152,13 @@ class HttpProtocol(HttpConnection):
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """A request that can be worked on. Raises ``RateLimited`` when too many of this connection wait already."""
+        """A request that can be worked on. Raises ``InvalidRequest`` for CONNECT, whose body has no framing, and ``RateLimited`` when too
+        many of this connection wait already."""
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                raise InvalidRequest("The method CONNECT is not supported.")
+            self._has_offer = True
+            return
         if len(self._pipeline) >= MAX_PIPELINED and not self._refused:
             raise RateLimited("Too many requests wait on one connection.", details={"limit": MAX_PIPELINED})
         self._unparsed = 0
@@ -161,7 +183,6 @@ class HttpProtocol(HttpConnection):
         """The scope of the newest message. Raises what httptools does for a target that is none."""
         turn, self._turn = self._turn, None
         raw_path, query = split_target(self._target)
-        path = raw_path.decode("ascii")
         return {
             "type": "http",
             "asgi": ASGI,
@@ -173,7 +194,7 @@ class HttpProtocol(HttpConnection):
             "headers": self._headers,
             "state": self.app_state.copy(),
             "method": self.parser.get_method().decode("ascii"),
-            "path": unquote(path) if "%" in path else path,
+            "path": unquote(raw_path.decode("ascii")),
             "raw_path": raw_path,
             "query_string": query,
             "identity.connection": self,
@@ -198,6 +219,8 @@ class HttpProtocol(HttpConnection):
     def on_message_complete(self) -> None:
         """The last octet of a request."""
         self._unparsed = 0
+        if self._has_offer:
+            return
         self._where = BETWEEN
         if self._body_octets > SMALL_BODY_OCTETS:
             self._all.finished(self)

@@ -28,7 +28,6 @@ ROOMS = {
     "pluggy": ("identity_core/plugin/",),
     "sqlmodel": ("identity_core/store/", "plugins/"),
     "sqlalchemy": ("identity_core/store/", "plugins/"),
-    "alembic": ("identity_core/store/",),
     "limits": ("identity_core/throttle/",),
     "redis": ("identity_core/throttle/",),
     "nacl": ("identity_core/crypto/",),

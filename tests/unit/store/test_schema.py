@@ -26,8 +26,8 @@ from identity_core.database import (
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
 from identity_core.store.comparison import compare
-from identity_core.store.migrations.__main__ import differences, written
 from identity_core.store.tables import metadata_of_store
+from tools.write_migration import differences, written
 
 STEPS = "identity_core.store.migrations"
 

@@ -1,9 +1,9 @@
-"""Writes the next numbered step, one file a dialect: what the tables of ``store.tables`` have and those of the steps so far do not.
+"""Migrations of the store: write the next numbered step, one file for each dialect.
 
-python -m identity_core.store.migrations what_it_does
+    python -m tools.write_migration what_it_does
 
-Alembic (extra ``house``) compares and writes; rows that must be moved are the author's to add. First add, later remove, so that the version
-before still works.
+Alembic (extra ``house``) compares the tables of ``store.tables`` with those that the steps make. Rows that must be moved are added by
+hand. First add, later remove, so that the version before still works.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from alembic.operations import Operations
 from alembic.operations.ops import MigrateOperation, OpContainer
 from sqlalchemy import Connection, MetaData, create_engine
 
-from identity_core.store import Store
+from identity_core.store import Store, migrations
 from identity_core.store.tables import metadata_of_store
 
-HERE = Path(__file__).parent
+STEPS = Path(migrations.__file__).parent
 
 
 def differences(connection: Connection, metadata: MetaData = metadata_of_store) -> list[MigrateOperation]:
-    """What has to be done to the tables of a database to make them those of ``metadata``; tables of others are left alone."""
+    """Return the operations that make the tables of a database those of ``metadata``; other tables are left alone."""
 
     def is_ours(_: object, name: str | None, kind: str, reflected: bool, __: object) -> bool:
         return not (kind == "table" and reflected and name not in metadata.tables)
@@ -47,7 +47,7 @@ def _flat(operations: OpContainer) -> Iterator[MigrateOperation]:
 
 
 def written(operations: list[MigrateOperation], dialect: str) -> str:
-    """The statements for them."""
+    """Return the SQL statements of ``operations``."""
     output = StringIO()
     context = MigrationContext.configure(dialect_name=dialect, opts={"as_sql": True, "output_buffer": output})
     for operation in operations:
@@ -57,16 +57,16 @@ def written(operations: list[MigrateOperation], dialect: str) -> str:
 
 
 def main(name: str) -> None:
-    """Writes the files."""
+    """Write the files of the step ``name``."""
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(Store.open(Path(folder)).close())
         with create_engine(f"sqlite:///{folder}/identity.sqlite").connect() as connection:
             operations = differences(connection)
     if not operations:
         raise SystemExit("the steps make these tables already")
-    number = 1 + max(int(file.name[:4]) for file in HERE.glob("*.sql"))
+    number = 1 + max(int(file.name[:4]) for file in STEPS.glob("*.sql"))
     for dialect in ("sqlite", "postgresql"):
-        (HERE / f"{number:04}_{name}.{dialect}.sql").write_text(written(operations, dialect), "utf-8")
+        (STEPS / f"{number:04}_{name}.{dialect}.sql").write_text(written(operations, dialect), "utf-8")
 
 
 if __name__ == "__main__":
