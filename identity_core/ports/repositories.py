@@ -16,8 +16,8 @@ from identity_core.values import value_class
 
 @value_class
 class IndexedVersion:
-    """One version of a DID as the index knows it. ``receipt`` is None for did:key-like states that were expanded and
-    never recorded. ``changes`` are public strings such as ``keyAdded #z6Mk…``."""
+    """One version of a DID in the index. ``receipt`` is None for a state that was expanded and never recorded, as of did:key. ``changes``
+    are public strings such as ``keyAdded #z6Mk…``."""
 
     state: DidState
     receipt: Receipt | None
@@ -40,9 +40,8 @@ class DocumentIndex(Protocol):
         ...
 
     async def version_at(self, did: str, second: datetime, *, newest: int) -> int:
-        """The number of the last version up to ``newest`` whose printed second is not later than ``second`` (whole seconds), or 0. It is
-        searched for, by halves, in rows whose tags are not looked at: whoever uses it reads that version and the next."""
-        ...
+        """The number of the last version up to ``newest`` whose printed second is not later than ``second``, or 0. It is searched for, by
+        halves, in rows whose tags are not looked at: whoever uses it reads that version and the next."""
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
         """Versions beyond ``after`` in the asked direction (descending: below ``after``; 0 means from the end)."""

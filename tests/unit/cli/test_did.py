@@ -370,6 +370,21 @@ def test_create_asks_for_strict_evidence(remote: Commands, held: Held, here: Pat
     assert remote.json("did", "create", "--method", "key", "--keys", here / "key.json")["did"].startswith("did:key:")
 
 
+def test_strict_evidence_begins_later(remote: Commands, identity: Commands, here: Path) -> None:
+    """The changes before stay counted: the log key alone could have recorded them with a signature for something else."""
+    keys = here / "plain.json"
+    did = remote.json("did", "create", "--keys", keys, "--no-strict-evidence")["did"]
+    service = ("did", "update", "--keys", keys, "--add-service", "files", "LinkedDomains", "https://hana.example/")
+    remote.ok(*service)
+    assert remote.json("did", "update", "--keys", keys, "--strict-evidence")["versionId"] == 3
+    assert "already" in remote.refused("did", "update", "--keys", keys, "--strict-evidence")[0]
+    remote.ok("did", "rotate", "--keys", keys)
+    text = remote.ok("did", "log", "get", did)
+    assert "unbound: 1 change" in identity.ok("did", "log", "verify", "-", input=text)
+    assert identity.json("did", "log", "verify", "-", input=text)["unboundChanges"] == 1
+    assert remote.json("did", "resolve", did)["didDocumentMetadata"]["unboundChanges"] == 1
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"did": 1, "keys": {}}', '{"did": "x", "keys": []}', '{"keys": {}}'])
 def test_a_file_that_holds_no_keys(identity: Commands, here: Path, text: str) -> None:
     (here / "hana.json").write_text(text)

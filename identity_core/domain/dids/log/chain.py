@@ -232,10 +232,8 @@ def _proven(after: DidState, document: DidDocument, proofs: Iterable[str]) -> tu
 class Verified:
     """What a valid log proves. It proves nothing about newer entries that somebody may have kept back.
 
-    ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON. ``unbound_changes`` is how
-    many changes the holder of the log key could have recorded with a signature for something else (``evidence.unbound_changes``); None
-    for did:webvh, whose entries hold no evidence.
-    """
+    ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON, ``unbound_changes`` the
+    count of ``evidence.unbound_changes``, None for did:webvh."""
 
     did: str
     versions: int
