@@ -24,6 +24,10 @@ from identity_core.crypto import ed25519
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, of_use
 from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
+from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.ledger.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
+from identity_core.domain.ledger.proofs import Recorded, check_recorded, verify_consistency
+from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted
 from identity_core.values import value_class
 
 FIRST_LINE: Final = "identity-ledger-key-succession/v1"
@@ -155,28 +159,12 @@ def _earlier(origin: str, one: Replacement, sizes: Sequence[int]) -> EarlierKey:
     return EarlierKey(verifier_key(origin, one.replaces), one.number - 1, size, one.at, one.compromised, one.succession)
 
 
-def followed_keys(
-    given: VerifierKey,
-    service_did: str | None,
-    leaves: Sequence[LogLeaf],
-    proven: Sequence[LogLeaf] = (),
-    *,
-    is_believed: bool = False,
-) -> CheckpointKeys:
-    """Return the keys of checkpoints to which the ``leaves``, the log of the service's own DID, lead who knows ``given``.
-
-    ``is_believed``: the caller knows that DID as well. A replaced key counts up to the size that was signed with its replacement, and up
-    to the place of the replacement's entry where that is one of ``proven``, the leaves that are proven to be in a checkpoint of the present
-    key. The places that the other ``leaves`` state are not used. Raises ``Refuted``, ``LogInvalid``.
-    """
-    if service_did is None or not leaves:
-        return CheckpointKeys(given)
+def read_service_log(did: str | None, leaves: Sequence[LogLeaf]) -> LogKeyHistory:
+    """Return what the ``leaves`` state as the log of the service's own DID. Raises ``Refuted`` for that of another, ``LogInvalid``."""
     history = service_log.read([leaf.entry for leaf in leaves])
-    if history.did != service_did:
+    if history.did != did:
         raise Refuted(f"the service log is one of {history.did}")
-    places = {leaf.entry: leaf.index for leaf in proven}
-    sizes = [places.get(leaf.entry, 0) for leaf in leaves]
-    return keys_followed(given, history.replaced, sizes, is_believed=is_believed)
+    return history
 
 
 Growth = Callable[[int, int], Sequence[bytes]]
@@ -216,24 +204,32 @@ class TrustedLog:
     def follow(
         cls,
         given: VerifierKey,
-        service_did: str | None,
+        did: str | None,
         leaves: Sequence[LogLeaf],
         evidence: Iterable[tuple[bytes, Sequence[Recorded]]],
         growth: Growth,
         *,
         is_believed: bool = False,
     ) -> TrustedLog:
-        """As ``followed_keys``. The first checkpoint of ``evidence`` that the present key has signed is the newest; the entries of the
-        service log beside it are proven in it, and only then widen what a replaced key counts for."""
-        keys = followed_keys(given, service_did, leaves, is_believed=is_believed)
+        """Follow from the key that is ``given`` to those after it, by the log of the service's own ``did``, whose entries are the
+        ``leaves``. ``is_believed``: the caller knows that DID as well.
+
+        A replaced key counts up to the size that was signed with its replacement. The first checkpoint of ``evidence`` that the present
+        key signed is the newest; the entries of the service log beside it are proven in it, and only then a replaced key counts up to the
+        place of its replacement. The places that the ``leaves`` state are not used. Raises ``Refuted``, ``LogInvalid``.
+        """
+        if did is None or not leaves:
+            return cls(CheckpointKeys(given), None, growth)
+        replaced = read_service_log(did, leaves).replaced
+        keys = keys_followed(given, replaced, is_believed=is_believed)
         for note, recorded in evidence if keys.earlier else ():
             if keys.is_signer(note):
                 signed = keys.open(note)
                 if recorded:
-                    check_recorded(str(service_did), recorded, signed)
-                proven = [one.leaf for one in recorded]
-                keys = followed_keys(given, service_did, leaves, proven, is_believed=is_believed)
-                return cls(keys, signed.checkpoint, growth)
+                    check_recorded(did, recorded, signed)
+                places = {one.leaf.entry: one.leaf.index for one in recorded}
+                sizes = [places.get(leaf.entry, 0) for leaf in leaves]
+                return cls(keys_followed(given, replaced, sizes, is_believed=is_believed), signed.checkpoint, growth)
         return cls(keys, None, growth)
 
     def open(self, octets: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:

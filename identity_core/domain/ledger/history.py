@@ -23,6 +23,11 @@ from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.checkpoint_keys import TrustedLog, no_growth
 from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
+from identity_core.domain.ledger.checkpoint_keys import TrustedLog, no_growth, read_service_log
+from identity_core.domain.ledger.note import SignedCheckpoint, VerifierKey
+from identity_core.domain.ledger.policy import WitnessPolicy
+from identity_core.domain.ledger.proofs import Recorded, TlogProof, check_recorded, verify_inclusion
+from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash
 from identity_core.errors import JsonValue
 from identity_core.values import value_class
 
@@ -111,9 +116,7 @@ class ProvenHistory:
 def retired_keys(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> Mapping[str, int]:
     """What the log of the service's own DID retires: tree sizes by multikey. Raises as ``verify_history``."""
     check_recorded(did, entries, signed)
-    history = service_log.read([one.leaf.entry for one in entries])
-    if history.did != did:
-        raise Refuted(f"the service log is one of {history.did}")
+    history = read_service_log(did, [one.leaf for one in entries])
     for one in entries:
         service_log.check_not_retired(history.retired, one.leaf.entry, one.leaf.index)
     return history.retired
