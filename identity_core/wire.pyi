@@ -829,6 +829,7 @@ class Presentation(Struct, frozen=True, kw_only=True):
     id: str
     state: Literal["pending", "presented", "declined"]
     answered_at: str | None
+    response_code: str | UnsetType = UNSET
     credentials: tuple[PresentedWalletCredential, ...]
 
 class PresentationRequest(Struct, frozen=True, kw_only=True):

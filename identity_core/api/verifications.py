@@ -11,6 +11,7 @@ from identity_core.api.anchors import anchor
 from identity_core.api.authors import sees_keys
 from identity_core.api.presentations import REQUESTS, WALLET_SCHEME
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
+from identity_core.codec.structs import UNSET
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import verdict_of
@@ -80,6 +81,8 @@ def presentation(request_id: str, answered_at: str | None, answer: Mapping[str, 
         id=request_id,
         state="pending" if answer is None else answer["state"],
         answered_at=answered_at,
+        # One of before an upgrade has none.
+        response_code=(answer or {}).get("responseCode", UNSET),
         credentials=tuple(
             wire.PresentedWalletCredential(
                 id=one["id"], issuer_did=one["issuerDid"], schema_id=one["schemaId"], claims=one["claims"]
