@@ -41,8 +41,8 @@ from identity_core.errors import (
     JsonValue,
     RequestInProgress,
 )
+from identity_core.ports.activity import IdempotencyKeys, IdempotencyRecord, StoredAnswer
 from identity_core.ports.clock import Clock
-from identity_core.ports.repositories import IdempotencyKeys, IdempotencyRecord, StoredAnswer
 from identity_core.values import value_class
 
 REPLAYED = ("Idempotent-Replayed", "true")

@@ -32,11 +32,10 @@ NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 class Operation:
     """The facts of one operation of the document.
 
-    ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public
-    operation. ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401
-    says in ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, empty where it takes none. ``error_schema`` is
-    that of its refusals. ``resource`` is the path of the resource that a bearer token must be for, empty for the interface.
-    """
+    ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public operation.
+    ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401 says in
+    ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, empty where it takes none. ``error_schema`` is that of
+    its refusals. ``resource`` is the path of the resource that a bearer token must be for, empty for the interface."""
 
     operation_id: str
     method: str
@@ -62,8 +61,7 @@ class Parts:
 class Answer:
     """A response. ``body`` is finished bytes, ``Parts``, or a JSON value for the edge to encode; None sends none.
 
-    Not to be changed once it has been sent: its headers are encoded once, so that an answer from a cache costs nothing.
-    """
+    Not to be changed once it has been sent: its headers are encoded once, so that an answer from a cache costs nothing."""
 
     status: int
     body: Any = None
@@ -92,12 +90,9 @@ class Request:
     """One request. The guard fills what stands before ``operation``, the dispatch the rest.
 
     ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by ``, ``; ``repeated``
-    their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid`` tells
-    whether a bucket was asked. ``status`` is None until an answer is on its way. ``answer_headers`` go out with all that is answered,
-    refusals included; the gate may set them before it refuses; so do those of ``cross_origin``. ``query`` and ``body`` are of the types of
-    ``identity_core.wire`` that the document names for the operation; ``query_octets`` is the query of a page as it came. ``attempt``
-    is set for one with an ``Idempotency-Key`` (``idempotency.py``).
-    """
+    their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid``: a bucket was charged. ``status`` is None until an
+    answer is sent. ``answer_headers`` and ``cross_origin`` are sent with every answer, refusals included. ``query`` and ``body`` are of the
+    document's types in ``identity_core.wire``, ``query_octets`` the query of a page as it came. ``attempt``: ``idempotency.py``."""
 
     __slots__ = (
         "_json",
@@ -183,7 +178,7 @@ class Request:
         return RequestContext(self.operation_id, self.authenticated, self.request_id, attempt=self.attempt)
 
     def showing(self, show: Callable[[Any], Answer]) -> RequestContext:
-        """The same, for a use case that stores the answer, which ``show`` makes of its result, together with what it changes."""
+        """The same, for a use case that stores the answer that ``show`` makes with its change."""
         if self.attempt is not None:
             self.attempt.show = show
         return self.context
@@ -256,11 +251,8 @@ class Admission(Protocol):
     """Decides who may enter: credentials, the bucket, authentication."""
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
-        """The caller (None for a stranger on a public operation) and headers for the answer.
-
-        Raises the refusals of 401, 403 and 429. ``request.path`` and ``request.body_octets`` are there,
-        ``request.query`` and ``request.body`` not yet.
-        """
+        """The caller (None for a stranger on a public operation) and headers for the answer. Raises the refusals of 401, 403 and 429.
+        ``request.path`` and ``request.body_octets`` are there, ``request.query`` and ``request.body`` not yet."""
         ...
 
     async def charge(self, request: Request, tokens: int = 1) -> None:

@@ -31,15 +31,13 @@ from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLea
 from identity_core.use_cases.anchoring.worker import AnchorWorker, NewestCheckpoint, SealBatch
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.manage import (
-    ChangeStored,
     CreateApiKey,
-    RecordKeyChange,
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
 )
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
-from identity_core.use_cases.api_keys.tagged import TaggedKeys
+from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, TaggedKeys
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from identity_core.domain.activity import AuditRow, ChainedLine, ChainHead, KeyedHead
 from identity_core.domain.dids.state import DidState
@@ -183,59 +183,6 @@ class SpentChallenges(Protocol):
 
     async def forget(self, until: datetime, *, limit: int) -> int:
         """Deletes at most ``limit`` that expired at ``until`` or before; how many there were. Need not be durable."""
-        ...
-
-
-@value_class
-class StoredAnswer:
-    """The answer that an Idempotency-Key replays. ``body`` is sealed by the caller of the port."""
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-
-
-@value_class
-class IdempotencyRecord:
-    """What is stored under a key. ``answer`` is None until there is one. ``intent`` is what an earlier run was about to do, where the
-    reservation is the caller's now; it is sealed by the caller of the port."""
-
-    fingerprint: str
-    answer: StoredAnswer | None
-    intent: bytes | None = None
-
-
-class IdempotencyKeys(Protocol):
-    """Requests by the hash of (caller, method, path, key); the key itself is not stored. A reservation is known by the time at which it
-    began, ``since``: a run that was overtaken by another changes nothing."""
-
-    async def begin(self, key_hash: str, fingerprint: str, now: datetime) -> IdempotencyRecord | None:
-        """Reserve the key and return None, or return what is there. A reservation older than the lease is taken over, with its ``intent``
-        only by the same request. A reservation without an intent need not outlive a loss of power, as its request does not."""
-        ...
-
-    async def intend(self, key_hash: str, since: datetime, intent: bytes) -> bool:
-        """Store what is about to be done. Durable on return. False where the reservation is no longer the caller's."""
-        ...
-
-    async def complete(self, key_hash: str, since: datetime, answer: StoredAnswer, now: datetime) -> None:
-        """Store the answer in the place of the intent; the first one counts. Durable on return."""
-        ...
-
-    def completing(
-        self, key_hash: str, since: datetime, answer: Callable[[Any], tuple[StoredAnswer, datetime] | None]
-    ) -> AbstractContextManager[None]:
-        """Complete in the transaction of the next write of the store within the context, with what ``answer`` makes of the result of that
-        write; it may run on another thread. The write raises ``RequestInProgress``, and is undone, where the reservation is no longer
-        the caller's."""
-        ...
-
-    async def abandon(self, key_hash: str, since: datetime) -> None:
-        """Free a reservation whose request ended without an answer. An intent stays, for the next run of the same request."""
-        ...
-
-    async def forget(self, now: datetime, *, limit: int) -> int:
-        """Deletes at most ``limit`` answers that need not be kept any longer; how many there were. Need not be durable."""
         ...
 
 

@@ -12,8 +12,9 @@ from typing import Any, Final
 from identity_core.codec.times import micros
 from identity_core.database import FOLLOWED_BY, Database, Transaction
 from identity_core.errors import QuotaExceeded, RequestInProgress
+from identity_core.ports.activity import IdempotencyRecord, StoredAnswer
 from identity_core.ports.api_keys import KEPT, Charge
-from identity_core.ports.repositories import ChallengeUseRow, IdempotencyRecord, StoredAnswer
+from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store.records import Repository, Table, delete_first
 
 LEASE = timedelta(seconds=60)

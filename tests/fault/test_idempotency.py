@@ -32,11 +32,11 @@ __all__ = ["postgres_server"]
 
 # What each operation adds to what there is.
 EFFECTS: dict[str, dict[str, int]] = {
-    "create": {"dids": 1},
-    "update": {"versions": 1},
-    "rotate": {"versions": 1},
-    "recover": {"versions": 1},
-    "deactivate": {"versions": 1},
+    "create": {"dids": 1, "entries": 1},
+    "update": {"versions": 1, "entries": 1},
+    "rotate": {"versions": 1, "entries": 1},
+    "recover": {"versions": 1, "entries": 1},
+    "deactivate": {"versions": 1, "entries": 1},
     "issue": {"credentials": 1},
     "suspendCredential": {"credentialVersion": 1},
     "schema": {"schemas": 1},
@@ -46,9 +46,9 @@ EFFECTS: dict[str, dict[str, int]] = {
     "rotateKey": {"keys": 1},
     "updateKey": {},
 }
-# Traced lines of the longest of them, and of those after the first durable change of the shortest.
+# Traced lines of the longest of them, and those between the change and the answer of the shortest.
 LINES = 2_000
-LATE_LINES = 250
+LATE_LINES = 90
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Killer:
         return dict(json.loads(self.process.stdout.readline()))
 
     def run(self, act: str, kill_at: int, *, late: bool) -> dict[str, Any]:
-        """What came of a request that was killed before a line, counted from its start or from its first durable change, and of its
+        """What came of a request that was killed before a line, counted from its start or from the end of its change, and of its
         retries."""
         folder = self.folder / "run"
         shutil.rmtree(folder, ignore_errors=True)
@@ -114,7 +114,11 @@ def points(count: int) -> Iterator[tuple[str, int, bool]]:
     acts = list(EFFECTS)
     for number in range(count):
         is_late = number % 4 != 3
-        yield acts[(5 * number) % len(acts)], dice.randrange(60, LATE_LINES if is_late else LINES), is_late
+        yield (
+            acts[(5 * number) % len(acts)],
+            dice.randrange(1, LATE_LINES) if is_late else dice.randrange(150, LINES),
+            is_late,
+        )
 
 
 def test_killed_request_is_done_once_by_retry(killer: Killer) -> None:

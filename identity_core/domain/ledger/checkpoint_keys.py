@@ -23,11 +23,8 @@ from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, of_use
-from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
 from identity_core.domain.dids.log.service_log import LogKeyHistory
-from identity_core.domain.ledger.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
-from identity_core.domain.ledger.proofs import Recorded, check_recorded, verify_consistency
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
 from identity_core.values import value_class
 
 FIRST_LINE: Final = "identity-ledger-key-succession/v1"

@@ -21,13 +21,8 @@ from identity_core.codec import multibase, strict_json, times
 from identity_core.domain.dids import log
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.ledger.checkpoint_keys import TrustedLog, no_growth
-from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
 from identity_core.domain.ledger.checkpoint_keys import TrustedLog, no_growth, read_service_log
-from identity_core.domain.ledger.note import SignedCheckpoint, VerifierKey
-from identity_core.domain.ledger.policy import WitnessPolicy
-from identity_core.domain.ledger.proofs import Recorded, TlogProof, check_recorded, verify_inclusion
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
 from identity_core.errors import JsonValue
 from identity_core.values import value_class
 

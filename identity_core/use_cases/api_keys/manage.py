@@ -16,7 +16,7 @@ from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, UnsetType, given
 from identity_core.codec.times import micros, moment
 from identity_core.domain import callers as key_text
-from identity_core.domain.activity import DONE, REPLAYED, Event, RequestAttempt, RequestContext
+from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, require_targets
 from identity_core.domain.key_requests import (
     expiry_from_request,
@@ -28,14 +28,11 @@ from identity_core.domain.key_requests import (
 from identity_core.errors import (
     ApiKeyNotFound,
     InvalidRequest,
-    JsonValue,
     Overloaded,
-    VersionConflict,
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
-from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
-from identity_core.use_cases.record import Record
+from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, state_of
 from identity_core.values import value_class
 from identity_core.wire import CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest
 
@@ -51,26 +48,6 @@ class MintedKey:
 
     def __repr__(self) -> str:
         return f"MintedKey({self.key.id!r})"
-
-
-@value_class
-class RecordKeyChange:
-    """``fingerprint`` makes that of the digest of a key."""
-
-    record: Record
-    fingerprint: Callable[[str], str]
-    clock: Clock
-
-    async def __call__(self, context: RequestContext, key: ApiKey, **more: JsonValue) -> None:
-        """The audit line of a change that left ``key``."""
-        details: dict[str, JsonValue] = {
-            "name": key.name,
-            "fingerprint": self.fingerprint(key.digest),
-            "admin": key.scopes is None,
-            **more,
-        }
-        outcome = DONE if context.intent is None else REPLAYED
-        await self.record(context, Event(target=key.id, outcome=outcome, details=details), self.clock.now())
 
 
 @value_class
@@ -121,42 +98,6 @@ def _new_id(random: Callable[[int], bytes]) -> str:
     return f"key_{base64url_encode(random(_ID_BYTES))}"
 
 
-ATTEMPTS = 16
-
-
-@value_class
-class ChangeStored:
-    """Reads, decides, and writes if nothing changed in between, else begins again. So an update never undoes a revocation that it did
-    not see."""
-
-    store: WritableKeyStore
-    known: ApiKeyCache
-
-    async def __call__(
-        self, key_id: str, decide: Callable[[ApiKey], ApiKey], attempt: RequestAttempt | None = None
-    ) -> ApiKey:
-        """The key as ``decide`` changed it; ``attempt`` is told of both states before. Raises ``ApiKeyNotFound``, ``Overloaded`` after
-        16 lost races, and what ``decide`` raises."""
-        for _ in range(ATTEMPTS):
-            key = await self.store.get(key_id)
-            if key is None:
-                raise ApiKeyNotFound(details={"id": key_id})
-            changed = decide(key)
-            if changed == key:
-                return key
-            if attempt is not None:
-                await attempt.intend({"before": _state(key)})
-            try:
-                await self.store.replace(changed, expected=key)
-            except VersionConflict:
-                continue
-            finally:
-                # Also after a failure, whose outcome may be unknown: the next look-up asks the store.
-                self.known.forget(key.digest)
-            return changed
-        raise Overloaded
-
-
 @value_class
 class UpdateApiKey:
     """Changes what is named and keeps the rest: text, id and whether it is revoked do not change. Null clears a limit, an allowlist or an
@@ -191,7 +132,7 @@ class UpdateApiKey:
         def decide_again(key: ApiKey) -> ApiKey:
             # What the earlier run has done already is no change any more.
             changed = decide(key)
-            if context.intent is not None and changed != key and _state(key) != context.intent["before"]:
+            if context.intent is not None and changed != key and state_of(key) != context.intent["before"]:
                 raise InvalidRequest(
                     "The first attempt failed, and the key was changed by another request since. Read the key; where the change is still"
                     " wanted, send it with a new Idempotency-Key."
@@ -201,12 +142,6 @@ class UpdateApiKey:
         key = await self.change(key_id, decide_again, context.attempt)
         await self.record(context, key)
         return key
-
-
-def _state(key: ApiKey) -> str:
-    """Tells states of a stored key apart."""
-    sets = [None if each is None else sorted(each) for each in (key.scopes, key.allowed_targets)]
-    return repr([*sets, key.name, key.requests_per_second, key.burst, key.expires_at, key.revoked_at])
 
 
 MAX_GRACE = timedelta(days=90)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,20 +22,12 @@ from identity_core.database import (
     DatabaseClosed,
     DatabaseError,
     DatabaseMismatch,
-    DatabaseUnavailable,
     NotReplicated,
     Transaction,
     migrate,
     open_database,
 )
-from identity_core.errors import (
-    JsonValue,
-    LedgerUnavailable,
-    Overloaded,
-    PluginUnavailable,
-    StorageMismatch,
-    VersionConflict,
-)
+from identity_core.errors import JsonValue, LedgerUnavailable, Overloaded, StorageMismatch, VersionConflict
 from identity_core.ports.clock import Clock, require_steady
 from identity_core.ports.ledger import (
     AnchorTransaction,
@@ -46,7 +38,7 @@ from identity_core.ports.ledger import (
     NewestEntry,
     Receipt,
 )
-from identity_ledger_sql import anchors, chain, examination
+from identity_ledger_sql import anchors, chain, examination, failures
 
 T = TypeVar("T")
 
@@ -99,14 +91,6 @@ class Tip:
     sequence: int
     recorded_at: int
     link: bytes
-
-
-class LedgerDatabaseUnavailable(LedgerUnavailable):
-    """The disk is full, or the server is away or takes no writes: it passes, so the answer is 503 with ``Retry-After``."""
-
-    code = PluginUnavailable.code
-    status = PluginUnavailable.status
-    message = "The database of the ledger is not available."
 
 
 class SqlLedger:
@@ -199,7 +183,7 @@ class SqlLedger:
         except DatabaseMismatch as error:
             raise StorageMismatch(details=details) from error
         except DatabaseError as error:
-            raise _away(error, details) from error
+            raise failures.unavailable(error, details) from error
 
     def _append(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Receipt]:
         """Puts entries behind the newest one. Raises ``VersionConflict`` where one does not follow the newest of its DID; of several it is
@@ -284,7 +268,7 @@ class SqlLedger:
         except StorageMismatch:
             raise
         except DatabaseError as error:
-            raise _away(error, {}) from error
+            raise failures.unavailable(error, {}) from error
 
     async def _rows(self, sql: str, parameters: dict[str, Any]) -> list[Any]:
         try:
@@ -292,7 +276,7 @@ class SqlLedger:
         except StorageMismatch:
             raise
         except DatabaseError as error:
-            raise _away(error, {}) from error
+            raise failures.unavailable(error, {}) from error
 
     async def examine(self, kind: Literal["entries", "anchors"], after: int, limit: int) -> Examination:
         """See ``ExaminableLedger.examine``: places without gap, hashes, links, times and blocks in order."""
@@ -302,12 +286,6 @@ class SqlLedger:
     async def close(self) -> None:
         """Finishes the appends that wait and closes the database. A second time is no error."""
         await self._database.close()
-
-
-def _away(error: DatabaseError, details: Mapping[str, JsonValue]) -> LedgerUnavailable:
-    if isinstance(error, DatabaseUnavailable):
-        return LedgerDatabaseUnavailable(details={**details, "retryAfter": 1})
-    return LedgerUnavailable(details=details)
 
 
 def _lines(transaction: Transaction, sql: str, parameters: dict[str, Any]) -> tuple[LedgerEntry, ...]:

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from identity_core.errors import RequestInProgress
-from identity_core.ports.repositories import ChallengeUseRow, IdempotencyRecord, StoredAnswer
+from identity_core.ports.activity import IdempotencyRecord, StoredAnswer
+from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store import Store
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -22,14 +22,13 @@ from identity_core.errors import (
 )
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.api_keys.manage import (
-    ChangeStored,
     CreateApiKey,
-    RecordKeyChange,
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
 )
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
+from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange
 from identity_core.use_cases.record import Record
 from identity_core.wire import CreateApiKeyRequest, ListApiKeysQuery, RotateApiKeyRequest, UpdateApiKeyRequest
 from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock, Rows
