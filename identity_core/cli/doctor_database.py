@@ -20,7 +20,7 @@ from identity_core.cli.options import shown_database
 from identity_core.codec.times import printed
 from identity_core.database import DatabaseError, Look, faults_of, look_at
 from identity_core.errors import IdentityError
-from identity_core.ports.clock import MOST_AHEAD_SECONDS
+from identity_core.ports.ledger import MOST_AHEAD_SECONDS
 from identity_core.settings import Settings, StartError
 from identity_core.values import value_class
 

@@ -204,7 +204,6 @@ FORM: Final = 1
 """The number of the form that ``state_to_json`` writes. Raise it when a member is added or gets another meaning, and name an added one in
 ``_ADDED``. Form 1 carries no number, so that the version before forms had numbers reads it as its own."""
 _NUMBER: Final[dict[str, int]] = {} if FORM == 1 else {"form": FORM}
-_MARK: Final = b'"witness":' if FORM == 1 else b'"form":%d,' % FORM
 _ADDED: Final = {"proven", "next", "evidence", "window", "witness", "form"}
 
 
@@ -237,16 +236,16 @@ def state_to_json(state: DidState) -> bytes:
 
 def has_present_form(metadata: bytes) -> bool:
     """Return whether the octets, which are ours, are of form ``FORM``."""
-    return _MARK in metadata
+    return (b'"witness":' if FORM == 1 else b'"form":%d,' % FORM) in metadata
 
 
 def is_earlier_form(metadata: bytes, present: bytes) -> bool:
     """Return whether the octets, which are ours, are what an earlier version made of the entries of which this one makes ``present``: no
     member says anything else, and none is missing but those that were added later."""
     earlier, whole = orjson.loads(metadata), orjson.loads(present)
-    is_complete = earlier.keys() <= whole.keys() <= earlier.keys() | _ADDED
-    says_the_same = all(earlier[name] == whole[name] for name in earlier.keys() & whole.keys() - {"form"})
-    return is_complete and says_the_same and not has_present_form(metadata)
+    earlier.pop("form", None)
+    is_whole = whole.keys() - earlier.keys() <= _ADDED
+    return is_whole and earlier.items() <= whole.items() and not has_present_form(metadata)
 
 
 def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:
