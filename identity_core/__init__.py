@@ -12,8 +12,7 @@ def build() -> str:
     from pathlib import Path
 
     root = Path(__file__).parent
-    texts = [
-        path.read_bytes() for path in sorted([*root.rglob("*.py"), *root.rglob("*.sql"), *root.glob("api/*.json")])
-    ]
-    step = max(root.glob("store/migrations/*.sql")).name[:4]
-    return f"{int(step)}.{sha256(b''.join(texts)).hexdigest()[:8]}"
+    # The last of them is the newest step.
+    files = [*sorted(root.rglob("*.py")), *sorted(root.glob("store/migrations/*.sql"))]
+    digest = sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    return f"{int(files[-1].name[:4])}.{digest[:8]}"
