@@ -20,7 +20,7 @@ from identity_core.cli.options import shown_database
 from identity_core.codec.times import printed
 from identity_core.database import DatabaseError, Look, faults_of, look_at
 from identity_core.errors import IdentityError
-from identity_core.ports.clock import MOST_AHEAD_SECONDS
+from identity_core.ports.ledger import MOST_AHEAD_SECONDS
 from identity_core.settings import Settings, StartError
 from identity_core.values import value_class
 
@@ -241,9 +241,7 @@ def _compared(settings: Settings) -> Diagnosis:
         return ok(f"the ledger {settings.ledger.backend} is compared by a start and not by this; {kept}")
     if found.newest is not None and (ahead := found.newest.timestamp() - time.time()) > MOST_AHEAD_SECONDS:
         says = f"the newest ledger entry is of {printed(found.newest)}, which is {ahead:.0f} s ahead of the clock"
-        return wrong(
-            says, "set the clock; where it is right, one that was ahead has recorded it (docs/how-to/upgrade.md)"
-        )
+        return wrong(says, "set the clock; where it is right, see docs/how-to/upgrade.md")
     return ok(f"{found.entries} ledger entries agree with the store; {kept}")
 
 

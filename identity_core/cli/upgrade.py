@@ -17,7 +17,6 @@ from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.codec.times import printed
 from identity_core.settings import Settings
 
-MISSING_STEPS = 3
 NAME_IT = "name the one of the service with --data-dir"
 
 
@@ -40,10 +39,10 @@ def check(settings: Settings, exit_code: bool) -> None:
     from identity_core.bootstrap.steps import pending_steps
 
     pending = asyncio.run(pending_steps(settings))
-    body = {"version": __version__, "build": build(), "database": shown_database(settings), "pending": pending}
-    show(body, text=_pending)
+    installed = {"version": __version__, "build": build(), "database": shown_database(settings)}
+    show({**installed, "pending": pending}, text=_pending)
     if exit_code and pending:
-        raise SystemExit(MISSING_STEPS)
+        raise SystemExit(3)
 
 
 def _pending(body: dict[str, Any]) -> str:

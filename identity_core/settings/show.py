@@ -91,9 +91,8 @@ def buckets_of(throttle: Throttle, processes: int, database_url: str | None) -> 
     """What ``throttle.store`` means: ``memory``, ``sql`` or ``redis``. Replicas may share a database server."""
     if throttle.store != "auto":
         return throttle.store
-    return (
-        "redis" if throttle.redis_url is not None else "sql" if processes > 1 or database_url is not None else "memory"
-    )
+    is_shared = processes > 1 or database_url is not None
+    return "redis" if throttle.redis_url is not None else "sql" if is_shared else "memory"
 
 
 def require_extras(settings: Settings) -> None:

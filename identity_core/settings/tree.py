@@ -148,8 +148,7 @@ class Throttle:
     """Token buckets. Rates are requests a second; a burst is a number of requests."""
 
     store: Literal["auto", "memory", "sql", "redis"] = setting(
-        "auto",
-        "Where buckets live. auto: redis with a redis_url, else sql with several workers or a database_url, else memory.",
+        "auto", "Where buckets live. auto: redis with redis_url, sql with database_url or workers, else memory."
     )
     redis_url: str | None = setting(
         None, "The Redis server.", check=_redis, secret=True, example='"redis://localhost:6379/0"'

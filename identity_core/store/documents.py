@@ -25,20 +25,23 @@ from identity_core.errors import DidQuarantined
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store.audit import AuditLines
 from identity_core.store.index_rows import (
+    AFTER,
     AT,
     SELECT,
+    STATE,
     VERSIONS,
     Row,
     StoredCursor,
     are_inserted,
+    is_earlier,
     is_ours,
-    is_present,
     row_of,
     stored_version_of,
     tagged,
     version_of,
 )
 from identity_core.store.quarantine import QuarantinedDids
+from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac
 
 # Versions with their rows, and the line of the audit log that tells of them.
@@ -50,7 +53,6 @@ _HEAD = f"{SELECT} WHERE did = :did ORDER BY version_id DESC LIMIT 1"
 _VERSION = f"{SELECT} WHERE did = :did AND version_id = :version_id"
 _ASCENDING = f"{SELECT} WHERE did = :did AND version_id > :after ORDER BY version_id LIMIT :limit"
 _DESCENDING = f"{SELECT} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
-_EVENTS = f"{SELECT} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 _OWNED = f"{SELECT} WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit"
 _OWNED_HEADS = f"""
 {SELECT} AS head WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
@@ -71,7 +73,7 @@ class _Look:
 _LOOK: ContextVar[_Look | None] = ContextVar("what a task has asked of other writers", default=None)
 
 
-class Documents:
+class Documents(Repository):
     """The port ``DocumentIndex`` on the tables of the store."""
 
     def __init__(
@@ -83,10 +85,10 @@ class Documents:
         *,
         heads_kept: int = HEADS_KEPT,
     ) -> None:
-        self._database = database
+        super().__init__(database)
         self.is_embedded = database.dialect == "sqlite"
         self._audit = audit
-        self._rows = RowMac(secret, VERSIONS)
+        self._mac = RowMac(secret, VERSIONS)
         self._cursor = StoredCursor(database, secret, "documents")
         self._quarantine = quarantine
         self._heads: BoundedCache[str, IndexedVersion] = BoundedCache(heads_kept)
@@ -134,9 +136,9 @@ class Documents:
         while len(found) < limit:
             wanted = limit - len(found)
             parameters = {"owner": owner, "after": last, "limit": wanted}
-            firsts = await self._read(_OWNED, parameters)
+            firsts = await self._rows(_OWNED, parameters)
             # Of a DID whose first row or head is not ours nothing is said, and the list goes on without it.
-            heads = {row[0]: row for row in await self._read(_OWNED_HEADS, parameters) if self._is_ours(row)}
+            heads = {row[0]: row for row in await self._rows(_OWNED_HEADS, parameters) if self._is_ours(row)}
             found += [version_of(heads[row[0]]) for row in firsts if self._is_ours(row) and row[0] in heads]
             if len(firsts) < wanted:
                 break
@@ -144,7 +146,7 @@ class Documents:
         return found
 
     async def events(self, *, after: int, limit: int) -> Sequence[IndexedVersion]:
-        while rows := await self._read(_EVENTS, {"after": after, "limit": limit}):
+        while rows := await self._rows(AFTER, {"after": after, "limit": limit}):
             if found := [version_of(row) for row in rows if self._is_ours(row)]:
                 return found
             after = rows[-1][3]
@@ -170,20 +172,20 @@ class Documents:
 
     def _insert(self, transaction: Transaction, records: Sequence[_Record]) -> list[list[IndexedVersion]]:
         """Of each record the versions whose rows are in their places now."""
-        are_new = are_inserted(transaction, self._rows, *[row for record, _ in records for _, row in record])
+        are_new = are_inserted(transaction, self._mac, *[row for record, _ in records for _, row in record])
         if lines := [line for _, line in records if line is not None]:
             self._audit.append(transaction, *lines)
         return [[each for each, row in record if are_new or self._inserted(transaction, row)] for record, _ in records]
 
     def _inserted(self, transaction: Transaction, row: Row) -> bool:
         """Whether the row is in its place now. One that somebody put there before is found out when it is read."""
-        if are_inserted(transaction, self._rows, row):
+        if are_inserted(transaction, self._mac, row):
             return True
         # Who repairs the index does not know the owner; who created the DID, and was slower, does.
-        if row[-1] is not None and transaction.execute(_CLAIM, tagged(self._rows, row)).rowcount == 1:
+        if row[-1] is not None and transaction.execute(_CLAIM, tagged(self._mac, row)).rowcount == 1:
             return True
         found = transaction.execute(_VERSION, {"did": row[0], "version_id": row[1]}).fetchone()
-        return found is not None and is_ours(self._rows, found) and bytes(found[6]) == row[6]
+        return found is not None and is_ours(self._mac, found) and bytes(found[6]) == row[6]
 
     async def cursor(self) -> int:
         """See ``DocumentIndex.cursor``. It is worked out when asked, which is at a start, so that no write pays for it."""
@@ -195,7 +197,7 @@ class Documents:
 
     async def is_empty(self) -> bool:
         """Whether there is no row at all."""
-        return not await self._read(_EVENTS, {"after": 0, "limit": 1})
+        return not await self._rows(AFTER, {"after": 0, "limit": 1})
 
     async def pass_over(self, sequence: int) -> None:
         await self._cursor.keep(sequence, replace=False)
@@ -241,13 +243,10 @@ class Documents:
             return await self._database.look_up(_ASCENDING, {"did": did, "after": after, "limit": limit})
         return await self._database.look_up(_DESCENDING, {"did": did, "after": after or 2**62, "limit": limit})
 
-    async def _read(self, sql: str, parameters: Mapping[str, object]) -> list[Row]:
-        return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
-
     def _is_ours(self, row: Row, *, decides: bool = False) -> bool:
         """Whether the row is ours; with ``decides`` also that its state is of the present form, so that nothing is decided by members
         that an earlier version did not know. What is not is put under suspicion."""
-        if is_ours(self._rows, row) and (is_present(row) or not decides):
+        if is_ours(self._mac, row) and not (decides and is_earlier(row[STATE])):
             return True
         self._quarantine.suspect(str(row[0]), CHANGED)
         return False

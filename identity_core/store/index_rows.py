@@ -26,6 +26,7 @@ from identity_core.domain.dids.state import (
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
+from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac, version_octets
 
 VERSIONS: Final = b"identity did_versions v1"
@@ -34,8 +35,9 @@ NAMES: Final = (
     *("state", "document", "changes", "key_id", "owner"),
 )
 _COLUMNS: Final = (*NAMES, "mac")
-_STATE: Final = NAMES.index("state")
+STATE: Final = NAMES.index("state")
 SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM did_versions"  # noqa: S608 - made of constants
+AFTER: Final = f"{SELECT} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 _INSERT: Final = (
     f"INSERT INTO did_versions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT DO NOTHING"  # noqa: S608
 )
@@ -107,11 +109,6 @@ def is_ours(mac: RowMac, read: Row) -> bool:
         return False
 
 
-def is_present(read: Row) -> bool:
-    """Whether the state is of the present form; for rows that are ours. What is decided by an earlier one would miss members."""
-    return has_present_form(bytes(read[_STATE]))
-
-
 def version_of(read: Row) -> IndexedVersion:
     """The version; for rows that are ours."""
     did, _, _, sequence, block_number, recorded_at, transaction_hash, state, document, changes, _, _, _ = read
@@ -141,23 +138,23 @@ WHERE projections.sequence < excluded.sequence OR :replace
 """
 
 
-class StoredCursor:
+class StoredCursor(Repository):
     """A number with a tag under a name: how far on the ledger something is done."""
 
     def __init__(self, database: Database, secret: bytes, name: str) -> None:
-        self._database, self._name = database, name
-        self._mac = RowMac(secret, b"identity projections v1")
+        super().__init__(database)
+        self._name, self._mac = name, RowMac(secret, b"identity projections v1")
 
     async def known(self) -> int:
         """Return the number; 0 where there is none that is ours."""
-        kept = await self._database.read(lambda asked: asked.execute(_KNOWN_CURSOR, {"name": self._name}).fetchone())
-        return kept[0] if kept is not None and self._mac.holds(self._counted(kept[0]), kept[1]) else 0
+        kept = await self._rows(_KNOWN_CURSOR, {"name": self._name})
+        return kept[0][0] if kept and self._mac.holds(self._counted(kept[0][0]), kept[0][1]) else 0
 
     async def keep(self, sequence: int, *, replace: bool) -> None:
         """Store the number where it is the higher one, or ``replace`` says that the stored one is not ours."""
-        said = {"name": self._name, "sequence": sequence, "mac": self._mac.tag(self._counted(sequence))}
-        job = lambda transaction: transaction.execute(_KEEP_CURSOR, said | {"replace": replace}).rowcount  # noqa: E731
-        await self._database.write(job, durable=False)
+        tag = self._mac.tag(self._counted(sequence))
+        row = {"name": self._name, "sequence": sequence, "mac": tag, "replace": replace}
+        await self._change(_KEEP_CURSOR, row, durable=False)
 
     def _counted(self, sequence: int) -> bytes:
         return f"{self._name} {sequence}".encode()
@@ -173,16 +170,14 @@ _SEAL = "UPDATE did_versions SET mac = :mac WHERE did = :did AND version_id = :v
 _DELETE = "DELETE FROM did_versions WHERE did = :did"
 _AT_SEQUENCE = f"{SELECT} WHERE sequence = :sequence"
 _DELETE_AT = "DELETE FROM did_versions WHERE sequence = :sequence"
-_UNSEALED = "SELECT DISTINCT did FROM did_versions WHERE mac IS NULL AND did > :after ORDER BY did LIMIT :limit"
-_FORMS = "SELECT sequence, did, state FROM did_versions WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 _DIDS = "SELECT DISTINCT did FROM did_versions WHERE did > :after ORDER BY did LIMIT :limit"
 
 
-class StoredIndexRows:
+class StoredIndexRows(Repository):
     """The port ``IndexRows`` on the tables of the store."""
 
     def __init__(self, database: Database, secret: bytes) -> None:
-        self._database = database
+        super().__init__(database)
         self._mac = RowMac(secret, VERSIONS)
         self._cursor = StoredCursor(database, secret, f"documents of form {FORM}")
 
@@ -215,9 +210,7 @@ class StoredIndexRows:
         genuine = {row[1]: row for row in stored if is_ours(self._mac, row)}
         said = {version.state.version_id: row_of(version, None) for version in folded}
         contradicted = [
-            number
-            for number, row in genuine.items()
-            if number not in said or _changed(row, said[number], is_tagged=True)
+            number for number in genuine if number not in said or self._changed(genuine[number], said[number])
         ]
         if contradicted:
             return [f"version {number} was written by this service and is not on the ledger" for number in contradicted]
@@ -241,53 +234,48 @@ class StoredIndexRows:
             if row is None:
                 found.append((number, MISSING))
                 continue
-            said, is_tagged = row_of(version, None), is_ours(self._mac, row)
-            if columns := _changed(row, said, is_tagged=is_tagged):
+            if columns := self._changed(row, row_of(version, None)):
                 found.append((number, f"differs in {', '.join(columns)}"))
             elif row[-1] is None:
                 found.append((number, UNSEALED))
-            elif not is_tagged:
+            elif not is_ours(self._mac, row):
                 found.append((number, "has a tag that is not ours"))
-            elif not is_present(row):
+            elif is_earlier(row[STATE]):
                 found.append((number, EARLIER))
         return found + [(number, NOT_ON_LEDGER) for number in by_number]
 
+    def _changed(self, row: Row, said: Row) -> list[str]:
+        """The columns that say something else; all but the owner, which the ledger does not know. A state of an earlier form says the same
+        where the row is ours."""
+        # psycopg may give octets as memoryview, and SQLite whatever somebody put there.
+        read = [bytes(value) if isinstance(value, memoryview) else value for value in row[: len(NAMES) - 1]]
+        changed = [name for name, stored, expected in zip(NAMES, read, said, strict=False) if stored != expected]
+        if changed == ["state"] and is_ours(self._mac, row) and is_earlier_form(read[STATE], said[STATE]):
+            return []
+        return changed
+
     async def unfinished(self, *, limit: int) -> AsyncIterator[Sequence[str]]:
-        last, after = "", await self._cursor.known()
-        while names := await self._names(_UNSEALED, last, limit):
-            yield names
-            last = names[-1]
-        is_begun = after > 0
-        while rows := await self._database.look_up(_FORMS, {"after": after, "limit": limit}):
-            yield sorted({str(did) for _, did, state in rows if not has_present_form(bytes(state))})
-            after = rows[-1][0]
-            await self._cursor.keep(after, replace=not is_begun)
+        known = after = await self._cursor.known()
+        while rows := await self._rows(AFTER, {"after": after, "limit": limit}):
+            yield sorted({str(row[0]) for row in rows if row[-1] is None or is_earlier(row[STATE])})
+            after = rows[-1][3]
+            await self._cursor.keep(after, replace=known == 0)
 
     async def dids(self, *, after: str, limit: int) -> Sequence[str]:
-        return await self._names(_DIDS, after, limit)
-
-    async def _names(self, sql: str, after: str, limit: int) -> Sequence[str]:
-        parameters = {"after": after, "limit": limit}
-        rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
-        return [str(row[0]) for row in rows]
+        return [str(row[0]) for row in await self._rows(_DIDS, {"after": after, "limit": limit})]
 
 
 def _rows(transaction: Transaction, did: str) -> list[Row]:
     return [tuple(row) for row in transaction.execute(_ROWS, {"did": did}).fetchall()]
 
 
+def is_earlier(state: object) -> bool:
+    """Return whether the column ``state`` of a row is of an earlier form. One of another type is of none, and its row is not ours."""
+    return isinstance(state, bytes | memoryview) and not has_present_form(bytes(state))
+
+
 def _lines(found: Iterable[tuple[int, str]]) -> list[str]:
     return [f"version {number} {what}" for number, what in found]
-
-
-def _changed(row: Row, said: Row, *, is_tagged: bool) -> list[str]:
-    """The columns that say something else; all but the owner, which the ledger does not know. A state of an earlier form says the same
-    where the row is ours."""
-    # psycopg may give octets as memoryview, and SQLite whatever somebody put there.
-    read = [bytes(value) if isinstance(value, memoryview) else value for value in row[: len(NAMES) - 1]]
-    changed = [name for name, stored, expected in zip(NAMES, read, said, strict=False) if stored != expected]
-    is_earlier = is_tagged and changed == ["state"] and is_earlier_form(read[_STATE], said[_STATE])
-    return [] if is_earlier else changed
 
 
 def _owner(row: Row) -> str | None:

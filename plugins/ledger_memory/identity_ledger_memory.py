@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl
-from identity_core.ports.clock import Clock, require_steady
+from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import (
     AnchorTransaction,
     LedgerBackend,
@@ -21,6 +21,7 @@ from identity_core.ports.ledger import (
     LogSize,
     NewestEntry,
     Receipt,
+    require_steady,
 )
 
 TICK = timedelta(microseconds=1)

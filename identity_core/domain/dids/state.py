@@ -259,9 +259,9 @@ def is_earlier_form(metadata: bytes, present: bytes) -> bool:
     """Return whether the octets, which are ours, are what an earlier version made of the entries of which this one makes ``present``: no
     member says anything else, and none is missing but those that were added later."""
     earlier, whole = orjson.loads(metadata), orjson.loads(present)
-    is_complete = earlier.keys() <= whole.keys() <= earlier.keys() | _ADDED
-    says_the_same = all(earlier[name] == whole[name] for name in earlier.keys() & whole.keys() - {"form"})
-    return is_complete and says_the_same and not has_present_form(metadata)
+    earlier.pop("form", None)
+    is_whole = whole.keys() - earlier.keys() <= _ADDED
+    return is_whole and earlier.items() <= whole.items() and not has_present_form(metadata)
 
 
 def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:

@@ -36,10 +36,10 @@ from identity_core.errors import (
     RateLimited,
     VersionConflict,
 )
-from identity_core.ports.clock import Clock, require_steady
+from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyRefused
 from identity_core.ports.did_method import DidMethod
-from identity_core.ports.ledger import LedgerBackend, Receipt
+from identity_core.ports.ledger import LedgerBackend, Receipt, require_steady
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner, SignedEntry

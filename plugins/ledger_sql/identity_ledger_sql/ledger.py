@@ -28,7 +28,7 @@ from identity_core.database import (
     open_database,
 )
 from identity_core.errors import JsonValue, LedgerUnavailable, Overloaded, StorageMismatch, VersionConflict
-from identity_core.ports.clock import Clock, require_steady
+from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import (
     AnchorTransaction,
     Examination,
@@ -37,6 +37,7 @@ from identity_core.ports.ledger import (
     LogSize,
     NewestEntry,
     Receipt,
+    require_steady,
 )
 from identity_ledger_sql import anchors, chain, examination, failures
 

@@ -13,7 +13,7 @@ from identity_ledger_memory import MemoryLedger
 from identity_ledger_sql import SqlLedger
 
 from identity_core.domain.dids.changes import AddService, NewService
-from identity_core.ports.clock import ClockAhead
+from identity_core.ports.ledger import ClockAhead
 from identity_core.use_cases.dids.change import UpdateDid
 from tests.rooms import START, MovableClock, Rooms, secret_of, update_of
 
