@@ -26,9 +26,7 @@ def command() -> None:
 @keys_option
 @url_option
 @click.option("--purpose", required=True, type=click.Choice(PURPOSES), help="What the signature authorises.")
-@click.option(
-    "--body", type=click.File("rb"), help="The JSON body that it is bound to, - for standard input. A change needs it."
-)
+@click.option("--body", type=click.File("rb"), help="The JSON body that it is bound to, - for standard input.")
 @click.option("--challenge", help="Sign this text instead of fetching a challenge.")
 @click.option("--recovery", is_flag=True, help="Sign with the recovery key.")
 def sign(wallet: Path, url: str, purpose: str, body: Any, challenge: str | None, recovery: bool) -> None:

@@ -50,11 +50,7 @@ VERSION = "{did}\nversion {versionId}\nblock   {blockNumber}\ntx      {transacti
     help="How many of the witnesses must approve.  [default: all of them]",
 )
 @click.option("--no-witness", is_flag=True, help="No one has to approve of later versions.")
-@click.option(
-    "--strict-evidence",
-    is_flag=True,
-    help="This and every later change must be signed over a challenge for exactly this change. It is never turned off.",
-)
+@click.option("--strict-evidence", is_flag=True, help="Require bound signatures from this change on. Cannot be undone.")
 def update(
     wallet: Path,
     url: str,
