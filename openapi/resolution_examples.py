@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from types import SimpleNamespace
 from typing import Any
 
 import orjson
 
 from identity_core.api import caching
+from identity_core.api.request import Request
 from identity_core.codec.structs import plain
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution
@@ -37,7 +37,7 @@ def gone(first: IndexedVersion, second: IndexedVersion, last: IndexedVersion) ->
     old = Resolution(first, True, last.state.updated_at, last.state.version_id, second, None)
 
     def body(result: Resolution, media: str, *, selected: bool = False) -> Any:
-        request: Any = SimpleNamespace(request_id=EXAMPLE_REQUEST_ID)
+        request = Request(request_id=EXAMPLE_REQUEST_ID)
         return plain(caching.gone(request, result, media, selected=selected).body)
 
     return {
