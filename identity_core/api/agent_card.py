@@ -89,6 +89,10 @@ def request_schema(origin: str) -> dict[str, Any]:
         "domain": "Whom the proof is for, such as the verifier's origin.",
         "purpose": "Why, for the holder who is asked.",
     }
+    signed = {
+        "holderConsent": "What the holder's wallet signed, where it keeps the secret.",
+        "ibct": "The holder's token for this agent and this predicate, as she signed it.",
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": origin + EXTENSION_PATH,
@@ -100,14 +104,7 @@ def request_schema(origin: str) -> dict[str, Any]:
             "predicates": {"type": "array", "items": predicate, "minItems": 1, "maxItems": 16},
             **{name: {"type": "array"} for name in ("credentials", "same", "either")},
             "pseudonym": text,
-            "holderConsent": {
-                "type": "object",
-                "description": "What the holder's wallet signed, where it keeps the secret.",
-            },
-            "ibct": {
-                "type": "object",
-                "description": "The holder's token for this agent and this predicate, as she signed it.",
-            },
+            **{name: {"type": "object", "description": words} for name, words in signed.items()},
             "anchor": {"type": "boolean", "description": "Whether a commitment to the proof goes to the ledger."},
         },
         "required": ["holderDid"],

@@ -67,11 +67,11 @@ class AskedProof:
     def of(cls, request: ProofRequest) -> AskedProof:
         """Raises ``InvalidRequest`` for what is said twice or not at all, and for what has no one meaning."""
         if isinstance(request, DelegatedProofRequest):
-            return cls((AskedPart(request.credential_id, _readable((request.predicate,))),))
-        if (request.predicates is UNSET) == (request.credentials is UNSET):
-            raise _refused("Send either predicates or credentials.", "predicates")
-        if (request.credential_id is UNSET) == (request.credentials is UNSET):
-            raise _refused("Send credentialId, or each credential in credentials.", "credentialId")
+            read_value(given(request.predicate.value, ""))
+            return cls((AskedPart(request.credential_id, (request.predicate,)),))
+        is_joint = request.credentials is not UNSET
+        if not (request.predicates is UNSET) == (request.credential_id is UNSET) == is_joint:
+            raise _refused("Send either credentialId and predicates, or credentials.", "predicates")
         if request.credentials is UNSET:
             for name in ("same", "either", "pseudonym"):
                 if getattr(request, name) is not UNSET:
