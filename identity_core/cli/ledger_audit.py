@@ -92,7 +92,8 @@ def audit(
         with progress(range(checkpoint.size), "entries") as bar:
             findings = first + examine(source, checkpoint, kept, bar.update, dids)
         own = service_did or source.service_did() or (None if later is None else later.service_did)
-        missing = unchecked(own is not None, needs_service_log, source.place)
+        # An installation knows its own log, or that there is none yet.
+        missing = unchecked(own is not None or isinstance(source, LocalSource), needs_service_log, source.place)
         if dids is not None:
             findings += _logs_findings(dids, own, later, trusted)
         place, is_local = source.place, isinstance(source, LocalSource)

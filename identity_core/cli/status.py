@@ -16,7 +16,7 @@ import click
 from identity_core.cli.credential_offline import key_option, signing_key
 from identity_core.cli.ledger_prove import policy_option, read_policy
 from identity_core.cli.ledger_sources import verifier_key
-from identity_core.cli.options import FILE, all_of, name_of
+from identity_core.cli.options import FILE, Whole, all_of, name_of
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.cli.remote import keys_option
 from identity_core.cli.secret_input import secret_option
@@ -203,7 +203,7 @@ def _epoch(issuer: str, method: str, list_id: str, period: str, epoch: str) -> S
     now = epoch_at(datetime.now(UTC), PERIODS[period])
     named = {"current": now, "next": now + 1}
     with failing(ValueError, "--epoch", "give a number, current or next", status=2):
-        number = named[epoch] if epoch in named else int(epoch)
+        number = named[epoch] if epoch in named else int(Whole(0).convert(epoch, None, None))
     with failing(StatusListRefused, "the options", "copy them from the header of a credential", status=2):
         return StatusEpoch(issuer, method, list_id, number, PERIODS[period])
 
