@@ -1,9 +1,8 @@
-"""The messages about secured credentials, between server and worker."""
+"""The message about secured credentials, between server and worker."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from functools import cache
 from typing import Any, TypeVar
 
@@ -17,34 +16,21 @@ from identity_core.ports.securing import Disclosed, KeyBinding, SecuredHead, Sec
 T = TypeVar("T")
 
 
-class ReadSecured(Struct, tag=True):
-    """``SecuringFormat.read``."""
+class AskFormat(Struct, tag=True):
+    """``SecuringFormat.read``, and with a key ``SecuringFormat.verify``."""
 
     secured: str | dict[str, Any]
+    public_key: str | None = None
+    binding: KeyBinding | None = None
 
-    def ask(self, securing: SecuringFormat) -> SecuredHead:
-        return _ended(securing.read(self.secured))
+    def ask(self, securing: SecuringFormat) -> SecuredHead | Disclosed:
+        if self.public_key is None:
+            return _loop().run_until_complete(securing.read(self.secured))
+        return _loop().run_until_complete(securing.verify(self.secured, self.public_key, binding=self.binding))
 
-    @staticmethod
-    def read(octets: bytes) -> SecuredHead:
-        """The answer. Raises ``Fault``, as the next does."""
-        return read(octets, SecuredHead)
-
-
-class VerifySecured(Struct, tag=True):
-    """``SecuringFormat.verify``."""
-
-    secured: str | dict[str, Any]
-    public_key: str
-    binding: KeyBinding | None
-
-    def ask(self, securing: SecuringFormat) -> Disclosed:
-        return _ended(securing.verify(self.secured, self.public_key, binding=self.binding))
-
-    @staticmethod
-    def read(octets: bytes) -> Disclosed:
-        """The answer."""
-        return read(octets, Disclosed)
+    def read(self, octets: bytes) -> SecuredHead | Disclosed:
+        """The answer. Raises ``Fault``."""
+        return read(octets, SecuredHead) if self.public_key is None else read(octets, Disclosed)
 
 
 def read(octets: bytes, kind: type[T]) -> T:
@@ -62,9 +48,5 @@ def something_else(error: Exception) -> Fault:
 
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
-    return asyncio.new_event_loop()
-
-
-def _ended(call: Coroutine[Any, Any, T]) -> T:
     """The methods of a format are coroutines; a worker is at one call at a time."""
-    return _loop().run_until_complete(call)
+    return asyncio.new_event_loop()
