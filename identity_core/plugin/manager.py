@@ -173,7 +173,8 @@ class PluginManager:
 
     def securing_workers(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
         """Every installed format by its own name, each with a process that reads and verifies: one for known callers, another for
-        ``anonymous`` ones, started by their first call, with the limits of a prover. A format that only this process can build stays in it."""
+        ``anonymous`` ones. They start with their first call, and have the limits of a prover. What only this process can build stays in
+        it."""
         found = dict(self.securing_formats())
         for offer in offers_of(self.collection, SECURING).values():
             built = self._built.get((offer.hook, offer.provider.name))
