@@ -173,12 +173,13 @@ class PluginManager:
 
     def securing_workers(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
         """Every installed format by its own name, each with a process that reads and verifies: one for known callers, another for
-        ``anonymous`` ones, started by their first call. A format that only this process can build stays in it."""
+        ``anonymous`` ones. They start with their first call, and have the limits of a prover. What only this process can build stays in
+        it."""
         found = dict(self.securing_formats())
         for offer in offers_of(self.collection, SECURING).values():
             built = self._built.get((offer.hook, offer.provider.name))
             if built is not None and offer.source.reference:
-                use, seconds = ANONYMOUS_FORMATS if anonymous else KNOWN_FORMATS, self.settings.plugins.deadline_seconds
+                use, seconds = ANONYMOUS_FORMATS if anonymous else KNOWN_FORMATS, self.settings.prover.deadline_seconds
                 found[built.port.name] = self._in_processes(SECURING, offer, use, 1, seconds)
         return found
 

@@ -32,7 +32,7 @@ from identity_core.plugin.processes.presenting import (
     Stated,
     VerifyPresentation,
 )
-from identity_core.plugin.processes.securing import ReadSecured, VerifySecured
+from identity_core.plugin.processes.securing import AskFormat
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import PluginError
 from identity_core.plugin.sockets import PROVER, Socket
@@ -162,11 +162,11 @@ class SecuringProcesses(Processes):
     name = ""
 
     async def read(self, secured: Secured) -> SecuredHead:
-        head: SecuredHead = await self._ask(ReadSecured(_sent(secured)))
+        head: SecuredHead = await self._ask(AskFormat(_sent(secured)))
         return head
 
     async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
-        disclosed: Disclosed = await self._ask(VerifySecured(_sent(secured), public_key, binding))
+        disclosed: Disclosed = await self._ask(AskFormat(_sent(secured), public_key, binding))
         return disclosed
 
 

@@ -1,4 +1,4 @@
-"""The messages about secured credentials, between server and worker."""
+"""The message about secured credentials, between server and worker."""
 
 from __future__ import annotations
 
@@ -15,34 +15,21 @@ from identity_core.ports.securing import Disclosed, KeyBinding, SecuredHead, Sec
 T = TypeVar("T")
 
 
-class ReadSecured(Struct, tag=True):
-    """``SecuringFormat.read``."""
+class AskFormat(Struct, tag=True):
+    """``SecuringFormat.read``, and with a key ``SecuringFormat.verify``."""
 
     secured: str | dict[str, Any]
+    public_key: str | None = None
+    binding: KeyBinding | None = None
 
-    def ask(self, securing: SecuringFormat) -> SecuredHead:
-        return asyncio.run(securing.read(self.secured))
-
-    @staticmethod
-    def read(octets: bytes) -> SecuredHead:
-        """The answer. Raises ``Fault``, as the next does."""
-        return read(octets, SecuredHead)
-
-
-class VerifySecured(Struct, tag=True):
-    """``SecuringFormat.verify``."""
-
-    secured: str | dict[str, Any]
-    public_key: str
-    binding: KeyBinding | None
-
-    def ask(self, securing: SecuringFormat) -> Disclosed:
+    def ask(self, securing: SecuringFormat) -> SecuredHead | Disclosed:
+        if self.public_key is None:
+            return asyncio.run(securing.read(self.secured))
         return asyncio.run(securing.verify(self.secured, self.public_key, binding=self.binding))
 
-    @staticmethod
-    def read(octets: bytes) -> Disclosed:
-        """The answer."""
-        return read(octets, Disclosed)
+    def read(self, octets: bytes) -> SecuredHead | Disclosed:
+        """The answer. Raises ``Fault``."""
+        return read(octets, SecuredHead) if self.public_key is None else read(octets, Disclosed)
 
 
 def read(octets: bytes, kind: type[T]) -> T:

@@ -68,6 +68,8 @@ class _Tree:
         if name in above:
             return found
         for predicate, objects in self.nodes.get(name, {}).items():
+            if predicate == _TYPE and any(one["type"] != "IRI" for one in objects):
+                malformed("a type is no IRI")
             if predicate == _TYPE:
                 found["@type"] = [one["value"] for one in objects]
             else:
