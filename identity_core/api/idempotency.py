@@ -106,12 +106,13 @@ class Idempotency:
 
 class _Attempt:
     """One run of a request, under the reservation that began at ``since``: the ``RequestAttempt`` of its use case. ``intent`` is the sealed
-    one of an earlier run. ``show`` makes the answer of what the use case returns, and is set by the handler."""
+    one of an earlier run. ``show`` makes the answer of what the use case returns, and is set by the handler. ``has_intended``: a later run
+    may still make the change."""
 
     def __init__(self, keys: Idempotency, slot: _Slot, since: datetime, intent: bytes | None) -> None:
         self.show: Callable[[Any], Answer] | None = None
         self._at, self._slot, self._since = keys, slot, since
-        self._is_kept = False
+        self._is_kept = self.has_intended = False
         self.intent: Mapping[str, Any] | None = None if intent is None else json.loads(_unsealed(slot, intent, 0, ()))
         self._drawn: list[str] = [] if self.intent is None else self.intent["drawn"]
         self._to_draw = iter([*self._drawn])
@@ -125,6 +126,7 @@ class _Attempt:
         return drawn
 
     async def intend(self, intent: Mapping[str, JsonValue]) -> None:
+        self.has_intended = True
         sealed = self._sealed(encode({**intent, "drawn": self._drawn}), 0, ())
         if not await self._at.keys.intend(self._slot.key_hash, self._since, sealed):
             raise RequestInProgress(details={"retryAfter": 1})

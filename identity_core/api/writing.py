@@ -73,8 +73,9 @@ class Quotas:
         try:
             return await handler(request)
         except IdentityError as error:
-            # Where the outcome is unknown, as after a failure of the database, it may have been stored.
-            if error.status < 500:
+            # Where the outcome is unknown, as after a failure of the database, it may have been stored; or be so by a later run, which is
+            # not counted.
+            if error.status < 500 and not (request.attempt and request.attempt.has_intended):
                 await self.usage.refund(kept)
             raise
 

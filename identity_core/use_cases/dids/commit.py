@@ -215,8 +215,10 @@ class DidWriter:
             await context.attempt.intend(intent)
         try:
             receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
-        except LedgerUnavailable:
-            self.reader.check.refused_at = self.clock.monotonic()
+        except LedgerUnavailable as error:
+            # A refusal of one entry (500) does not take the replica out.
+            if error.status == PluginUnavailable.status:
+                self.reader.check.refused_at = self.clock.monotonic()
             raise
         version = IndexedVersion(after, receipt, differences.changes(state, after))
         await self.index.record((version,), owner=owner, line=_line(context, version, receipt))
