@@ -20,7 +20,9 @@ OFFSET = Path(os.environ["IDENTITY_TEST_CLOCK"])
 
 def _now(self: SystemClock) -> datetime:
     text = OFFSET.read_text()
-    return datetime.fromisoformat(text) if "T" in text else datetime.now(UTC) + timedelta(seconds=float(text.split()[0]))
+    return (
+        datetime.fromisoformat(text) if "T" in text else datetime.now(UTC) + timedelta(seconds=float(text.split()[0]))
+    )
 
 
 def _ahead_seconds(self: SystemClock, at: datetime) -> float:
