@@ -204,7 +204,9 @@ FORM: Final = 1
 """The number of the form that ``state_to_json`` writes. Raise it when a member is added or gets another meaning, and name an added one in
 ``_ADDED``. Form 1 carries no number, so that the version before forms had numbers reads it as its own."""
 _NUMBER: Final[dict[str, int]] = {} if FORM == 1 else {"form": FORM}
-_ADDED: Final = {"proven", "next", "evidence", "window", "witness", "form"}
+# What a row of the present form may lack because nothing is decided by it, and what one of an earlier form may lack.
+_OPTIONAL: Final = {"unbound"}
+_ADDED: Final = {"proven", "next", "evidence", "window", "witness", "form"} | _OPTIONAL
 
 
 def state_to_json(state: DidState) -> bytes:
@@ -242,10 +244,11 @@ def has_present_form(metadata: bytes) -> bool:
 def is_earlier_form(metadata: bytes, present: bytes) -> bool:
     """Return whether the octets, which are ours, are what an earlier version made of the entries of which this one makes ``present``: no
     member says anything else, and none is missing but those that were added later."""
-    earlier, whole = orjson.loads(metadata), orjson.loads(present)
+    earlier: dict[str, Any] = orjson.loads(metadata)
+    whole: dict[str, Any] = orjson.loads(present)
     earlier.pop("form", None)
-    is_whole = whole.keys() - earlier.keys() <= _ADDED
-    return is_whole and earlier.items() <= whole.items() and not has_present_form(metadata)
+    missing = whole.keys() - earlier.keys()
+    return earlier.items() <= whole.items() and missing <= (_OPTIONAL if has_present_form(metadata) else _ADDED)
 
 
 def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:
