@@ -258,7 +258,8 @@ def has_present_form(metadata: bytes) -> bool:
 def is_earlier_form(metadata: bytes, present: bytes) -> bool:
     """Return whether the octets, which are ours, are what an earlier version made of the entries of which this one makes ``present``: no
     member says anything else, and none is missing but those that were added later."""
-    earlier, whole = orjson.loads(metadata), orjson.loads(present)
+    earlier: dict[str, Any] = orjson.loads(metadata)
+    whole: dict[str, Any] = orjson.loads(present)
     earlier.pop("form", None)
     is_whole = whole.keys() - earlier.keys() <= _ADDED
     return is_whole and earlier.items() <= whole.items() and not has_present_form(metadata)

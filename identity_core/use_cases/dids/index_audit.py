@@ -68,12 +68,7 @@ class IndexAudit:
         chosen = {
             line.did for _ in range(min(count, size)) for line in await self.ledger.entries_after(choose(size), 1)
         }
-        differing = 0
-        for did in sorted(chosen):
-            if found := await self._differing(did, self.rows.seal):
-                differing += 1
-                self.quarantine.suspect(did, found[0])
-        return differing
+        return sum([await self._seal(did) for did in sorted(chosen)])
 
     async def seal(self) -> int:
         """Tags the rows of before there were tags, and writes those of an earlier form anew, of every DID whose rows are what the ledger
@@ -86,9 +81,11 @@ class IndexAudit:
             done += len(names)
         return done
 
-    async def _seal(self, did: str) -> None:
+    async def _seal(self, did: str) -> bool:
+        """Whether the DID was put under suspicion."""
         if found := await self._differing(did, self.rows.seal):
             self.quarantine.suspect(did, found[0])
+        return bool(found)
 
     async def _differing(
         self, did: str, compare: Callable[[str, Sequence[IndexedVersion]], Awaitable[Sequence[str]]]

@@ -6,7 +6,7 @@ Run it with the Python of an environment in which that commit is installed; see 
     PYTHON make.py --out data.tar.xz --people 61 --postgresql postgresql://...   # pg_dump must be on the PATH
 
 It uses ``identity_core.client`` of the commit, whose calls have not changed since the first frozen one, and the command line. The
-archive contains the data directory, the checkpoint beside it, ``dump.sql`` for PostgreSQL, and ``expected.json``: for each DID the
+archive contains the data directory, the checkpoint beside it, a dump for PostgreSQL, and what is expected: for each DID the
 answers of the service before it was stopped, and the private keys with which a later version changes it.
 """
 
