@@ -113,6 +113,8 @@ class Guard:
                 self._in_progress += 1
             if message.get("more_body"):
                 gone = gone or asyncio.ensure_future(_has_disconnected(receive))
+                # Parts may be made and sent without waiting, and then a disconnection would never be noticed.
+                await asyncio.sleep(0)
                 if gone.done() and gone.result():
                     raise ClientGone
 

@@ -42,12 +42,11 @@ class BoundedProtocol(HttpToolsProtocol):
         super().__init__(*args, **named)
         self._open, self._limits = connections, connections.server
         self.timeout_keep_alive = self._limits.keep_alive_timeout_seconds  # type: ignore[assignment]
-        self._stage = BETWEEN
+        self._stage, self._deadline, self._stalled_since = BETWEEN, 0.0, 0.0
         # Since the parser last reported anything but a header field: of a head, of a chunk's size line, of trailers.
         self._unparsed = self._body_bytes = 0
         # The parser stops behind a head that offers an upgrade.
         self._has_offer = self._is_refused = False
-        self._deadline = self._stalled_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -161,6 +160,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self.app = partial(self._open.answer, refusal)
         self.parser = httptools.HttpRequestParser(self)
         self.parser.feed_data(REFUSED)
+        # Bytes that still come are discarded: if they were unread at the end, the kernel would reset the connection.
+        self.flow.resume_reading()
 
     def end_if_late(self, now: float) -> bool:
         """Close the connection and return True if its client has missed a deadline. ``now`` is in seconds of the loop's clock."""

@@ -65,7 +65,11 @@ def statuses(received: bytes) -> list[int]:
         head, _, received = received.partition(b"\r\n\r\n")
         found.append(int(head.split(b" ", 2)[1]))
         lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-        received = received[int(lengths[0].partition(b":")[2]) :] if lengths else received
+        if lengths:
+            received = received[int(lengths[0].partition(b":")[2]) :]
+        elif b"content-type" in head.lower():
+            # The body of a refusal by Go's server ends with the connection.
+            break
     return found
 
 
