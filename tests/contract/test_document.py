@@ -476,6 +476,12 @@ def test_delegated_proof_request_is_that_of_the_specification(document: Json) ->
     assert [token["properties"][name]["format"] for name in ("issuedAt", "expiresAt")] == ["date-time", "date-time"]
 
 
+def test_check_takes_the_members_of_both_requests(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+    both = [schemas[name]["properties"] for name in ("DelegatedProofRequest", "DelegatedPresentationRequest")]
+    assert schemas["DelegatedProofCheckRequest"]["properties"].keys() == both[0].keys() | both[1].keys()
+
+
 def test_keywords_left_to_later_checks_refuse_no_body(document: Json) -> None:
     """A wrong type or time of an IBCT is 403 ``IBCT_INVALID`` of a later step, and no body that does not fit."""
     token = dict.fromkeys(document["components"]["schemas"]["IBCT"]["required"], "x")
