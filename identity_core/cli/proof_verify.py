@@ -117,8 +117,7 @@ def installed_prover(settings: Settings) -> Prover:
     """The prover that the settings choose, or the only one there is. Raises ``StartError``."""
     prover = installed_plugins(settings).prover(settings.prover.backend)
     if prover is None:
-        what = "no prover is installed, and none can be checked without; `identity plugins list` shows what is"
-        raise StartError(what)
+        raise StartError("no prover is installed, which a check needs; `identity plugins list` shows what is installed")
     return prover
 
 
