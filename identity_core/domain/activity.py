@@ -20,7 +20,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
-from datetime import datetime
 from typing import Any, Final, Protocol
 
 from identity_core.domain.callers import Caller
@@ -33,7 +32,8 @@ class RequestAttempt(Protocol):
     """One run of a request that carries an ``Idempotency-Key``. ``intent`` is what an earlier run has noted of the change that it was about
     to make, None where there is no such run."""
 
-    intent: Mapping[str, Any] | None
+    @property
+    def intent(self) -> Mapping[str, Any] | None: ...
 
     def random(self, size: int) -> bytes:
         """Return random bytes; in a later run those of the earlier one, so that it makes the same keys."""
@@ -240,17 +240,3 @@ def check_kept(reached: ChainHead, kept: KeyedHead) -> None:
         raise ChainBroken(f"line {said.sequence + 1} was not written by this service")
     if reached.link != said.link:
         raise ChainBroken("the log does not lead to the head that was written: it was written anew")
-
-
-@value_class
-class AuditRow:
-    """One line of the audit log. No secrets; ``caller`` is an identity such as ``key:ab12…`` with its fingerprint."""
-
-    at: datetime
-    request_id: str
-    operation: str
-    caller: str | None
-    fingerprint: str | None
-    target: str | None
-    outcome: str
-    details: Mapping[str, JsonValue]

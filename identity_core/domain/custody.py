@@ -7,8 +7,7 @@ prove nothing any more and are issued anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
-from typing import Final
+from typing import Final, NamedTuple
 
 from identity_core.crypto.bbs import blind, consent
 from identity_core.crypto.bbs.blind import IssueRequest
@@ -18,7 +17,6 @@ from identity_core.crypto.bls12381 import select
 from identity_core.crypto.frames import frame
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import IdentityError
-from identity_core.values import value_class
 
 _SECRET: Final = b"identity-service custodian holder secret v1"
 _BLIND: Final = b"identity-service custodian holder blind v1"
@@ -45,12 +43,11 @@ class KeyRefused(IdentityError):
     message = "The custodian does not take this key."
 
 
-@value_class
-class HolderSecrets:
+class HolderSecrets(NamedTuple):
     """``derive`` gives at least 32 octets of secret entropy that follow from the custodian's own key and the octets it is given, each
     time the same; ``random`` is the operating system's random source."""
 
-    derive: Callable[[bytes], bytes] = field(repr=False)
+    derive: Callable[[bytes], bytes]
     random: Callable[[int], bytes]
 
     def commit(self, secret: str, credential: str, request: IssueRequest) -> bytes:

@@ -16,9 +16,9 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
-from identity_core.domain.activity import AuditRow
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.checks import BoundPart, compared_of
+from identity_core.ports.repositories import AuditRow
 from identity_core.values import value_class
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.domain.activity import AuditRow, ChainedLine, ChainHead, KeyedHead
+from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.dids.stored_version import StoredVersion
+from identity_core.errors import JsonValue
 from identity_core.ports.ledger import Receipt
 from identity_core.values import value_class
 
@@ -184,6 +185,20 @@ class SpentChallenges(Protocol):
     async def forget(self, until: datetime, *, limit: int) -> int:
         """Deletes at most ``limit`` that expired at ``until`` or before; how many there were. Need not be durable."""
         ...
+
+
+@value_class
+class AuditRow:
+    """One line of the audit log. No secrets; ``caller`` is an identity such as ``key:ab12…`` with its fingerprint."""
+
+    at: datetime
+    request_id: str
+    operation: str
+    caller: str | None
+    fingerprint: str | None
+    target: str | None
+    outcome: str
+    details: Mapping[str, JsonValue]
 
 
 class AuditLog(Protocol):

@@ -12,7 +12,6 @@ import orjson
 
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
-from identity_core.domain.activity import AuditRow
 from identity_core.domain.proofs.checks import compared_of
 from identity_core.errors import Overloaded
 from identity_core.ports.activity import (
@@ -26,6 +25,7 @@ from identity_core.ports.activity import (
     VerificationRow,
     VerifierChallenge,
 )
+from identity_core.ports.repositories import AuditRow
 from identity_core.store.audit import AuditLines
 from identity_core.store.proofs import anchors_of
 from identity_core.store.records import Repository, Table, bounds, delete_first, row_id

@@ -20,7 +20,8 @@ import orjson
 
 from identity_core.codec.times import parse, printed_exactly
 from identity_core.database import Database, Transaction
-from identity_core.domain.activity import AuditRow, ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
+from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
+from identity_core.ports.repositories import AuditRow
 from identity_core.store.records import delete_first
 from identity_core.store.row_mac import RowMac
 from identity_core.values import value_class

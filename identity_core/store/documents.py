@@ -19,10 +19,9 @@ from datetime import datetime
 from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
 from identity_core.database import BatchJob, Database, Transaction
-from identity_core.domain.activity import AuditRow
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import DidQuarantined
-from identity_core.ports.repositories import IndexedVersion
+from identity_core.ports.repositories import AuditRow, IndexedVersion
 from identity_core.store.audit import AuditLines
 from identity_core.store.index_rows import (
     AFTER,

@@ -13,11 +13,12 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Final
 
-from identity_core.domain.activity import REFUSED, AuditRow, Event, Parties, RequestContext
+from identity_core.domain.activity import REFUSED, Event, Parties, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import compared_of
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.ports.activity import ActivityLog, ActivityRow, TimelineEntry, Verification
+from identity_core.ports.repositories import AuditRow
 from identity_core.values import value_class
 
 # In the order in which ``TimelineEntry`` has them.

@@ -212,6 +212,9 @@ _ADDED: Final = {"proven", "next", "evidence", "window", "witness", "form", "unb
 
 def state_to_json(state: DidState) -> bytes:
     """Everything but the document, for an index that keeps the document's own ``octets`` beside it."""
+    # Left out for logs that hold no evidence, and for those in which every change must be bound and so far was.
+    count = state.unbound_changes
+    unbound = {} if count is None or (count == 0 and state.strict_evidence) else {"unbound": count}
     return orjson.dumps(
         {
             "form": FORM,
@@ -234,14 +237,8 @@ def state_to_json(state: DidState) -> bytes:
             "window": state.recovery_window // timedelta(seconds=1),
             "witness": state.witness_version,
         }
-        | _counted(state)
+        | unbound
     )
-
-
-def _counted(state: DidState) -> dict[str, int]:
-    """``unbound_changes``, but for logs that hold no evidence, and for those in which every change must be bound and so far was."""
-    count = state.unbound_changes
-    return {} if count is None or (count == 0 and state.strict_evidence) else {"unbound": count}
 
 
 def counted(metadata: dict[str, Any]) -> int | None:

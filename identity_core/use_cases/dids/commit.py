@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.activity import DONE, REPLAYED, SERVICE, AuditRow, Event, RequestContext
+from identity_core.domain.activity import DONE, REPLAYED, SERVICE, Event, RequestContext
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Expire, Recover
@@ -40,7 +40,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyRefused
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, Receipt, require_steady
-from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+from identity_core.ports.repositories import AuditRow, DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner, SignedEntry
 from identity_core.use_cases.record import line_of

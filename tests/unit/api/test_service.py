@@ -20,7 +20,7 @@ def handlers(*, is_public: bool = True, **probes: Probe) -> ServiceHandlers:
         health=GetHealth(),
         readiness=GetReadiness(dependencies, dict, is_public),
         metrics=GetMetrics(dependencies, Metrics(shared=None).render, is_public),
-        version=GetVersion({"service": "1.0.0"}),
+        version=GetVersion({"service": "1.0.0"}, lambda: "0123456789ab"),
     )
 
 
@@ -70,7 +70,7 @@ def test_health_asks_nobody() -> None:
 
 
 def test_version() -> None:
-    assert asyncio.run(handlers().get_version(Request())).body == {"service": "1.0.0"}
+    assert asyncio.run(handlers().get_version(Request())).body == {"service": "1.0.0", "build": "0123456789ab"}
 
 
 KEY = ApiKey("key_1", "Olu", "0" * 64, None, None, None, None, datetime(2026, 1, 1, tzinfo=UTC))

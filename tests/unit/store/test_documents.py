@@ -15,13 +15,12 @@ import pytest
 from identity_core.cache import BoundedCache
 from identity_core.database import DatabaseError, Transaction
 from identity_core.database.sqlite import SqliteDatabase
-from identity_core.domain.activity import AuditRow
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
 from identity_core.domain.dids.state import DidState, SpentChallenge
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion
+from identity_core.ports.repositories import AuditRow, IndexedVersion
 from identity_core.store import Store
 from identity_core.store.documents import Documents
 from identity_core.store.index_rows import AT
@@ -302,52 +301,6 @@ class TestGeneration:
             assert await store.documents.head("did:ids:a") == version("a", 2, 2)
             assert store.documents.generation("did:ids:a") == 2
             await other.close()
-
-        run(scenario())
-
-    def test_one_look_is_enough_for_what_had_come_before_it(self, store: Store, tmp_path: Path) -> None:
-        async def scenario() -> None:
-            documents, turn = store.documents, object()
-            await documents.record([version("a", 1, 1)])
-            await documents.record([version("b", 1, 2)])
-            assert documents.generation("did:ids:a", turn) == 1
-            other = Store.open(tmp_path)
-            await other.documents.record([version("a", 2, 3)])
-            # Whoever asks had asked already when the other wrote.
-            assert documents.generation("did:ids:b", turn) == 1
-            assert documents.generation("did:ids:a", turn) == 1
-            # All others know.
-            assert documents.generation("did:ids:a", object()) is None
-            assert documents.generation("did:ids:a", turn) is None
-            assert await documents.head("did:ids:a") == version("a", 2, 3)
-            assert documents.generation("did:ids:a") == 2
-            await other.close()
-
-        run(scenario())
-
-    def test_who_has_no_turn_looks(self, store: Store, tmp_path: Path) -> None:
-        async def scenario() -> None:
-            documents, turn = store.documents, object()
-            await documents.record([version("a", 1, 1)])
-            assert documents.generation("did:ids:a", turn) == 1
-            other = Store.open(tmp_path)
-            await other.documents.record([version("a", 2, 2)])
-            assert documents.generation("did:ids:a") is None
-            assert documents.known("did:ids:a", turn) is None
-            await other.close()
-
-        run(scenario())
-
-    def test_a_turn_costs_one_statement(self, store: Store) -> None:
-        async def scenario() -> None:
-            database, turn = store.database, object()
-            assert isinstance(database, SqliteDatabase)
-            await store.documents.record([version("a", 1, 1)])
-            statements: list[str] = []
-            for connection in (database._reader, database._writer):
-                connection.set_trace_callback(statements.append)
-            assert [store.documents.generation("did:ids:a", turn) for _ in range(9)] == [1] * 9
-            assert len(statements) == 1, statements
 
         run(scenario())
 
