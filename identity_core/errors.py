@@ -67,8 +67,9 @@ class AuthRequired(IdentityError):
 
 
 class AuthFailed(IdentityError):
-    """The credential was checked and refused. The answer does not say why; after a signature `details` hold the purpose
-    and the hash of the body that its challenge may be bound to."""
+    """The credential was checked and refused. After a signature `details` hold the purpose and the hash of the body
+    that its challenge may be bound to. `details.reason` states which part of a header cannot be read, or that a
+    challenge was used before; else the answer does not say why."""
 
     code = "AUTH_FAILED"
     status = 401

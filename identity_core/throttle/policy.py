@@ -102,11 +102,15 @@ class Policy:
     def look_at_address(self, address: str | None, tokens: int = 1) -> None:
         """Raises ``RateLimited`` where ``spend_address`` certainly would; spends nothing."""
         limit = self.address
-        cost = min(tokens, limit.burst)
         found = self.buckets.spend_at_once(f"address:{bucket_address(address)}", limit.rate, limit.burst, 0)
-        if found is not None and found.remaining < cost:
-            wait = found.reset_after_seconds + (cost - limit.burst) / limit.rate
-            raise BucketEmpty(limit, Decision(False, found.remaining, wait, found.reset_after_seconds))
+        _require(limit, found, tokens)
+
+    async def require_address(self, address: str | None, tokens: int) -> Headers:
+        """Do the same, and wait for a shared store."""
+        limit = self.address
+        name = f"address:{bucket_address(address)}"
+        _require(limit, await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst, 0), tokens)
+        return []
 
     async def spend_did(self, account: str, tokens: int = 1) -> Headers:
         """Tokens of the bucket of a DID that has signed in (``Caller.account``), from whatever address. Raises ``RateLimited``."""
@@ -124,6 +128,13 @@ class Policy:
         if not decision.allowed:
             raise BucketEmpty(limit, decision)
         return limit_fields(limit, decision)
+
+
+def _require(limit: Limit, found: Decision | None, tokens: int) -> None:
+    cost = min(tokens, limit.burst)
+    if found is not None and found.remaining < cost:
+        wait = found.reset_after_seconds + (cost - limit.burst) / limit.rate
+        raise BucketEmpty(limit, Decision(False, found.remaining, wait, found.reset_after_seconds))
 
 
 @lru_cache(maxsize=4096)

@@ -153,13 +153,13 @@ HEADERS = {
     "junk between": b64(f"did:x:a.{SIGNATURE}")[:8] + "\n" + b64(f"did:x:a.{SIGNATURE}")[8:],
     "junk ignored by loose decoders": b64(f"did:x:a.{SIGNATURE}")[:8] + "!" + b64(f"did:x:a.{SIGNATURE}")[8:],
     "blank in front": " " + b64(f"did:x:a.{SIGNATURE}"),
-    "padding gone": b64(f"did:x:ab.{SIGNATURE}").rstrip("="),
     "padding doubled": b64(f"did:x:ab.{SIGNATURE}") + "=",
     "bits left over": b64(f"did:x:ab.{SIGNATURE}")[:-2] + chr(ord(b64(f"did:x:ab.{SIGNATURE}")[-2]) + 1) + "=",
     "url alphabet": base64.urlsafe_b64encode(b"did:x:a." + b"\xfb\xff" * 40).decode(),
     "63 bytes": b64("did:x:a." + multibase.base64url_encode(bytes(63))),
     "65 bytes": b64("did:x:a." + multibase.base64url_encode(bytes(65))),
-    "signature padded": b64(f"did:x:a.{SIGNATURE}=="),
+    "signature padded with one sign": b64(f"did:x:a.{SIGNATURE}="),
+    "signature padded with three": b64(f"did:x:a.{SIGNATURE}==="),
     "signature with a newline": b64(f"did:x:a.{SIGNATURE}\n"),
     "signature with bits left over": b64(f"did:x:a.{SIGNATURE[:-1]}x"),
     "signature in the other alphabet": b64("did:x:a." + b64(b"\xff" * 64).rstrip("=")),
@@ -185,11 +185,44 @@ HEADERS = {
 }
 
 
-@pytest.mark.parametrize("value", HEADERS.values(), ids=HEADERS)
-def test_a_header_that_is_written_otherwise_is_auth_failed(value: str) -> None:
+REASONS = {
+    "empty": "the decoded text has no dot between the DID and the signature",
+    "no dot": "the decoded text has no dot between the DID and the signature",
+    "not base64": "the value is not base64",
+    "padding doubled": "the value is not base64",
+    "bits left over": "the value is not base64",
+    "63 bytes": "the signature has 63 bytes, 64 are needed",
+    "65 bytes": "the signature has 65 bytes, 64 are needed",
+    "signature padded with one sign": "the signature is not base64url",
+    "signature padded with three": "the signature is not base64url",
+    "signature in the other alphabet": "the signature is not base64url",
+    "no did": "the text before the last dot is not a DID",
+    "a challenge cut short": "the challenge is malformed",
+    "a challenge of no DID": "the challenge is malformed",
+    "did url": "the text before the last dot is not a DID",
+    "not ascii": "the value is not base64",
+    "not utf-8": "the decoded text is not ASCII",
+    "huge": f"the value has more than {challenge.MAX_HEADER} characters",
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_unreadable_header_is_auth_failed_and_names_the_part(name: str) -> None:
     with pytest.raises(AuthFailed) as refusal:
-        challenge.parse_header(value)
-    assert refusal.value.details == {}
+        challenge.parse_header(HEADERS[name])
+    reason = refusal.value.details["reason"]
+    assert str(refusal.value) == f"The Authorization header cannot be read: {reason}."
+    assert reason == REASONS.get(name, reason)
+
+
+@pytest.mark.parametrize("did", ["did:x:a", "did:x:ab", "did:x:abc"])
+@pytest.mark.parametrize("inner", ["", "=="])
+@pytest.mark.parametrize("strip", [False, True])
+def test_header_is_accepted_with_and_without_padding(did: str, inner: str, strip: bool) -> None:
+    """RFC 4648 §3.2 and §5: base64url has its padding unless a profile leaves it out, and many encoders write it."""
+    value = b64(f"{did}.{SIGNATURE}{inner}")
+    parsed = challenge.parse_header(value.rstrip("=") if strip else value)
+    assert (str(parsed.did), parsed.signature) == (did, bytes(range(64)))
 
 
 def test_the_text_is_split_at_the_last_dot() -> None:
