@@ -51,7 +51,8 @@ class InvalidDidUrl(IdentityError):
 
 
 class AuthAmbiguous(IdentityError):
-    """The request carries two different credentials."""
+    """The request carries two different credentials. An API key beside a signature is none too many if the operation
+    takes the signature and the key may act for its DID."""
 
     code = "AUTH_AMBIGUOUS"
     status = 400

@@ -38,7 +38,7 @@ def surplus(world: World) -> None:
 @when("it is sent with two different credentials")
 def ambiguous(world: World) -> None:
     draft = world.notes["draft"]
-    draft.headers = {"Authorization": f"ApiKey {world.server.api_key}"} | draft.headers | {"X-API-Key": "another"}
+    draft.headers |= {"Authorization": f"ApiKey {world.server.api_key}", "X-API-Key": "another"}
     world.send(draft)
 
 

@@ -17,15 +17,17 @@ SCHEMES: Final = {scheme.lower(): scheme for scheme in (API_KEY, BEARER, DID_AUT
 
 @value_class
 class HeaderCredential:
-    """A scheme of ``SCHEMES`` and its value."""
+    """A scheme of ``SCHEMES`` and its value. ``beside``: the API key that a gateway added to a signature."""
 
     scheme: str
     value: str
+    beside: str = ""
 
 
 def credential_of(request: Request) -> HeaderCredential | None:
-    """The one credential of the request. Raises ``AuthAmbiguous`` for two different ones, ``AuthFailed`` for a header that
-    is none. An API key may come twice, in two forms, when it is the same key."""
+    """Return the credential of the request. An API key may come in several forms, and beside a signature.
+
+    Raises ``AuthAmbiguous``: for two different credentials of one kind. Raises ``AuthFailed``: for a malformed header."""
     headers = request.headers
     if "authorization" not in headers and "x-api-key" not in headers:
         return None
@@ -43,7 +45,20 @@ def credential_of(request: Request) -> HeaderCredential | None:
 
 
 def _one_of(found: Sequence[HeaderCredential]) -> HeaderCredential:
-    schemes = {credential.scheme for credential in found}
-    if len({credential.value for credential in found}) > 1 or (len(schemes) > 1 and schemes != {API_KEY, BEARER}):
+    values: dict[str, set[str]] = {}
+    for credential in found:
+        values.setdefault(credential.scheme, set()).add(credential.value)
+    keys = values.pop(API_KEY, set())
+    if values.keys() == {BEARER} and values[BEARER] == keys:
+        # The three forms of an API key are one.
+        return HeaderCredential(API_KEY, *keys)
+    if (
+        len(keys) > 1
+        or len(values) > 1
+        or (keys and BEARER in values)
+        or any(len(each) > 1 for each in values.values())
+    ):
         raise AuthAmbiguous
-    return found[0] if len(schemes) == 1 else HeaderCredential(API_KEY, found[0].value)
+    for scheme, (value,) in values.items():
+        return HeaderCredential(scheme, value, *keys)
+    return HeaderCredential(API_KEY, *keys)

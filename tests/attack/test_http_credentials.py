@@ -88,6 +88,7 @@ FORMS = [
     *("x-api-key", "ApiKey", "Bearer", "another x-api-key", "another ApiKey", "another Bearer"),
     *("DIDAuth", "RecoveryKey", "wrong key", "wrong token"),
 ]
+HEADER_KEYS = {"x-api-key", "ApiKey", "another x-api-key", "another ApiKey", "wrong key"}
 PAIRS = list(itertools.permutations(FORMS, 2))
 
 
@@ -102,9 +103,44 @@ def test_two_different_credentials_are_none(party: Party, first: str, second: st
         assert create == (201, None)
         assert party.send("PATCH", party.hana.path(), *lines, body=json.dumps(service()).encode()) == REQUIRED
         return
-    assert create == AMBIGUOUS
-    assert party.send("PATCH", party.hana.path(), *lines, body=json.dumps(service()).encode()) == AMBIGUOUS
-    assert party.send("POST", party.hana.path("recover"), *lines, body=b"{}") == AMBIGUOUS
+    beside = {first, second} & HEADER_KEYS
+    # A valid API key beside a signature is accepted where the operation takes the signature; an invalid one never is.
+    changed = party.send("PATCH", party.hana.path(), *lines, body=json.dumps(service()).encode())
+    recovered = party.send("POST", party.hana.path("recover"), *lines, body=b"{}")
+    if beside and "DIDAuth" in (first, second):
+        assert (create, recovered) == (AMBIGUOUS, AMBIGUOUS)
+        assert changed != AMBIGUOUS
+    elif beside and "RecoveryKey" in (first, second):
+        assert (create, changed) == (AMBIGUOUS, AMBIGUOUS)
+        assert recovered[0] in (400, 401)
+        assert recovered != AMBIGUOUS
+    else:
+        assert (create, changed, recovered) == (AMBIGUOUS, AMBIGUOUS, AMBIGUOUS)
+
+
+def test_api_key_beside_a_signature_does_not_disturb_it(party: Party) -> None:
+    """Gateways add an API key to every request. The signature authorises, the key must be valid and not contradict."""
+    hana, body = party.hana, service()
+    allowed = mint(party.target, scopes=["credentials:read"], allowedTargets=[hana.did])
+    foreign = mint(
+        party.target,
+        scopes=["credentials:read"],
+        allowedTargets=["did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG"],
+    )
+
+    def send(value: str, key: str, form: str = "X-API-Key: ") -> tuple[int, str | None]:
+        lines = f"Authorization: {value}".encode(), f"{form}{key}".encode()
+        return party.send("PATCH", hana.path(), *lines, body=json.dumps(body).encode())
+
+    value = hana.signed("update", body)
+    assert send(value, "wrong") == FAILED
+    assert send(value, foreign) == AMBIGUOUS
+    # Neither refusal has used the challenge.
+    assert send(value, party.key) == (200, None)
+    assert send(value, party.key) == FAILED
+    for form, key in (("X-API-Key: ", allowed), ("Authorization: ApiKey ", party.key)):
+        body = service("another" + form[0].lower())
+        assert send(hana.signed("update", body), key, form) == (200, None)
 
 
 @pytest.mark.parametrize("form", sorted(SAME | SAME_OTHER))
