@@ -58,6 +58,12 @@ def sign(secret: str, message: bytes) -> bytes:
     return SigningKey(raw_key(secret)).sign(message).signature
 
 
+def signed_by_specification(did: str, secret: str, challenge: str, scheme: str = DID_AUTH) -> str:
+    """Return an Authorization header over the UTF-8 bytes of ``challenge``: ``base64(did.base64url(signature))``."""
+    signature = base64.urlsafe_b64encode(sign(secret, challenge.encode())).rstrip(b"=")
+    return f"{scheme} " + base64.b64encode(did.encode() + b"." + signature).decode()
+
+
 def base64url(octets: bytes) -> str:
     """Without padding."""
     return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()

@@ -56,8 +56,13 @@ def _unknown_credential(proving: Proving) -> None:
 
 # What may be wrong with a request, by the words of the stories.
 FLAWS: dict[str, Flaw] = {
-    "a value of 1.5": lambda proving: proving.predicate.update(value=1.5),
+    "a number of 17 digits": lambda proving: proving.predicate.update(value=0.1 + 0.2),
+    "a fraction for an integer": lambda proving: proving.predicate.update(value=18.5),
     "predicate and predicates": lambda proving: proving.body.update(predicates=BOTH),
+    "predicate and credentials": lambda proving: proving.body.update(credentials=[{"credentialId": "urn:uuid:1"}]),
+    "predicates and credentials": lambda proving: proving.body.update(credentials=[{"credentialId": "urn:uuid:1"}]),
+    "a predicate in place of predicates": lambda proving: proving.body.update(predicate=BOTH[0]),
+    "a consent of a wallet": lambda proving: proving.body.update(holderConsent={"notBefore": 0, "notAfter": 0}),
     "no predicates": lambda proving: setattr(proving, "predicates", []),
     "credentials and a credential": _joint(credentialId="urn:uuid:1"),
     "the same credential twice": _joint(credentials=[{"credentialId": "urn:uuid:1"}] * 2),

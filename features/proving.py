@@ -16,6 +16,8 @@ from features.world import DRAFTS, Draft, Person, World
 from identity_core.client import Signer, ibct
 
 OPERATION = "generateDelegatedProof"
+PRESENTATION = "createDelegatedPresentation"
+MODELS = {OPERATION: "DelegatedProofRequest", PRESENTATION: "DelegatedPresentationRequest"}
 ANY = "zkp.prove.*.*"
 SCHEMA = "https://schemas.example/features/person"
 ATTRIBUTES = [
@@ -103,19 +105,29 @@ class Proving:
         wish = ibct.IbctTemplate(self.aki.did, action, self.delegation_id, timedelta(hours=1))
         id, nonce = f"urn:uuid:{uuid.uuid4()}", os.urandom(16).hex()
         unsigned = ibct.build(self.hana.did, wish, now=datetime.now(UTC), id=id, nonce=nonce) | self.token
-        return signed(unsigned, self.hana.signer())
+        # As the generated client writes a time, so that it sends what was signed.
+        times = {name: unsigned[name].replace("Z", "+00:00") for name in ("issuedAt", "expiresAt")}
+        return signed(unsigned | times, self.hana.signer())
+
+    @property
+    def operation_id(self) -> str:
+        """The operation that proves what is asked: a proof is of one predicate, everything else is a presentation."""
+        is_one = self.predicates is None and self.question is None and not self.world.notes.get("presents")
+        return OPERATION if is_one else PRESENTATION
 
     def request(self) -> dict[str, Any]:
-        asked = {"predicate": self.predicate} if self.predicates is None else {"predicates": self.predicates}
+        asked: dict[str, Any] = {"predicate": self.predicate}
+        if self.operation_id == PRESENTATION:
+            asked = {"predicates": [self.predicate] if self.predicates is None else self.predicates}
         asked["credentialId"] = self.credential_id
         parties = {"holderDid": self.hana.did, "agentDid": self.aki.did, "ibct": self.signed_token()}
         return (self.question or asked) | parties | self.body
 
     def ask(self, request: dict[str, Any] | None = None, *, by: str = "Aki") -> Any:
         """Sends the request through the generated client, signed by the caller."""
-        made = self.world.model("DelegatedProofRequest", request or self.request())
-        headers = signature(self.world, self.world.person(by), OPERATION, made.to_dict())
-        return self.world.call(OPERATION, headers=headers, body=made)
+        made = self.world.model(MODELS[self.operation_id], request or self.request())
+        headers = signature(self.world, self.world.person(by), self.operation_id, made.to_dict())
+        return self.world.call(self.operation_id, headers=headers, body=made)
 
     def operate(self, operation_id: str, model: str, body: dict[str, Any]) -> Any:
         answer = self.world.call(operation_id, headers=self.world.key_header(), body=self.world.model(model, body))
@@ -140,8 +152,9 @@ def story(world: World) -> Proving:
 
 def _drafted(world: World, found: Operation) -> Draft:
     """An operator asks for Aki."""
+    world.notes["presents"] = world.notes.get("presents") or found.operation_id == PRESENTATION
     return Draft(found, found.path, headers=world.key_header(), body=story(world).request())
 
 
-DRAFTS[OPERATION] = _drafted
-DRAFTS["checkDelegatedProof"] = _drafted
+for _name in (OPERATION, PRESENTATION, "checkDelegatedProof"):
+    DRAFTS[_name] = _drafted

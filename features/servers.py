@@ -63,9 +63,8 @@ KINDS = {
     },
     # Small enough that a DID fills it, and large enough for what stories write before. An address has the same quota: see "strict".
     "frugal": GENEROUS | {"IDENTITY_QUOTA_DAY_RECORDS": "6", "IDENTITY_SERVER_TRUSTED_PROXIES": "127.0.0.0/8"},
-    "hidden": GENEROUS
-    | FAULTS
-    | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "gone", "IDENTITY_ANCHORING_ENABLED": "false"},
+    "hidden": GENEROUS | FAULTS | {"IDENTITY_LOG_AFTER_DEACTIVATION": "gone", "IDENTITY_ANCHORING_ENABLED": "false"},
+    "remembering": GENEROUS | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "visible"},
     "faulty": BREAKABLE,
     # What a story needs before the fault has these deadlines too (``World.prepared``).
     "hanging": BREAKABLE

@@ -30,7 +30,7 @@ PURPOSES = {
         ),
         "delegate",
     ),
-    **dict.fromkeys(("generateDelegatedProof", "revokeProof"), "prove"),
+    **dict.fromkeys(("generateDelegatedProof", "createDelegatedPresentation", "revokeProof"), "prove"),
     "eraseRecords": "erase",
     "resetDisclosures": "disclosures",
     "rotateHolderSecret": "holder-secret",

@@ -1,12 +1,21 @@
 """Files that an operator names: policies, keys, secrets, settings. Whatever lies there is opened without waiting for anyone: a named pipe
-to which nobody writes would keep a start or a look at the installation waiting for ever, and a device has no end."""
+to which nobody writes would keep a start or a look at the installation waiting for ever, and a device has no end.
+
+Settings choose code that runs, and keys choose who is trusted, so ``require_own`` refuses what another user can write (CWE-427, CWE-732).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
+import grp
 import os
+import pwd
+import secrets
 import select
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -41,6 +50,36 @@ def read_regular(path: Path) -> bytes:
     return octets
 
 
+def require_own(path: Path, *, is_named: bool = True) -> None:
+    """Raise ``PermissionError`` where another user can write the file or folder at ``path``, which a link may lead to.
+
+    The owner must be this user or root. root may also use what it was told to use (``is_named``) of another user, because it administers
+    the service of that user; what lies in a working directory it may not. A sticky folder counts as writable: its files can be anyone's.
+    On a read-only mount the mode counts for nothing, and the owner neither: whoever mounted it vouches for it, such as a container's host.
+    """
+    status, me = path.stat(), os.geteuid()
+    # A pipe or a device is for the reader to refuse.
+    is_kept = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    if not is_kept or os.statvfs(path).f_flag & os.ST_RDONLY:
+        return
+    mode, owner = stat.S_IMODE(status.st_mode), status.st_uid
+    if owner not in (0, me) and not (is_named and me == 0):
+        raise PermissionError(errno.EPERM, f"it belongs to user {owner}", str(path))
+    if mode & stat.S_IWOTH or (mode & stat.S_IWGRP and not _is_own_group(status.st_gid)):
+        raise PermissionError(errno.EPERM, f"other users can write it (mode {mode:04o})", str(path))
+
+
+def _is_own_group(group: int) -> bool:
+    """Whether nobody else is in a group: root's, or one of this user's that has the user's name, or no name, as in a container."""
+    if group == 0 or group not in (os.getegid(), *os.getgroups()):
+        return group == 0
+    try:
+        known, user = grp.getgrgid(group), pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return True
+    return known.gr_name == user and set(known.gr_mem) <= {user}
+
+
 def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
     """What somebody writes to the pipe at ``path`` until it is closed. Raises ``OSError``, of one to which nobody has written for so many
     ``seconds``, too."""
@@ -71,3 +110,65 @@ def _require_regular(path: Path, status: os.stat_result) -> None:
 
 def _too_large(path: Path) -> OSError:
     return OSError(errno.EFBIG, f"it has more than {MOST_OCTETS // 2**20} MiB", str(path))
+
+
+@contextlib.contextmanager
+def new_draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """A new file beside ``path`` (mode 0600), and the same open. The caller fills and settles it, and gives it its name inside; the folder
+    is on disk afterwards, and no draft is left."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        # Nobody has named the draft.
+        error.filename = os.fspath(path)
+        raise
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield draft, file
+    finally:
+        draft.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def durable_draft(path: Path, octets: bytes) -> Iterator[Path]:
+    """A file beside ``path`` (mode 0600) with these octets on disk. The caller gives it its name, by ``replace`` or ``hardlink_to``, does
+    so inside; the folder is on disk afterwards, and no draft is left."""
+    with new_draft(path) as (draft, file):
+        file.write(octets)
+        settle(file)
+        yield draft
+
+
+def settle(file: BinaryIO) -> None:
+    """Returns when what was written to ``file`` is on disk."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Returns when the names in a folder are on disk."""
+    with _folder(path) as folder:
+        os.fsync(folder)
+
+
+@contextlib.contextmanager
+def locked_folder(path: Path) -> Iterator[bool]:
+    """An exclusive ``flock`` on a folder itself, which needs no file in it. Whether it is ours: it is not waited for."""
+    with _folder(path) as folder:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+@contextlib.contextmanager
+def _folder(path: Path) -> Iterator[int]:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield folder
+    finally:
+        os.close(folder)

@@ -15,6 +15,7 @@ AnyDidDocumentMetadata = dict[str, Any]
 ApiKeyName = str
 AskedPredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member", "neq"]
 AutonomyLevel = int
+BoundPart = Literal["predicate", "challenge", "domain", "issuerDid"]
 Burst = int | None
 ChangeKind = str
 CredentialSubject = dict[str, Any]
@@ -29,6 +30,7 @@ DidTraits = dict[str, Any]
 DidTraitsByMethod = dict[str, dict[str, Any]]
 DidUrlContent = dict[str, Any]
 ErrorDetails = dict[str, Any]
+IBCTType = str
 KeyId = str
 KeyReferences = tuple[str, ...]
 KeyType = str
@@ -37,6 +39,7 @@ OperationName = str
 PluginConditions = dict[str, PluginCondition]
 PredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member"]
 ProofOfPossession = str
+ProofVerdict = Literal["valid", "unbound", "invalid"]
 PublicKeyMultibase = str
 Purposes = tuple[str, ...]
 RegistrationDocument = dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None]
@@ -47,8 +50,10 @@ Scopes = tuple[str, ...]
 ServiceId = str
 ShownHolderProof = dict[str, Any] | None
 SignedRequest = dict[str, Any] | None
+StrictEvidenceToSet = bool
 TestIdentifiers = tuple[str, ...]
 TestIdentifiersByMethod = dict[str, tuple[str, ...]]
+UnboundChanges = int
 Version = dict[str, str]
 
 class AdditionalIssuedKey(Struct, frozen=True, kw_only=True):
@@ -305,17 +310,28 @@ class DeactivatedDidResolution(Struct, frozen=True, kw_only=True):
     did_document_metadata: dict[str, Any] | UnsetType = UNSET
     did_resolution_metadata: DidResolutionMetadata | UnsetType = UNSET
 
+class DelegatedPresentationRequest(Struct, frozen=True, kw_only=True):
+    holder_did: str
+    agent_did: str
+    credential_id: str | UnsetType = UNSET
+    predicates: tuple[AskedPredicate, ...] | UnsetType = UNSET
+    credentials: tuple[AskedCredential, ...] | UnsetType = UNSET
+    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
+    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
+    pseudonym: str | UnsetType = UNSET
+    ibct: IBCT
+    holder_consent: HolderConsent | UnsetType = UNSET
+    anchor: bool | UnsetType = UNSET
+    sync_wait_ms: int | UnsetType = UNSET
+    challenge: str | UnsetType = UNSET
+    domain: str | UnsetType = UNSET
+
 class DelegatedProofCheck(Struct, frozen=True, kw_only=True):
     usable: bool
     reasons: tuple[DelegatedProofRefusal, ...]
     delegation: CheckedDelegation | UnsetType = UNSET
 
-class DelegatedProofRefusal(Struct, frozen=True, kw_only=True):
-    code: str
-    message: str
-    details: dict[str, Any]
-
-class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
+class DelegatedProofCheckRequest(Struct, frozen=True, kw_only=True):
     holder_did: str
     agent_did: str
     credential_id: str | UnsetType = UNSET
@@ -327,6 +343,22 @@ class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
     pseudonym: str | UnsetType = UNSET
     ibct: IBCT
     holder_consent: HolderConsent | UnsetType = UNSET
+    anchor: bool | UnsetType = UNSET
+    sync_wait_ms: int | UnsetType = UNSET
+    challenge: str | UnsetType = UNSET
+    domain: str | UnsetType = UNSET
+
+class DelegatedProofRefusal(Struct, frozen=True, kw_only=True):
+    code: str
+    message: str
+    details: dict[str, Any]
+
+class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
+    holder_did: str
+    agent_did: str
+    credential_id: str
+    predicate: ZKPredicate
+    ibct: IBCT
     anchor: bool | UnsetType = UNSET
     sync_wait_ms: int | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
@@ -394,6 +426,7 @@ class DidDocumentMetadata(Struct, frozen=True, kw_only=True):
     deactivated: bool
     next_update: str | UnsetType = UNSET
     next_version_id: int | UnsetType = UNSET
+    unbound_changes: int | UnsetType = UNSET
     ledger: LedgerPosition | UnsetType = UNSET
 
 class DidHistory(Struct, frozen=True, kw_only=True):
@@ -796,6 +829,7 @@ class Presentation(Struct, frozen=True, kw_only=True):
     id: str
     state: Literal["pending", "presented", "declined"]
     answered_at: str | None
+    response_code: str | UnsetType = UNSET
     credentials: tuple[PresentedWalletCredential, ...]
 
 class PresentationRequest(Struct, frozen=True, kw_only=True):
@@ -816,6 +850,8 @@ class ProofCheck(Struct, frozen=True, kw_only=True):
     check: str
     ok: bool | None
     code: str | None
+    expected: str | None
+    found: str | None
 
 class ProofRecord(Struct, frozen=True, kw_only=True):
     proof_id: str
@@ -1178,6 +1214,7 @@ class UpdateDidRequest(Struct, frozen=True, kw_only=True):
     key_id: str | UnsetType = UNSET
     also_known_as: tuple[str, ...] | UnsetType = UNSET
     witness: WitnessListToSet | UnsetType = UNSET
+    strict_evidence: bool | UnsetType = UNSET
     operations: tuple[UpdateOperation, ...] | UnsetType = UNSET
 
 class UpdateOperation(Struct, frozen=True, kw_only=True):
@@ -1189,6 +1226,7 @@ class UpdateOperation(Struct, frozen=True, kw_only=True):
     key_id: str | UnsetType = UNSET
     also_known_as: tuple[str, ...] | UnsetType = UNSET
     witness: WitnessListToSet | UnsetType = UNSET
+    strict_evidence: bool | UnsetType = UNSET
 
 class UpdatedDid(Struct, frozen=True, kw_only=True):
     did: str
@@ -1265,6 +1303,8 @@ class VerificationHistoryRow(Struct, frozen=True, kw_only=True):
     id: str
     ts: str
     verified: bool
+    verdict: Literal["valid", "unbound", "invalid"]
+    missing: tuple[Literal["predicate", "challenge", "domain", "issuerDid"], ...]
     verifier_did: str | None
     key_fingerprint: str | None
     holder_did: str | None
@@ -1299,6 +1339,8 @@ class VerificationReason(Struct, frozen=True, kw_only=True):
 
 class VerificationResult(Struct, frozen=True, kw_only=True):
     verified: bool
+    verdict: Literal["valid", "unbound", "invalid"]
+    missing: tuple[Literal["predicate", "challenge", "domain", "issuerDid"], ...]
     checks: tuple[ProofCheck, ...]
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -1313,6 +1355,7 @@ class VerificationResult(Struct, frozen=True, kw_only=True):
 
 class VerificationStats(Struct, frozen=True, kw_only=True):
     total: int
+    valid: int
     verified: int
     refused: int
     reasons: tuple[ReasonCount, ...]
@@ -1381,6 +1424,7 @@ class W3cDidDocumentMetadata(Struct, frozen=True, kw_only=True):
     version_id: str
     next_update: str | UnsetType = UNSET
     next_version_id: str | UnsetType = UNSET
+    unbound_changes: int | UnsetType = UNSET
     ledger: LedgerPosition | UnsetType = UNSET
 
 class W3cDidResolution(Struct, frozen=True, kw_only=True):

@@ -153,11 +153,12 @@ def _refuse_control_characters(part: Any) -> None:
 
 
 def _name_members(schemas: Json) -> None:
-    """Gives the members of named enumerations names that stand once in the document: in Go and C they share one scope."""
+    """Give the members of named enumerations names that stand once in the document, because in Go and C they share one scope. A source may
+    choose shorter ones."""
     for name, schema in schemas.items():
         if "enum" in schema:
             prefix = _words(name)
-            schema["x-enum-varnames"] = [f"{prefix}_{_words(value)}" for value in schema["enum"]]
+            schema.setdefault("x-enum-varnames", [f"{prefix}_{_words(value)}" for value in schema["enum"]])
 
 
 def _words(name: str) -> str:

@@ -64,7 +64,9 @@ def build_typescript_client(folder: Path, tools: Path, document: Path = DOCUMENT
     target = folder.resolve() / TYPESCRIPT_CLIENT
     shutil.copytree(TYPESCRIPT, target)
     shutil.copy(HERE.parent / "LICENSE", target)
-    run_node_tool(tools, "openapi-typescript", document, "--output", target / "src" / "document.ts")
+    # A member of a request that has a default may be left out.
+    options = ("--default-non-nullable", "false")
+    run_node_tool(tools, "openapi-typescript", document, *options, "--output", target / "src" / "document.ts")
     table = _operations_table(json.loads(document.read_bytes()))
     (target / "src" / "operations.ts").write_text(_OPERATIONS.format(table=table), encoding="utf-8")
     run_node_tool(tools, "tsc", "--project", target)

@@ -139,6 +139,7 @@ class Telling:
         move = {"operation": "updateService", "service": endpoint | {"serviceEndpoint": "https://hub.example/"}}
         added = AddService(NewService("LinkedDomains", "https://hana.example/", "hub"))
         updated = self.story.record(Update((added,), self.story.sign(self.primary, "update", change, at)), at)
+        strict: dict[str, Any] = {"operation": "setStrictEvidence", "strictEvidence": True}
         self.shown["updateDid"] = {
             "request": {
                 "addService": change,
@@ -152,6 +153,8 @@ class Telling:
                     "operation": "setWitness",
                     "witness": {"threshold": 1, "witnesses": [{"id": f"did:key:{self.spare.public}"}]},
                 },
+                "setStrictEvidence": strict,
+                "renamedStrictly": {"operations": [rename, strict]},
                 "noWitness": {"operations": [{"operation": "setWitness", "witness": {}}, rename]},
                 "several": {"operations": [move, add_key, remove_key, rename, remove_service | {"serviceId": "#old"}]},
             },

@@ -34,7 +34,10 @@ class IdentityError(Exception):
         self.details: dict[str, JsonValue] = {"remedy": self.remedy} if self.remedy else {}
         self.details.update(details or {})
 '''
-CODES: Final = "CODES: Final[Mapping[str, type[IdentityError]]] = {\n"
+CODES: Final = """
+# No other module is loaded yet, so these are the classes above.
+CODES: Final[Mapping[str, type[IdentityError]]] = {each.code: each for each in IdentityError.__subclasses__()}
+"""
 # The codes that a class is not named after: what is called a blockchain on the wire is a ledger in the code.
 NAMES: Final = {"BLOCKCHAIN_ERROR": "LedgerUnavailable"}
 
@@ -42,8 +45,7 @@ NAMES: Final = {"BLOCKCHAIN_ERROR": "LedgerUnavailable"}
 def write_errors(errors: Mapping[str, Any]) -> str:
     """The module. ``errors`` is the content of ``errors.yaml``."""
     entries = {**errors["codes"], **errors["inside"]}
-    known = "".join(f"    {_name(code)}.code: {_name(code)},\n" for code in entries)
-    return f"{HEADER}{''.join(starmap(_class, entries.items()))}\n\n{CODES}{known}}}\n"
+    return f"{HEADER}{''.join(starmap(_class, entries.items()))}\n{CODES}"
 
 
 def _name(code: str) -> str:

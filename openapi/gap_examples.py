@@ -5,6 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import orjson
+from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.proofs import TlogProof
+from identity_tlog.tree import leaf_hash
 
 from identity_core.crypto import ed25519
 from identity_core.crypto.bbs import interface
@@ -15,9 +18,7 @@ from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.keys import Key, PublicKey
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_core.domain.ledger.proofs import TlogProof
-from identity_core.domain.ledger.tree import LogLeaf, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.use_cases.credentials.issue import GAP_PERIOD
 from openapi.story import ORIGIN, START, Json, dice
 

@@ -43,7 +43,7 @@ def methods(document: Json) -> str:
 def _named(schemas: Mapping[str, Json], name: str, schema: Json) -> Iterator[str]:
     if "enum" in schema:
         yield f"{_comment(name, schema)}type {name} string\n"
-        words = (word.title().replace("_", "") for word in schema["x-enum-varnames"])
+        words = (_constant(name, word.title().replace("_", "")) for word in schema["x-enum-varnames"])
         values = (f"\t{word} {name} = {json.dumps(value)}\n" for word, value in zip(words, schema["enum"], strict=True))
         yield f"// The values of {name}.\nconst (\n{''.join(values)})\n"
     elif "properties" in schema:
@@ -53,6 +53,11 @@ def _named(schemas: Mapping[str, Json], name: str, schema: Json) -> Iterator[str
             for member, value in schema["properties"].items()
         ]
         yield f"{_comment(name, schema)}type {name} struct {{\n{''.join(members)}}}\n"
+
+
+def _constant(enumeration: str, word: str) -> str:
+    """Return the name of a value, which begins with that of its enumeration."""
+    return word if word.casefold().startswith(enumeration.casefold()) else enumeration + word
 
 
 def _member(schemas: Mapping[str, Json], name: str, schema: Json, *, is_required: bool, is_request: bool) -> str:

@@ -20,9 +20,9 @@ from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.registration import ADD, update_body
 from identity_core.domain.dids.registration_create import create_body
-from identity_core.domain.dids.registration_jobs import RegistrationJob, digest
+from identity_core.domain.dids.registration_jobs import SIGNING_REQUEST, RegistrationJob, digest
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.registration import SIGNING_REQUEST, ChangeToSign, KeysWanted
+from identity_core.use_cases.registration import ChangeToSign, KeysWanted
 from openapi.story import START, Json, Story, dice
 
 OWN: Final = {"clientSecretMode": True}

@@ -8,9 +8,8 @@ from typing import Any
 import orjson
 
 from identity_core.api import caching
-from identity_core.api.errors import error_answer
+from identity_core.api.request import Request
 from identity_core.codec.structs import plain
-from identity_core.errors import DidDeactivated
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
@@ -38,9 +37,8 @@ def gone(first: IndexedVersion, second: IndexedVersion, last: IndexedVersion) ->
     old = Resolution(first, True, last.state.updated_at, last.state.version_id, second, None)
 
     def body(result: Resolution, media: str, *, selected: bool = False) -> Any:
-        error = DidDeactivated(details=caching.deactivation(result))
-        shown = error_answer(error, EXAMPLE_REQUEST_ID).body.error
-        return plain(caching.gone(shown, result, media, selected=selected))
+        request = Request(request_id=EXAMPLE_REQUEST_ID)
+        return plain(caching.gone(request, result, media, selected=selected).body)
 
     return {
         "now": body(head, caching.JSON),

@@ -12,6 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from identity_tlog.note import VerifierKey
+from identity_tlog.tiles import TileKey, grown
+from identity_tlog.tree import Frontier
+
 from identity_core import wire
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.request import Answer, Request
@@ -20,9 +24,6 @@ from identity_core.codec import multikey
 from identity_core.codec.structs import plain
 from identity_core.crypto import ed25519
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, EarlierKey, succession_text
-from identity_core.domain.ledger.note import VerifierKey
-from identity_core.domain.ledger.tiles import TileKey, grown
-from identity_core.domain.ledger.tree import Frontier
 from identity_core.ports.anchoring import Growth
 from identity_core.ports.ledger import LedgerEntry, LedgerHead
 from identity_core.use_cases.ledger.project import CheckpointSigner, GetLedgerCheckpoint, LedgerFollower, ProjectLedger

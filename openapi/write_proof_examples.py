@@ -66,25 +66,37 @@ class ProofTelling:
         joint, jointly = JointTelling(), self.token(ibct.question_action(QUESTION))
         shown = joint.proof(jointly)
         several = ibct.proof_request(
-            self.token(f"{OVER_18} zkp.prove.country.eq"), self.credential.id, values=[18, "CZ"]
+            self.token(f"{OVER_18} zkp.prove.country.eq"),
+            self.credential.id,
+            values=[18, "CZ"],
+            anchor=True,
+            syncWaitMs=2000,
+        )
+        together = ibct.question_request(jointly, QUESTION, challenge=JOINT_CHALLENGE, domain=SHOP)
+        at_home = ibct.question_request(
+            self.token(ibct.question_action(AT_HOME)),
+            AT_HOME,
+            challenge=JOINT_CHALLENGE,
+            domain=SHOP,
+            holderConsent=joint.agreed_at_home(),
         )
         return {
             "generateDelegatedProof": {
                 "request": {
                     "overEighteen": self.request(token),
-                    "severalPredicates": several,
                     "valueOfThePin": pinned,
                     "forAShopAndAnchored": anchored,
-                    "twoCredentialsTogether": ibct.question_request(
-                        jointly, QUESTION, challenge=JOINT_CHALLENGE, domain=SHOP
-                    ),
-                    "withTheWalletsConsent": ibct.question_request(
-                        self.token(ibct.question_action(AT_HOME)),
-                        AT_HOME,
-                        challenge=JOINT_CHALLENGE,
-                        domain=SHOP,
-                        holderConsent=joint.agreed_at_home(),
-                    ),
+                },
+                "201": {
+                    "anchored": plain(result(DelegatedProof(DELEGATION, proof, pending))),
+                    "notAnchored": plain(result(DelegatedProof(DELEGATION, proof, None))),
+                },
+            },
+            "createDelegatedPresentation": {
+                "request": {
+                    "severalPredicates": several,
+                    "twoCredentialsTogether": together,
+                    "withTheWalletsConsent": at_home,
                     "consentedToInAdvance": ibct.question_request(
                         self.token(ibct.question_action(AT_HOME)),
                         AT_HOME,
@@ -93,14 +105,15 @@ class ProofTelling:
                         holderConsent=joint.agreed_at_home(ed25519.generate(dice("aki's key for hana")(32)).public),
                     ),
                 },
-                "201": {
-                    "anchored": plain(result(DelegatedProof(DELEGATION, proof, pending))),
-                    "notAnchored": plain(result(DelegatedProof(DELEGATION, proof, None))),
-                    "ofTwoCredentials": plain(result(DelegatedProof(DELEGATION, shown, None))),
-                },
+                "201": {"ofTwoCredentials": plain(result(DelegatedProof(DELEGATION, shown, None)))},
             },
             "checkDelegatedProof": {
-                "request": {"overEighteen": self.request(token)},
+                "request": {
+                    "overEighteen": self.request(token),
+                    "severalPredicates": several,
+                    "twoCredentialsTogether": together,
+                    "withTheWalletsConsent": at_home,
+                },
                 "200": {
                     "usable": plain(
                         checked(DryRun(None, UsableDelegation(DELEGATION, "active", 4, START + timedelta(days=30))))

@@ -39,12 +39,13 @@ from identity_core.ports.prover import PresentingProver, Prover
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.create import Created
+from identity_core.use_cases.proofs.asked import ProofRequest
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedProof
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.record import Record
-from identity_core.wire import DelegatedProofRequest
+from identity_core.wire import DelegatedPresentationRequest, DelegatedProofRequest
 from tests.rooms import ORIGIN, Rooms, secret_of
 
 SCHEMA = Schema(
@@ -280,9 +281,10 @@ class Proving(Rooms):
         return chain.leaf.uses
 
 
-def request_of(body: dict[str, Any]) -> DelegatedProofRequest:
-    """The request of a body, as the edge makes it."""
-    return convert(body, DelegatedProofRequest)
+def request_of(body: dict[str, Any]) -> ProofRequest:
+    """Return the request of a body, as the API makes it."""
+    kind: type[ProofRequest] = DelegatedProofRequest if "predicate" in body else DelegatedPresentationRequest
+    return convert(body, kind)
 
 
 def signed(unsigned: Token, signer: Signer) -> Token:

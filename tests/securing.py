@@ -12,7 +12,7 @@ from identity_securing_bbs2023 import Bbs2023
 from identity_core.codec import multikey
 from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import select
+from identity_core.crypto.bls12381 import keys, select
 from identity_core.ports.securing import UnsecuredCredential
 
 
@@ -20,6 +20,17 @@ from identity_core.ports.securing import UnsecuredCredential
 def bbs() -> Bbs2023:
     """The format, once a process."""
     return Bbs2023()
+
+
+def new_key() -> dict[str, str]:
+    """A key of a did:key issuer, in the form of ``createDid``'s answer."""
+    secret = keys.generate_secret(bytes(range(32)))
+    public = multikey.encode_public(multikey.BLS12381G2, keys.public_key(secret))
+    return {
+        "keyId": f"did:key:{public}#{public}",
+        "publicKey": public,
+        "privateKey": multikey.encode_secret(multikey.BLS12381G2, secret),
+    }
 
 
 def issued(claims: Mapping[str, Any], key: Mapping[str, str], *, mandatory: Sequence[str]) -> dict[str, Any]:

@@ -198,15 +198,6 @@ class ToyGate:
             raise AuthFailed
         return Caller(), request.answer_headers
 
-    def pays_at_once(self, operation: Operation, request: Request) -> bool:
-        return False
-
-    def refuse_at_once(self, operation: Operation, request: Request) -> None:
-        return None
-
-    def look_at_once(self, operation: Operation, request: Request) -> None:
-        return None
-
     async def charge(self, request: Request, tokens: int = 1) -> None:
         request.paid = True
         request.answer_headers = (*request.answer_headers, ("RateLimit", '"address";r=1;t=1'))

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from identity_core.domain.ledger.proofs import consistency_spans, span_hash
-from identity_core.domain.ledger.tiles import node_from
-from identity_core.domain.ledger.witness import Submission
+from identity_tlog.proofs import consistency_spans, span_hash
+from identity_tlog.tiles import node_from
+from identity_tlog.witness import Submission
+
 from tests.servers import PROGRAM, popen
 from tests.transparency import LogKey, tiles_over
 

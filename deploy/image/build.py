@@ -139,7 +139,7 @@ def build(output: Path, *, mirror: Sequence[str] = ()) -> str:
         run("mmdebstrap", "--quiet", "--variant=extract", f"--include={','.join(PACKAGES)}", SUITE, system, *mirror)
         pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps")
         run(*pip, "--require-hashes", "-r", ROOT / "requirements.lock", "--target", locked)
-        sources = [ROOT, *sorted(path.parent for path in ROOT.glob("plugins/*_*/pyproject.toml"))]
+        sources = [ROOT, *sorted(path.parent for path in ROOT.glob("p*/*_*/pyproject.toml"))]
         copies = [_clean(source, Path(scratch, "sources", source.name)) for source in sources]
         run(*pip, *copies, "--target", own)
         for folder in (locked, own):
@@ -147,7 +147,7 @@ def build(output: Path, *, mirror: Sequence[str] = ()) -> str:
         layers = {
             f"mmdebstrap {SUITE} {' '.join(PACKAGES)}": layer(of_system(system), seconds),
             "pip install -r requirements.lock": layer(of_packages(locked), seconds),
-            "pip install . ./plugins/*": layer([*of_packages(own), *of_service()], seconds),
+            "pip install . ./packages/* ./plugins/*": layer([*of_packages(own), *of_service()], seconds),
         }
     created = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return write(output, __version__, layers, CONFIG, created=created, machine=MACHINES[platform.machine()])
@@ -157,7 +157,7 @@ def _clean(source: Path, copy: Path) -> Path:
     """A copy without what was built there before, which setuptools would take along."""
 
     def left_out(folder: str, names: list[str]) -> set[str]:
-        at_top = {"build", "dist", "tests", "features", "plugins"} if Path(folder) == source else set[str]()
+        at_top = {"build", "dist", "tests", "features", "packages", "plugins"} if Path(folder) == source else set[str]()
         return {
             one
             for one in names

@@ -39,7 +39,7 @@ Feature: Delegate to an agent
       | a prefix                 |
       | a wildcard inside a name |
       | a line break             |
-      | a fraction as a value    |
+      | a value of 17 digits     |
       | an unknown type          |
       | no action                |
       | an end in the past       |

@@ -10,7 +10,7 @@ Feature: Get the log of a DID
     And the log proves 3 versions to anybody
 
   Scenario: A key that the service made is none that the controller named
-    Given Hana has a DID
+    Given Hana has a DID with strict evidence
     When Hana asks to rotate at once
     And Vera reads the log of the DID of Hana
     Then the answer is 200
@@ -18,7 +18,7 @@ Feature: Get the log of a DID
     And a reader who wants every key to be named refuses the log
 
   Scenario: A key of her own is named
-    Given Hana has a DID
+    Given Hana has a DID with strict evidence
     When Hana asks to rotate to an own key
     And Vera reads the log of the DID of Hana
     Then the answer is 200

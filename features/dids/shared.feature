@@ -55,22 +55,43 @@ Feature: Which DID is meant, and may it be used
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
+      | listDidHistory      |
       | getDidAuthChallenge |
       | resolveIdentifier   |
       | resolveIdentifierWithOptions |
 
   @410:DID_DEACTIVATED
-  Scenario Outline: An operator may hide what a deactivated DID was
-    Given a service that hides the history of deactivated DIDs
+  Scenario: An operator may hide the log of a deactivated DID
+    Given a service that hides the logs of deactivated DIDs
     And Hana has a DID
     And Hana has deactivated the DID
-    When <operation> is asked for the DID of Hana
+    When getDidLog is asked for the DID of Hana
     Then the answer is 410 DID_DEACTIVATED
 
+  Scenario Outline: A plain challenge on a DID with default options
+    Given Hana has a DID
+    When Hana sends <operation> with a signature that is bound to nothing
+    Then the answer is 200
+
     Examples:
-      | operation      |
-      | listDidHistory |
-      | getDidLog      |
+      | operation     |
+      | updateDid     |
+      | deactivateDid |
+      | rotateDidKey  |
+      | recoverDid    |
+
+  @401:AUTH_FAILED
+  Scenario Outline: A plain challenge on a DID with strictEvidence
+    Given Hana has a DID with strict evidence
+    When Hana sends <operation> with a signature that is bound to nothing
+    Then the answer is 401 AUTH_FAILED
+
+    Examples:
+      | operation     |
+      | updateDid     |
+      | deactivateDid |
+      | rotateDidKey  |
+      | recoverDid    |
 
   @401:AUTH_FAILED
   Scenario Outline: A signature of another DID

@@ -36,8 +36,8 @@ Feature: Change a DID document
     And both answers are the same
 
   @401:AUTH_FAILED
-  Scenario Outline: A signature that is bound to less than this change
-    Given Hana has a DID
+  Scenario Outline: With strictEvidence, a signature that is bound to less than this change
+    Given Hana has a DID with strict evidence
     When Hana sends updateDid with a signature that is bound to <what>
     Then the answer is 401 AUTH_FAILED
 
@@ -47,10 +47,49 @@ Feature: Change a DID document
       | the purpose alone |
       | the body alone    |
 
-  Scenario: A DID that was created without strict evidence takes it
-    Given Hana has a DID without strict evidence
-    When Hana sends updateDid with a signature that is bound to nothing
+  Scenario Outline: A plain challenge on a DID with default options, in each form of the specification
+    Given Hana has a DID
+    When Hana asks with a plain challenge to <what>
     Then the answer is 200
+
+    Examples:
+      | what          |
+      | add a service |
+      | add a key     |
+      | remove a key  |
+
+  Scenario: strictEvidence begins, and every later change must be bound
+    Given Hana has a DID
+    And Hana has changed the document once
+    When Hana asks to require strict evidence
+    Then the answer is 200
+    And the DID of Hana has 1 unbound change in version 3
+    And a plain challenge of Hana changes the DID no more
+    And the log proves strict evidence from version 3 on
+
+  @401:AUTH_FAILED
+  Scenario Outline: strictEvidence begins with a signature that is bound to less than this change
+    Given Hana has a DID
+    When Hana requires strict evidence with a signature that is bound to <what>
+    Then the answer is 401 AUTH_FAILED
+
+    Examples:
+      | what              |
+      | nothing           |
+      | the purpose alone |
+      | the body alone    |
+
+  @422:INVALID_DOCUMENT
+  Scenario: strictEvidence is never turned off
+    Given Hana has a DID with strict evidence
+    When Hana asks to turn strict evidence off
+    Then the answer is 422 INVALID_DOCUMENT
+
+  @422:INVALID_DOCUMENT
+  Scenario: strictEvidence begins once
+    Given Hana has a DID with strict evidence
+    When Hana asks to require strict evidence
+    Then the answer is 422 INVALID_DOCUMENT
 
   @400:INVALID_REQUEST
   Scenario: An unknown operation

@@ -28,6 +28,7 @@ from identity_core.plugin import NoSettings, Provider, hookimpl
 from identity_core.ports.ledger import LedgerHead
 from identity_core.store.activity import StoredActivity
 from identity_core.store.holder_secrets import StoredHolderSecrets
+from identity_core.store.requests import StoredIdempotencyKeys
 from identity_core.use_cases.ledger.storage import WatchStorage
 
 
@@ -262,6 +263,19 @@ async def _rotating(self: StoredHolderSecrets, *arguments: Any, **named: Any) ->
 
 
 StoredHolderSecrets.rotate = _rotating  # type: ignore[method-assign]
+
+_begin = StoredIdempotencyKeys.begin
+
+
+async def _reserving(self: StoredIdempotencyKeys, *arguments: Any) -> Any:
+    """What a request changes may be committed with its answer, so it can take a while only before that."""
+    found = await _begin(self, *arguments)
+    if found is None:
+        await strike("reserved")
+    return found
+
+
+StoredIdempotencyKeys.begin = _reserving  # type: ignore[method-assign]
 
 if "IDENTITY_TEST_WATCH_SECONDS" in os.environ:
     WatchStorage.interval_seconds = float(os.environ["IDENTITY_TEST_WATCH_SECONDS"])

@@ -17,7 +17,7 @@ Feature: Get a tile of hashes, or a bundle of entries
   @getLedgerTile
   @404:TILE_NOT_FOUND
   Scenario: Where deactivated DIDs are hidden no bundle shows them
-    Given a service that hides the history of deactivated DIDs
+    Given a service that hides the logs of deactivated DIDs
     And Hana has a DID
     When Vera reads the first bundle
     Then the answer is 404 TILE_NOT_FOUND

@@ -11,6 +11,7 @@ Feature: The door of delegated proofs is that of every operation
     Examples:
       | operation              |
       | generateDelegatedProof |
+      | createDelegatedPresentation |
       | verifyProof            |
       | getProof               |
       | verifyStoredProof      |

@@ -8,11 +8,25 @@ Feature: Verify a proof that somebody shows
     Then the answer is 200
     And it is verified
     And predicate, challenge, domain, issuerDid, schemaId, maxAge, holder, credentialValidity, credentialStatus, revocation are listed as unchecked
+    And its verdict is unbound without predicate, challenge, domain, issuerDid
+
+  Scenario: A proof is valid if it is compared with predicate, challenge, domain and issuer
+    Given Vera has a challenge for https://shop.example
+    And the proof shall answer it
+    And Aki has a proof about Hana for https://shop.example
+    When Vera verifies it as a proof of exactly what she asked
+    Then its verdict is valid
+
+  Scenario: A proof for somebody else is invalid, and the answer tells for whom it is
+    Given Aki has a proof about Hana for https://shop.example
+    When Vera verifies it as a proof for another shop
+    Then its verdict is invalid, with https://shop.example found in place of https://other.example
 
   Scenario: A proof of what was asked
     Given Aki has a proof about Hana for https://shop.example
     When Vera verifies it as a proof of what she asked
     Then it is verified
+    And its verdict is unbound without challenge
     And challenge, schemaId, maxAge, holder, credentialValidity, credentialStatus, revocation are listed as unchecked
     And no one may keep a copy of the answer
 
@@ -78,7 +92,7 @@ Feature: Verify a proof that somebody shows
 
     Examples:
       | what                        |
-      | a fraction                  |
+      | a number of 17 digits       |
       | half a predicate            |
       | predicate and predicates    |
       | no predicates               |

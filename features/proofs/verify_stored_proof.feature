@@ -22,7 +22,7 @@ Feature: Verify a stored proof as things are now
 
     Examples:
       | what                        |
-      | a fraction                  |
+      | a number of 17 digits       |
       | a challenge of five letters |
 
   @503:PLUGIN_UNAVAILABLE

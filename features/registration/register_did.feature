@@ -7,6 +7,7 @@ Feature: Create a DID, as a registrar does
     Then the answer is 201
     And the state is finished
     And the state holds a private key of the DID
+    And every change of the DID must be bound to purpose and body
 
   Scenario: A client that keeps its keys is asked for them
     When a client that keeps its keys creates a DID

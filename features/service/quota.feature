@@ -28,6 +28,7 @@ Feature: No one fills the disk of others
       | resumeDelegation        |
       | revokeIbct              |
       | generateDelegatedProof  |
+      | createDelegatedPresentation |
       | verifyProof             |
       | verifyStoredProof       |
       | checkDelegatedProof     |

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import httpx
@@ -44,6 +45,11 @@ def answered(world: World, status: str) -> None:
 @then("no one may keep a copy of the answer")
 def no_store(world: World) -> None:
     assert world.answer.headers["cache-control"] == "no-store"
+
+
+@then("the answer tells the build")
+def tells_the_build(world: World) -> None:
+    assert re.fullmatch(r"[0-9]+\.[0-9a-f]{8}", body_of(world.answer)["build"])
 
 
 @then(parsers.parse("the answer has only the member {name}"))

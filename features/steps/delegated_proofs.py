@@ -9,11 +9,16 @@ from pytest_bdd import given, parsers, then, when
 from features.delegating import change, wait_until_expired
 from features.formats import printed
 from features.proof_flaws import FLAWS, TERMS
-from features.proving import BOTH, Proving, story
+from features.proving import BOTH, MODELS, Proving, story
 from features.steps.answers import body_of
 from features.world import World
 
 # Given
+
+
+@given("what is proved is a presentation")
+def presents(world: World) -> None:
+    world.notes["presents"] = True
 
 
 @given(parsers.parse("Hana lets Aki prove {what}"))
@@ -127,7 +132,7 @@ def asks_what_is_not(world: World) -> None:
 def asks_badly(world: World, name: str, flaw: str) -> None:
     proving = story(world)
     FLAWS[flaw](proving)
-    draft = world.draft("generateDelegatedProof")
+    draft = world.draft(proving.operation_id)
     if name == "Olu":
         world.send(draft)
     else:
@@ -145,9 +150,9 @@ def asks_with_token(world: World) -> None:
     issued = world.call(
         "issueToken", headers=world.signed(proving.aki, "issueToken", {}), body=world.model("IssueTokenRequest", {})
     )
-    made = world.model("DelegatedProofRequest", proving.request())
+    made = world.model(MODELS[proving.operation_id], proving.request())
     headers = {"Authorization": f"Bearer {issued.parsed.access_token}"}
-    world.call("generateDelegatedProof", headers=headers, body=made)
+    world.call(proving.operation_id, headers=headers, body=made)
 
 
 @when("Aki asks the same twice")

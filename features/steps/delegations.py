@@ -31,7 +31,7 @@ MALFORMED: dict[str, dict[str, Any]] = {
     "a prefix": {"actions": ["zkp.prove.age"]},
     "a wildcard inside a name": {"actions": ["zkp.prove.a*.gte"]},
     "a line break": {"actions": ["zkp.prove.age.gte\n"]},
-    "a fraction as a value": {"predicates": [{"attributeName": "age", "type": "gte", "values": [1.5]}]},
+    "a value of 17 digits": {"predicates": [{"attributeName": "age", "type": "gte", "values": [0.1 + 0.2]}]},
     "an unknown type": {"predicates": [{"attributeName": "age", "type": "like", "values": [1]}]},
     "no action": {"actions": []},
     "an end in the past": {"expiresAt": "2020-01-01T00:00:00Z"},

@@ -14,7 +14,7 @@ from features.world import World
 
 
 def check(world: World, request: dict[str, Any], *, by: str = "Aki") -> Any:
-    return call(world, by, "checkDelegatedProof", "DelegatedProofRequest", request)
+    return call(world, by, "checkDelegatedProof", "DelegatedProofCheckRequest", request)
 
 
 @when("Aki asks what a proof would be refused for")

@@ -115,7 +115,7 @@ def crowded(world: World) -> None:
 
 @given("a service whose answers take a while")
 def slow(world: World) -> None:
-    world.kind, world.notes["fault"] = "slow", "ledger:hang store:hang audit:hang secrets:hang"
+    world.kind, world.notes["fault"] = "slow", "ledger:hang store:hang audit:hang secrets:hang reserved:hang"
 
 
 @given("a service whose index was changed by somebody else")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 from pytest_bdd import given, parsers, then, when
@@ -184,6 +185,12 @@ def left(world: World) -> None:
 
 
 # Then
+
+
+@then("every change of the DID must be bound to purpose and body")
+def strictly(world: World) -> None:
+    log = world.call("getDidLog", did=body_of(world.answer)["didState"]["did"]).content
+    assert json.loads(log.splitlines()[0])["parameters"]["change"]["strictEvidence"] is True
 
 
 @then(parsers.re(r"the state is (?P<state>finished|failed)( as (?P<error>\w+))?"))

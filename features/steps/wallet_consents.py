@@ -30,6 +30,7 @@ def _agents_key(world: World) -> str:
 @given("Hana's credential is bound to the secret in her wallet")
 def kept_by_wallet(world: World) -> None:
     proving, wallet = Proving(world), HomeWallet()
+    world.notes["presents"] = True
     world.notes["proving"] = proving
     key = world.new_person("Ivo", ISSUER).created["keys"]["assertionMethod"]
     proving.schema_ids.append(f"{SCHEMA}/{uuid.uuid4()}")

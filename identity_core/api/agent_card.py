@@ -62,7 +62,8 @@ def agent_card(origin: str, version: str) -> dict[str, Any]:
                 "name": "Request a proof",
                 "description": "Proves that a predicate holds of an attribute of a holder's credential, without showing the attribute. "
                 "The message has one part: data with holderDid, predicate, credentialId, challenge, domain, purpose and ibct, the "
-                "holder's token for this agent. Without ibct the holder is asked on a page of the service.",
+                "holder's token for this agent. Without ibct the holder is asked on a page of the service. Instead of predicate it may "
+                "have predicates, which one proof shows together, or credentials, which the holder's token names.",
                 "tags": ["zero-knowledge", "credentials", "delegation"],
                 "examples": [
                     '{"holderDid": "did:ids:Qm…", "predicate": {"attributeName": "age", "type": "gte", "value": 18}, '
@@ -88,6 +89,10 @@ def request_schema(origin: str) -> dict[str, Any]:
         "domain": "Whom the proof is for, such as the verifier's origin.",
         "purpose": "Why, for the holder who is asked.",
     }
+    signed = {
+        "holderConsent": "What the holder's wallet signed, where it keeps the secret.",
+        "ibct": "The holder's token for this agent and this predicate, as she signed it.",
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": origin + EXTENSION_PATH,
@@ -96,14 +101,17 @@ def request_schema(origin: str) -> dict[str, Any]:
         "properties": {
             **{name: text | {"description": words} for name, words in said.items()},
             "predicate": predicate,
-            "ibct": {
-                "type": "object",
-                "description": "The holder's token for this agent and this predicate, as she signed it.",
-            },
+            "predicates": {"type": "array", "items": predicate, "minItems": 1, "maxItems": 16},
+            **{name: {"type": "array"} for name in ("credentials", "same", "either")},
+            "pseudonym": text,
+            **{name: {"type": "object", "description": words} for name, words in signed.items()},
             "anchor": {"type": "boolean", "description": "Whether a commitment to the proof goes to the ledger."},
         },
-        "required": ["holderDid", "predicate"],
-        "dependentRequired": {"ibct": ["credentialId"]},
+        "required": ["holderDid"],
+        "oneOf": [{"required": [name]} for name in ("predicate", "predicates", "credentials")],
+        "dependentRequired": {"credentials": ["ibct"]},
+        "if": {"required": ["ibct"], "not": {"required": ["credentials"]}},
+        "then": {"required": ["credentialId"]},
         "additionalProperties": False,
     }
 

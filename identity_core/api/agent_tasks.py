@@ -1,5 +1,5 @@
-"""``/a2a``: where agents give tasks by the Agent2Agent protocol, in its JSON-RPC binding (A2A 1.0 §9), with an access token. There is one
-task: a proof of a predicate about a holder (``agent_card.py``); its message has the arguments of generateDelegatedProof in one ``data``.
+"""``/a2a``: where agents give tasks by the Agent2Agent protocol (A2A 1.0 §9, JSON-RPC), with an access token. There is one task, a proof
+about a holder; its message has the arguments of generateDelegatedProof or createDelegatedPresentation in one ``data``.
 
 A task that has the holder's token ends at once. Without one the holder is asked on her page (``TASK_STATE_AUTH_REQUIRED``), and the task
 goes on when the agent asks for it (``GetTask``) or sends another message to it. No task is kept: its identifier is a sealed text, which
@@ -26,9 +26,10 @@ from identity_core.values import value_class
 
 VERSION: Final = "1.0"
 MEMBERS: Final = frozenset(
-    {"holderDid", "credentialId", "predicate", "ibct", "challenge", "domain", "anchor", "purpose"}
+    {"holderDid", "credentialId", "predicate", "predicates", "ibct", "challenge", "domain", "anchor", "purpose"}
+    | {"credentials", "same", "either", "pseudonym", "holderConsent"}
 )
-"""Of a request for a proof. ``purpose`` is for the holder who is asked."""
+"""Members of a request for a proof, or without ``predicate`` for a presentation. ``purpose`` is for the holder who is asked."""
 
 MAX_TASK: Final = 16_384
 MAX_CONTEXT: Final = 128
@@ -186,10 +187,12 @@ class TaskEndpoint:
         """A task that waits for the holder."""
         if (
             not isinstance(given.get("holderDid"), str)
-            or "predicate" not in given
+            or not given.keys() & {"predicate", "predicates"}
             or len(orjson.dumps(given)) > MAX_ASKED
         ):
-            raise RpcRefused(_NO_PARAMS, f"A request has a holderDid and a predicate, and at most {MAX_ASKED} octets.")
+            raise RpcRefused(
+                _NO_PARAMS, f"Without ibct: a holderDid, a predicate or predicates, at most {MAX_ASKED} bytes."
+            )
         try:
             said = await service.consent(given)
         except InvalidRequest as error:
@@ -222,7 +225,8 @@ class TaskEndpoint:
         """The task that ends with the proof, or with the refusal of it; ``identifier`` is that of one that there is."""
         body = {name: value for name, value in given.items() if name != "purpose"} | {"agentDid": service.did}
         try:
-            made = await service.ask("generateDelegatedProof", body)
+            operation = "generateDelegatedProof" if "predicate" in body else "createDelegatedPresentation"
+            made = await service.ask(operation, body)
         except InvalidRequest as error:
             raise RpcRefused(_NO_PARAMS, str(error)) from None
         except IdentityError as error:
@@ -279,18 +283,7 @@ def _arguments(parts: object) -> dict[str, Any]:
         raise RpcRefused(_NO_PARAMS, "A message has parts.")
     if len(parts) != 1 or not isinstance(parts[0].get("data"), dict):
         raise RpcRefused(_CONTENT, "This agent takes one part, whose data is a request for a proof.")
-    given: dict[str, Any] = _whole(parts[0]["data"])
+    given: dict[str, Any] = parts[0]["data"]
     if not given.keys() <= MEMBERS:
         raise RpcRefused(_NO_PARAMS, f"A request for a proof has no other members than {', '.join(sorted(MEMBERS))}.")
     return given
-
-
-def _whole(value: Any) -> Any:
-    """Numbers that are whole as integers: protocol buffers, which the protocol is written in, know doubles alone."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, dict):
-        return {name: _whole(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_whole(member) for member in value]
-    return value

@@ -39,6 +39,7 @@ ASKED: Final = frozenset(
         "checkDelegatedProof",
         "listDelegations",
         "generateDelegatedProof",
+        "createDelegatedPresentation",
         "verifyProof",
         "verifyStoredProof",
         "getProof",
@@ -71,7 +72,7 @@ class AskHolder:
     async def __call__(self, agent: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """``status`` and what goes with it: ``approved``, ``declined``, ``waiting`` where the holder has been asked before, and
         ``consent_required``. ``given`` are the arguments of a request for a proof. Raises ``InvalidRequest``."""
-        shown = {"agentDid": agent, "predicates": [given["predicate"]]}
+        shown = {"agentDid": agent, "predicates": given.get("predicates", [given.get("predicate")])}
         shown |= {name: given[name] for name in ("domain", "purpose") if name in given}
         holder, reply = given["holderDid"], given.get("consentId")
         if reply is None:

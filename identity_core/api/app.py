@@ -58,10 +58,8 @@ def build_app(
         stack.add_api(value)
         # Not public in 3.3.0, hence the exact pin; a contract test holds it.
         stack.app, stack.middleware_stack = stack._build_middleware_stack()
-    dispatch = next(each for each in stack.middleware_stack if isinstance(each, Dispatch))
     return Guard(
         stack,
-        find=dispatch.find,
         observe=observe,
         identify=identify,
         charge=wiring.gate.charge,

@@ -11,12 +11,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from identity_core.api.errors import negotiate
+from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import Answer, Headers, Request
 from identity_core.cache import BoundedCache
 from identity_core.codec.structs import UNSET, UnsetType, encode, plain, raw
 from identity_core.codec.times import printed, printed_or_none
-from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.errors import DidDeactivated, InvalidRequest, JsonValue
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.dids.read import Resolution
@@ -28,7 +28,6 @@ from identity_core.wire import (
     DidResolution,
     DidResolutionMetadata,
     DidUrlDereferencing,
-    ErrorBody,
     LedgerPosition,
     ResolveDidQuery,
     W3cDidDocumentMetadata,
@@ -94,33 +93,15 @@ class AnswerCache:
     def find(self, did: str, media: str) -> CachedAnswer | None:
         """The answer that still holds, or None; counted."""
         self.asked += 1
-        cached = self.held(did, media)
-        self.hits += cached is not None
-        return cached
-
-    def held(self, did: str, media: str, turn: object | None = None) -> CachedAnswer | None:
-        """The same, not counted."""
         cached = self._answers.get((did, media))
-        if cached is None or self.index.generation(did, turn) != cached.version_id:
+        if cached is None or self.index.generation(did) != cached.version_id:
             return None
         if cached.stale_at is not None and self.clock.now() >= cached.stale_at:
             return None
         if cached.awaits is not None and self.cosigned_size() >= cached.awaits:
             return None
-        return cached
-
-    def resolve_did_at_once(self, request: Request, pays: Callable[[], bool]) -> Answer | None:
-        """The answer of resolveDid where it is held, and paid."""
-        return self.at_once(request, request.path["did"], resolution_media(request.header("accept")), pays)
-
-    def at_once(self, request: Request, did: str, media: str, pays: Callable[[], bool]) -> Answer | None:
-        """The answer that still holds, where the request could be paid; counted then."""
-        cached = self.held(did, media, request.turn)
-        if cached is None or not pays():
-            return None
-        self.asked += 1
         self.hits += 1
-        return cached.answer_to(request)
+        return cached
 
     def is_asked_again(self, did: str) -> bool:
         """Whether what is read of the DID is to be remembered, because it was read lately, too: most of a million are asked for once, and
@@ -186,12 +167,12 @@ def resolution(
             did_document=document, did_document_metadata=_metadata(result), did_resolution_metadata=found
         )
     # A document from elsewhere has no versions to tell apart: its hash does.
-    mark = version.state.entry_hash if version.receipt is None else ""
+    mark = (version.state.entry_hash if version.receipt is None else "") or version.state.version_id
     form = media if shape != "result" else W3C
     is_cosigned = result.cosigned is not None and shape != "document"
-    headers = headers_of(
-        mark or version.state.version_id, form, cache_control(result, query, now), is_cosigned=is_cosigned
-    )
+    is_superseded = result.following is not None and shape != "document"
+    control = cache_control(result, query, now, is_document=shape == "document")
+    headers = headers_of(mark, form, control, is_cosigned=is_cosigned, is_superseded=is_superseded)
     return CachedAnswer(
         version_id=result.head_version_id if version.receipt is not None else -1,
         etag=headers[0][1],
@@ -205,9 +186,13 @@ def resolution(
 
 # Most DIDs have a first version, which is all that these say of one.
 @lru_cache(maxsize=256)
-def headers_of(mark: int | str, form: str, control: str, *, is_cosigned: bool) -> Headers:
-    """ETag first, Vary and Cache-Control of an answer: ``mark`` is a version id or a hash, ``form`` the media type that the tag names."""
-    tag = f'"{mark}.{form.removeprefix("application/")}{"+cosigned" if is_cosigned else ""}"'
+def headers_of(mark: int | str, form: str, control: str, *, is_cosigned: bool, is_superseded: bool) -> Headers:
+    """Return ETag (first), Vary and Cache-Control of an answer.
+
+    ``mark`` is a version id or a hash, ``form`` the media type that the tag names. The tag covers what the metadata says beside the
+    version: that a checkpoint is cosigned, and that a next version exists (RFC 9110 §8.8.1)."""
+    marks = ("+cosigned" if is_cosigned else "") + ("+superseded" if is_superseded else "")
+    tag = f'"{mark}.{form.removeprefix("application/")}{marks}"'
     return (("ETag", tag), ("Vary", "Accept"), ("Cache-Control", control))
 
 
@@ -221,29 +206,26 @@ def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
     )
 
 
-def deactivation(result: Resolution) -> dict[str, JsonValue]:
-    """The details of DID_DEACTIVATED."""
-    return {
-        "did": str(result.version.state.did),
+def gone(request: Request, result: Resolution, media: str, *, selected: bool, form: str = JSON) -> Answer:
+    """Return the 410 of a deactivated DID in the media type ``form``: beside the error the version that was requested, or a W3C result
+    without a document. The details name the transaction of the version that was requested, else of the deactivation."""
+    state, receipt = result.version.state, result.version.receipt
+    details: dict[str, JsonValue] = {
+        "did": str(state.did),
         "deactivatedAt": printed_or_none(result.deactivated_at),
         "versionId": result.head_version_id,
+        "transactionHash": None if receipt is None else receipt.transaction_hash,
     }
-
-
-def gone(error: ErrorBody, result: Resolution, media: str, *, selected: bool) -> DeactivatedDidResolution:
-    """A 410: beside the error the version that was asked for, or a W3C result without a document."""
-    document = raw(result.version.state.document.octets) if selected else None
-    if SHAPES[media] == "result":
-        return DeactivatedDidResolution(
-            error=error,
-            did_document=document,
-            did_document_metadata=plain(_w3c_metadata(result)) | {"deactivated": True},
-            did_resolution_metadata=DidResolutionMetadata(content_type="application/did"),
+    answer = error_answer(DidDeactivated(details=details), request.request_id)
+    body = DeactivatedDidResolution(error=answer.body.error)
+    if selected or SHAPES[media] == "result":
+        document = raw(state.document.octets) if selected else None
+        w3c = DidResolutionMetadata(content_type="application/did") if SHAPES[media] == "result" else UNSET
+        metadata = plain(_metadata(result) if w3c is UNSET else _w3c_metadata(result)) | {"deactivated": True}
+        body = DeactivatedDidResolution(
+            error=body.error, did_document=document, did_document_metadata=metadata, did_resolution_metadata=w3c
         )
-    if not selected:
-        return DeactivatedDidResolution(error=error)
-    metadata = plain(_metadata(result)) | {"deactivated": True}
-    return DeactivatedDidResolution(error=error, did_document=document, did_document_metadata=metadata)
+    return Answer(answer.status, body, form, answer.headers)
 
 
 def _metadata(result: Resolution) -> DidDocumentMetadata:
@@ -256,6 +238,7 @@ def _metadata(result: Resolution) -> DidDocumentMetadata:
         deactivated=state.deactivated,
         next_update=UNSET if following is None else printed(following.state.updated_at),
         next_version_id=UNSET if following is None else following.state.version_id,
+        unbound_changes=UNSET if state.unbound_changes is None else state.unbound_changes,
         ledger=_position(result),
     )
 
@@ -269,6 +252,7 @@ def _w3c_metadata(result: Resolution) -> W3cDidDocumentMetadata:
         version_id=str(state.version_id),
         next_update=UNSET if following is None else printed(following.state.updated_at),
         next_version_id=UNSET if following is None else str(following.state.version_id),
+        unbound_changes=UNSET if state.unbound_changes is None else state.unbound_changes,
         ledger=_position(result),
     )
 
@@ -284,11 +268,12 @@ def _position(result: Resolution) -> LedgerPosition | UnsetType:
     return LedgerPosition(index=receipt.sequence - 1, tree_size=size, cosigned_at=printed(at))
 
 
-def cache_control(result: Resolution, query: ResolveDidQuery, now: datetime) -> str:
-    """For how long the answer to ``query`` may be kept."""
-    if query.version_id is not None and not result.awaits:
+def cache_control(result: Resolution, query: ResolveDidQuery, now: datetime, *, is_document: bool) -> str:
+    """Return for how long the answer to ``query`` may be stored.
+
+    Only a version's document never changes; its metadata change with the next version, and at deactivation (RFC 8246 §2)."""
+    if query.version_id is not None and is_document:
         return IMMUTABLE
-    if result.stale_at is None:
-        return NEWEST
-    seconds = max(0, min(HEAD_SECONDS, int((result.stale_at - now).total_seconds())))
+    left = HEAD_SECONDS if result.stale_at is None else int((result.stale_at - now).total_seconds())
+    seconds = max(0, min(HEAD_SECONDS, left))
     return f"public, max-age={seconds}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -80,9 +81,11 @@ class CredentialHandlers:
     base_url: str
 
     async def create_credential_schema(self, request: Request) -> Answer:
-        registered = await self.create_schema(request.body, request.context)
-        location = f"{_PREFIX}/credential-schemas/{quote(registered.definition.schema.id, safe=':')}"
-        return Answer(201, schema(registered, request.authenticated), headers=[("Location", location)])
+        def show(registered: RegisteredSchema) -> Answer:
+            location = f"{_PREFIX}/credential-schemas/{quote(registered.definition.schema.id, safe=':')}"
+            return Answer(201, schema(registered, request.authenticated), headers=[("Location", location)])
+
+        return show(await self.create_schema(request.body, request.showing(show)))
 
     async def list_credential_schemas(self, request: Request) -> Answer:
         query: wire.ListCredentialSchemasQuery = request.query
@@ -94,10 +97,12 @@ class CredentialHandlers:
         return Answer(200, schema(registered, None), headers=[_FOR_GOOD])
 
     async def issue_credential(self, request: Request) -> Answer:
-        return self._stored(await self.issue(request.body, request.context), request)
+        show = partial(self._stored, request)
+        return show(await self.issue(request.body, request.showing(show)))
 
     async def import_credential(self, request: Request) -> Answer:
-        return self._stored(await self.import_signed(request.body, request.context), request)
+        show = partial(self._stored, request)
+        return show(await self.import_signed(request.body, request.showing(show)))
 
     async def list_credentials(self, request: Request) -> Answer:
         query: wire.ListCredentialsQuery = request.query
@@ -109,8 +114,10 @@ class CredentialHandlers:
         return Answer(200, shown(seen, self.base_url, request.authenticated), headers=[NO_STORE])
 
     async def set_credential_status(self, request: Request) -> Answer:
-        changed = await self.set_status(request.path["credentialId"], request.body, request.context)
-        return Answer(200, record(changed, None, request.authenticated), headers=[NO_STORE])
+        def show(changed: Credential) -> Answer:
+            return Answer(200, record(changed, None, request.authenticated), headers=[NO_STORE])
+
+        return show(await self.set_status(request.path["credentialId"], request.body, request.showing(show)))
 
     async def create_credential_offer(self, request: Request) -> Answer:
         made = await self.offer(request.path["credentialId"], request.body, request.context)
@@ -141,7 +148,7 @@ class CredentialHandlers:
         headers = [("Cache-Control", f"public, max-age={LIST_SECONDS}")]
         return Answer(200, proof, media_type="text/plain; charset=utf-8", headers=headers)
 
-    def _stored(self, found: ShownCredential, request: Request) -> Answer:
+    def _stored(self, request: Request, found: ShownCredential) -> Answer:
         location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"
         body = shown(found, self.base_url, request.authenticated)
         return Answer(201, body, headers=[NO_STORE, ("Location", location)])

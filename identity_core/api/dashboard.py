@@ -7,7 +7,9 @@ from identity_core.api.anchors import anchor
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
 from identity_core.codec.times import printed
 from identity_core.domain.credentials.holder_secret import generation_of
+from identity_core.domain.dids.did import Did
 from identity_core.ports.activity import TimelineRow
+from identity_core.ports.holder_secrets import SecretRotation
 from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
 from identity_core.values import value_class
 
@@ -48,15 +50,19 @@ class DashboardHandlers:
         return Answer(200, body, headers=[NO_STORE])
 
     async def rotate_holder_secret(self, request: Request) -> Answer:
-        holder, done = await self.rotate(request.body, request.context)
-        bound = tuple(
-            wire.BoundToFormerSecret(credential_id=one.id, issuer_did=one.issuer, generation=generation_of(one.secret))
-            for one in done.credentials
-        )
-        body = wire.HolderSecretRotation(
-            holder_did=str(holder), generation=done.generation, credentials=bound, complete=done.is_last
-        )
-        return Answer(200, body, headers=[NO_STORE])
+        return _rotated(await self.rotate(request.body, request.showing(_rotated)))
+
+
+def _rotated(found: tuple[Did, SecretRotation]) -> Answer:
+    holder, done = found
+    bound = tuple(
+        wire.BoundToFormerSecret(credential_id=one.id, issuer_did=one.issuer, generation=generation_of(one.secret))
+        for one in done.credentials
+    )
+    body = wire.HolderSecretRotation(
+        holder_did=str(holder), generation=done.generation, credentials=bound, complete=done.is_last
+    )
+    return Answer(200, body, headers=[NO_STORE])
 
 
 def _item(row: TimelineRow) -> wire.TimelineItem:

@@ -20,7 +20,7 @@ from jsonschema_rs import Draft202012Validator
 from identity_core.api.request import NOTHING, Request
 from identity_core.api.routes import percent_decode
 from identity_core.api.schemas import Schemas, check
-from identity_core.api.transport import Receive, check_size, read_body
+from identity_core.api.transport import Receive, read_body
 from identity_core.codec.strict_json import JsonRefused
 from identity_core.codec.structs import ValidationError, convert, python_name
 from identity_core.errors import InvalidRequest, UnsupportedMediaType
@@ -127,23 +127,14 @@ class RequestBody:
     def _validator(self) -> Draft202012Validator:
         return self._schemas.compile(self._schema)
 
-    async def read(self, request: Request, receive: Receive, seconds: float, arrived: bytes | None) -> bytes:
-        """The octets, ``arrived`` where all have. Raises ``UnsupportedMediaType`` and what ``read_body`` raises."""
-        self._check_coding(request)
-        return await read_body(request, receive, cap=self._cap, seconds=seconds, arrived=arrived)
-
-    def take(self, request: Request, arrived: bytes) -> bytes:
-        """The same where all octets have arrived."""
-        self._check_coding(request)
-        check_size(request, self._cap, arrived)
-        return arrived
-
-    def _check_coding(self, request: Request) -> None:
+    async def read(self, request: Request, receive: Receive, seconds: float) -> bytes:
+        """The octets. Raises ``UnsupportedMediaType`` and what ``read_body`` raises."""
         content_type = request.header("content-type")
         if content_type not in self._media and (content_type is not None or has_body(request)):
             self._check_media(content_type or "")
         if request.header("content-encoding") not in (None, "identity"):
             raise UnsupportedMediaType("Compressed bodies are not read.")
+        return await read_body(request, receive, cap=self._cap, seconds=seconds)
 
     def parse(self, request: Request) -> Any:
         """The body by its type; None for one that may be missing and is. Raises ``InvalidRequest``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from identity_core import wire
@@ -14,6 +15,7 @@ from identity_core.errors import JsonValue
 from identity_core.ports.delegations import DelegationPosition
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,
+    IbctRevocation,
     ResumeDelegation,
     RevokeDelegation,
     RevokeIbct,
@@ -41,9 +43,11 @@ class DelegationHandlers:
     ibct: RevokeIbct
 
     async def create_delegation(self, request: Request) -> Answer:
-        shown = await self.create(request.body, request.context)
-        location = ("Location", f"/api/v1/delegations/{shown.delegation.id}")
-        return Answer(201, delegation(shown, request.authenticated), headers=[NO_STORE, location])
+        def show(made: ShownDelegation) -> Answer:
+            location = ("Location", f"/api/v1/delegations/{made.delegation.id}")
+            return Answer(201, delegation(made, request.authenticated), headers=[NO_STORE, location])
+
+        return show(await self.create(request.body, request.showing(show)))
 
     async def list_delegations(self, request: Request) -> Answer:
         query: wire.ListDelegationsQuery = request.query
@@ -54,32 +58,37 @@ class DelegationHandlers:
         return Answer(200, wire.DelegationList(items=items, next_cursor=end), headers=[NO_STORE])
 
     async def get_delegation(self, request: Request) -> Answer:
-        return _shown(await self.get(request.path["delegationId"], request.authenticated), request)
+        return _shown(request, await self.get(request.path["delegationId"], request.authenticated))
 
     async def delete_delegation(self, request: Request) -> Answer:
-        return _shown(await self.delete(request.path["delegationId"], request.context), request)
+        return _shown(request, await self.delete(request.path["delegationId"], request.context))
 
     async def revoke_delegation(self, request: Request) -> Answer:
-        revoked = await self.revoke(request.path["delegationId"], request.body, request.context)
-        return _shown(revoked, request)
+        show = partial(_shown, request)
+        return show(await self.revoke(request.path["delegationId"], request.body, request.showing(show)))
 
     async def suspend_delegation(self, request: Request) -> Answer:
-        return _shown(await self.suspend(request.path["delegationId"], request.context), request)
+        show = partial(_shown, request)
+        return show(await self.suspend(request.path["delegationId"], request.showing(show)))
 
     async def resume_delegation(self, request: Request) -> Answer:
-        return _shown(await self.resume(request.path["delegationId"], request.context), request)
+        show = partial(_shown, request)
+        return show(await self.resume(request.path["delegationId"], request.showing(show)))
 
     async def revoke_ibct(self, request: Request) -> Answer:
         wish: wire.RevokeIbctRequest = request.body
-        revoked = await self.ibct(wish, request.context)
-        body = wire.RevokedIbct(
-            invoker=wish.invoker,
-            id=wish.id,
-            nonce=wish.nonce,
-            revoked_at=printed(revoked.revoked_at),
-            kept_until=printed(revoked.keep_until),
-        )
-        return Answer(200, body, headers=[NO_STORE])
+
+        def show(revoked: IbctRevocation) -> Answer:
+            body = wire.RevokedIbct(
+                invoker=wish.invoker,
+                id=wish.id,
+                nonce=wish.nonce,
+                revoked_at=printed(revoked.revoked_at),
+                kept_until=printed(revoked.keep_until),
+            )
+            return Answer(200, body, headers=[NO_STORE])
+
+        return show(await self.ibct(wish, request.showing(show)))
 
 
 def delegation(shown: ShownDelegation, reader: Caller) -> wire.Delegation:
@@ -126,7 +135,7 @@ def _predicate(kept: Mapping[str, Any]) -> wire.PinnedPredicate:
     return wire.PinnedPredicate(attribute_name=kept["attributeName"], type=kept["type"], values=tuple(kept["values"]))
 
 
-def _shown(shown: ShownDelegation, request: Request) -> Answer:
+def _shown(request: Request, shown: ShownDelegation) -> Answer:
     return Answer(200, delegation(shown, request.authenticated), headers=[NO_STORE])
 
 

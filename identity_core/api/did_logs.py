@@ -15,8 +15,11 @@ from identity_core.use_cases.dids.read import DidLog, GetDidLog
 _LOG_MEDIA: Final = ("text/jsonl", "application/jsonl")
 
 
-async def did_log_answer(log: GetDidLog, did: Did, found: DidLog, request: Request) -> Answer:
-    """The answer of getDidLog."""
+async def did_log_answer(log: GetDidLog, did: Did, request: Request) -> Answer:
+    """Answer getDidLog."""
+    if (short := await log.at_once(did)) is not None:
+        return log_answer(request, *short, log_media(request), ("Vary", "Accept"))
+    found = await log(did)
     return await published_log_answer(log, did, found, request, log_media(request), ("Vary", "Accept"))
 
 

@@ -11,21 +11,21 @@ from identity_core.api import caching
 from identity_core.api.approvals import approvals_shown
 from identity_core.api.caching import AnswerCache, if_match
 from identity_core.api.did_logs import did_log_answer
-from identity_core.api.errors import error_answer
 from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
+from identity_core.api.stored_answers import StoredReads
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.errors import DidDeactivated, InternalError
+from identity_core.errors import InternalError
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recovered, Rotated, RotateDidKey, UpdateDid
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, Resolution, ResolveDid
+from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, ResolveDid
 from identity_core.use_cases.dids.witnessed import ApproveDidVersion, GetDidApprovals
 from identity_core.values import value_class
 
@@ -56,6 +56,7 @@ class DidHandlers:
     approve: ApproveDidVersion
     owned: ListDids
     cache: AnswerCache
+    stored: StoredReads
 
     async def create_did(self, request: Request) -> Answer:
         request.authenticated.require_key("dids:create")
@@ -72,11 +73,12 @@ class DidHandlers:
         selected = query.version_id is not None or query.version_time is not None
         text = request.path["did"]
         cached = None if selected else self.cache.find(text, media)
+        cached = cached or await self.stored(text, media, query, key=media)
         if cached is None:
             started = time.perf_counter_ns()
             resolution = await self.resolve(self.reader.parse(text), query)
             if resolution.deactivated:
-                return _gone(request, resolution, media, selected=selected)
+                return caching.gone(request, resolution, media, selected=selected)
             duration = (time.perf_counter_ns() - started) // 1_000_000
             cached = caching.resolution(resolution, media, duration, query, self.reader.clock.now())
             if not selected:
@@ -107,12 +109,14 @@ class DidHandlers:
     async def list_did_history(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         query: wire.ListDidHistoryQuery = request.query
-        page = await self.history(did, query, after=after_version(query))
+        after = after_version(query)
+        if (answer := await self.stored.history(str(did), query, after)) is not None:
+            return answer
+        page = await self.history(did, query, after=after)
         return history_page(did, page, include_document=query.include_document)
 
     async def get_did_log(self, request: Request) -> Answer:
-        did = self.reader.parse(request.path["did"])
-        return await did_log_answer(self.log, did, await self.log(did), request)
+        return await did_log_answer(self.log, self.reader.parse(request.path["did"]), request)
 
     async def get_did_approvals(self, request: Request) -> Answer:
         return approvals_shown(await self.approvals(self.reader.parse(request.path["did"])))
@@ -275,12 +279,6 @@ def _history_item(version: IndexedVersion, *, include_document: bool) -> wire.Di
         changes=tuple(version.changes),
         did_document=raw(state.document.octets) if include_document else UNSET,
     )
-
-
-def _gone(request: Request, resolution: Resolution, media: str, *, selected: bool) -> Answer:
-    answer = error_answer(DidDeactivated(details=caching.deactivation(resolution)), request.request_id)
-    body = caching.gone(answer.body.error, resolution, media, selected=selected)
-    return Answer(answer.status, body, headers=answer.headers)
 
 
 def _etag(version: IndexedVersion) -> tuple[str, str]:

@@ -7,18 +7,17 @@ rules and byte caps, then the gate (bucket and authentication), then parameters 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.cross_origin import Origins
-from identity_core.api.operation_pass import compile_operation, parsing
+from identity_core.api.operation_pass import compile_operation
 from identity_core.api.page_requests import form_run, page_run
 from identity_core.api.placement import APART_PAGES, PAGES_WITH_BOTH, ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
-from identity_core.api.quick import AtOnce, Quick, Reads
 from identity_core.api.request import (
     Admission,
     Answer,
@@ -62,8 +61,7 @@ class Wiring:
     ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
     public. ``apart``, if not None, is the port of a listener of its own for the operations that are apart: they are routed there and
     nowhere else. ``resource_metadata`` is the URL of that of the interface, for challenges; empty for none. ``operations`` is filled
-    with the passes of all operations, for one that asks another. ``at_once``: operationId of a public GET → what answers it without
-    waiting, where it can; ``reads`` are what reads for it. ``verify`` checks every answer against the document: for tests.
+    with the passes of all operations, for one that asks another. ``verify`` checks every answer against the document: for tests.
     """
 
     gate: Admission
@@ -81,8 +79,6 @@ class Wiring:
     apart: int | None = None
     resource_metadata: str = ""
     operations: dict[str, Run] = field(default_factory=dict)
-    at_once: Mapping[str, AtOnce] = field(default_factory=dict)
-    reads: Reads = field(default_factory=Reads)
     verify: bool = False
 
 
@@ -96,8 +92,6 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         self._apart: Routes[Run] = Routes()
         # What is read without a credential, also by pages of other origins.
         self._shared: set[Run] = set()
-        # What may be answered without waiting: the remembered answers of some operations, and refusals of others.
-        self._at_once: dict[Run, Callable[[Request, Scope], Answer | None]] = {}
         for path, page in wiring.pages.items():
             run = page_run(page, wiring.gate)
             self._shared.add(run)
@@ -121,18 +115,11 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 specification, path=path, method=method, resolver=resolver
             )
             known = facts(raw, path, method, declared, self._wiring)
-            run, refuse = compile_operation(raw, known, declared, operation.function, schemas, self._wiring)
+            run = compile_operation(raw, known, declared, operation.function, schemas, self._wiring)
             if self._wiring.verify:
                 run = verified(run, Promises(raw, known, declared, schemas))
             if method == "get" and not declared.get("security", raw.get("security", [])):
                 self._shared.add(run)
-            # Where answers are checked, or two listeners answer different paths, every request takes the one pass.
-            if not self._wiring.verify and self._wiring.apart is None:
-                quick = self._quick(known, raw, declared, schemas)
-                if quick is not None:
-                    self._at_once[run] = quick
-                elif known.schemes:
-                    self._at_once[run] = refuse
             for routes in self._routes_of(declared["operationId"], declared.get("tags", ())):
                 routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
             compiled[declared["operationId"]] = method.upper(), run, declared.get("tags", ())
@@ -145,16 +132,6 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 for routes in self._routes_of(operation_id, tags):
                     routes.add(path, {method: run})
 
-    def _quick(
-        self, operation: Operation, raw: Mapping[str, Any], declared: Mapping[str, Any], schemas: Schemas
-    ) -> Quick | None:
-        wiring, name = self._wiring, operation.operation_id
-        remembered, read = wiring.at_once.get(name), wiring.reads.at_once.get(name)
-        if remembered is None and read is None:
-            return None
-        parsers = parsing(raw, operation, declared, schemas)
-        return Quick(operation, wiring.gate, wiring.origins, remembered, read, *parsers)
-
     def _routes_of(self, operation_id: str, tags: Sequence[str]) -> Sequence[Routes[Run]]:
         if self._wiring.apart is None or operation_id in WITH_BOTH:
             return [self._routes, self._apart]
@@ -165,27 +142,16 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             return [self._routes, self._apart]
         return [self._apart if path.startswith(APART_PAGES) else self._routes]
 
-    def find(self, request: Request, scope: Scope) -> Answer | None:
-        """The answer to a request, all of which has come, that can be given without waiting; else None. Raises refusals; those that
-        are answers are ``paid``."""
-        if "x-api-key" in request.headers or self._wiring.apart is not None:
-            return None
-        request.targets, request.path = self._routes.find(request.raw_path)
-        run = request.targets.get(request.method)
-        answer = None if run is None else self._at_once.get(run)
-        return None if answer is None else answer(request, scope)
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; raises every refusal for the guard to answer."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         request: Request = scope["identity.request"]
-        if request.targets is None:
-            # The port is the one of our socket that took the connection; nothing that a client sends says it.
-            came_apart = self._wiring.apart is not None and (scope["server"] or ("", None))[1] == self._wiring.apart
-            request.targets, request.path = (self._apart if came_apart else self._routes).find(request.raw_path)
-        targets, method = request.targets, request.method
+        # The port is the one of our socket that took the connection; nothing that a client sends says it.
+        came_apart = self._wiring.apart is not None and (scope["server"] or ("", None))[1] == self._wiring.apart
+        targets, request.path = (self._apart if came_apart else self._routes).find(request.raw_path)
+        method = request.method
         run = targets.get(method) or (targets.get("GET") if method == "HEAD" else None)
         if run in self._shared:
             request.cross_origin = self._wiring.origins.headers(request)

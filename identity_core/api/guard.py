@@ -1,37 +1,29 @@
 """The outermost layer: nothing passes it unshaped, in or out.
 
 In: the rules of ``transport.py``, a bound on requests in progress, the request id. Out: a refusal becomes its error
-answer, any other exception 500 ``INTERNAL_ERROR``, logged once, without secrets. A client that goes away is no error. What
-the server refuses before there is a request, or in its body, arrives as the scope's ``identity.refusal``. A refusal that no
-bucket has paid for is paid here; only that of an overloaded server is free, because it must not add to the load.
+answer, any other exception 500 ``INTERNAL_ERROR``, logged once, without secrets. A client that goes away is no error. A refusal
+that no bucket has paid for is paid here; only that of an overloaded server is free, because it must not add to the load.
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import re
-import secrets
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Request
-from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver, whole
-from identity_core.cache import BoundedCache
-from identity_core.codec.structs import encode
+from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver
 from identity_core.errors import IdentityError, InternalError, Overloaded
 
 # Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:%-]{24,}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
-# Stands for the id of a request in what is kept of a refusal; nobody else can know it, and write it somewhere.
-_ANY_ID: Final = secrets.token_hex(16)
-_ANY_ID_OCTETS: Final = _ANY_ID.encode("ascii")
-REFUSALS_KEPT: Final = 256
 
 log = logging.getLogger("identity.api")
 
@@ -44,22 +36,9 @@ class Observe(Protocol):
         ...
 
 
-class ClientConnection(Protocol):
-    """What the server's side of a connection tells, as the scope's ``identity.connection``."""
-
-    is_unread: bool
-    """Whether whatever is sent next has to wait for the client to read."""
-
-    def is_closing(self) -> bool:
-        """Whether nothing more reaches the client."""
-        ...
-
-
 class Guard:
     """An ASGI application around ``app``.
 
-    ``find`` gives the answer to a request that has come whole and can be answered without waiting, or None; what it raises is one where it
-    is ``paid``.
     ``limit`` bounds the requests that are worked on, ``exempt`` are the raw paths that the bound does not count: health and
     readiness must answer when all else is busy. ``identify`` gives the id of a request that brings none. ``charge`` takes a
     token of the address's bucket, or raises what is answered then.
@@ -75,10 +54,8 @@ class Guard:
         limit: int,
         exempt: frozenset[bytes],
         monotonic: Callable[[], float],
-        find: Callable[[Request, Scope], Answer | None] = lambda request, scope: None,
     ) -> None:
         self.app = app
-        self._find = find
         self._observe = observe
         self._identify = identify
         self._charge = charge
@@ -86,70 +63,23 @@ class Guard:
         self._exempt = exempt
         self._monotonic = monotonic
         self._in_progress = 0
-        self._refusals: BoundedCache[object, Answer] = BoundedCache(REFUSALS_KEPT)
-
-    def at_once(self, scope: Scope) -> tuple[int, bytes, int, bytes] | None:
-        """The answer to a request that needs none of the rest: the status, the lines of the header, how many there are, the body. None for
-        every other request, which goes through ``__call__`` as if it had not been here. What is refused is refused there, but for who asks
-        too often, and for a credential that is none."""
-        if scope["method"] == "HEAD" or self._in_progress >= self._limit:
-            return None
-        request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
-        client = scope["client"]
-        request.client_address = client[0] if client else ""
-        request.turn = scope.get("identity.turn")
-        try:
-            admit_headers(request, scope, self._identify)
-            scope["identity.request"] = request
-            try:
-                answer = self._find(request, scope)
-            except IdentityError as error:
-                if not request.paid:
-                    return None
-                made = self._refused_at_once(request, error)
-            else:
-                if answer is None:
-                    return None
-                made = whole(answer, request, answer.body)
-        except Exception:  # noqa: BLE001 - the pass of all others meets it again, and tells of it
-            return None
-        self._observe(request, self._monotonic() - request.arrived)
-        return made
-
-    def _refused_at_once(self, request: Request, error: IdentityError) -> tuple[int, bytes, int, bytes]:
-        """``whole`` of what ``_refuse`` answers. Floods repeat themselves, so what they are answered is kept but for the id."""
-        request.refusal = error.code
-        key = type(error), error.args, encode(error.details), request.operation_id, request.has_bearer
-        answer = self._refusals.get(key)
-        if answer is None:
-            answer = error_answer(error, _ANY_ID, request.operation, has_bearer=request.has_bearer)
-            answer.body = encode(answer.body)
-            self._refusals.put(key, answer)
-        _forget_frames(error)
-        return whole(answer, request, answer.body.replace(_ANY_ID_OCTETS, request.request_id.encode("ascii")))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request, whatever happens."""
         if scope["type"] != "http":
             await self._other(scope, receive, send)
             return
-        admitted = scope.get("identity.request")
-        request = admitted or Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
+        request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
         client = scope.get("client")
         request.client_address = client[0] if client else ""
-        if "identity.connection" in scope:
-            send = self._sending(send, scope["identity.connection"])
+        send = self._sending(receive, send)
         self._in_progress += 1
         try:
-            if "identity.refusal" in scope:
-                request.request_id = self._identify()
-                raise scope["identity.refusal"]
-            if admitted is None:
-                admit_headers(request, scope, self._identify)
+            admit_headers(request, scope, self._identify)
             if self._in_progress > self._limit and request.raw_path not in self._exempt:
                 raise Overloaded(details={"retryAfter": 1})
             scope["identity.request"] = request
-            await self.app(scope, partial(self._patiently, receive, scope), send)
+            await self.app(scope, partial(self._receive, receive), send)
         except ClientGone:
             return
         except IdentityError as error:
@@ -161,37 +91,34 @@ class Guard:
             if request.status is not None:
                 self._observe(request, self._monotonic() - request.arrived)
 
-    async def _patiently(self, receive: Receive, scope: Scope) -> Message:
-        """What the client sends. A request that waits for its client is no work: a thousand slow clients must not make
-        the service refuse the quick ones. Raises the refusal of a body that is none."""
+    async def _receive(self, receive: Receive) -> Message:
+        """Await the client. Meanwhile the request is not in progress: slow clients must not make the service refuse others."""
         self._in_progress -= 1
         try:
-            message = await receive()
+            return await receive()
         finally:
             self._in_progress += 1
-        if "identity.refusal" in scope:
-            raise scope["identity.refusal"]
-        return message
 
-    def _sending(self, send: Send, connection: ClientConnection) -> Send:
-        """``send``, by which a client that reads slowly is no load either."""
+    def _sending(self, receive: Receive, send: Send) -> Send:
+        """Return ``send``, which does not count the request as in progress while the client does not read, and which raises ``ClientGone``
+        instead of sending another part of an answer to a client that has disconnected."""
+        gone: asyncio.Future[bool] | None = None
 
-        def sending(message: Message) -> Awaitable[None]:
-            if connection.is_unread or "more_body" in message:
-                return self._at_the_clients_pace(send, connection, message)
-            return send(message)
+        async def send_message(message: Message) -> None:
+            nonlocal gone
+            self._in_progress -= 1
+            try:
+                await send(message)
+            finally:
+                self._in_progress += 1
+            if message.get("more_body"):
+                gone = gone or asyncio.ensure_future(_has_disconnected(receive))
+                # Parts may be made and sent without waiting, and then a disconnection would never be noticed.
+                await asyncio.sleep(0)
+                if gone.done() and gone.result():
+                    raise ClientGone
 
-        return sending
-
-    async def _at_the_clients_pace(self, send: Send, connection: ClientConnection, message: Message) -> None:
-        """Sends when the client has read on. Raises ``ClientGone`` when it has left instead."""
-        self._in_progress -= 1
-        try:
-            await send(message)
-        finally:
-            self._in_progress += 1
-        if connection.is_closing():
-            raise ClientGone
+        return send_message
 
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -224,6 +151,14 @@ class Guard:
             # The head is on its way with another status; a broken connection is the only honest end.
             raise ConnectionAbortedError("the answer failed half-way")
         await deliver(answer, request, send)
+
+
+async def _has_disconnected(receive: Receive) -> bool:
+    """Await the end of a connection whose request is complete."""
+    message = await receive()
+    if message["type"] == "http.request":
+        message = await receive()
+    return bool(message["type"] == "http.disconnect")
 
 
 def _forget_frames(error: IdentityError) -> None:

@@ -4,8 +4,12 @@ openapi/DECISIONS.md §1.6 decides what the draft leaves open. A key belongs to 
 caller is the DID, and the retry is authenticated anew. The same key with another body is 422, one whose first request is still
 running 409. Only success is kept, for 24 hours: what was refused changed nothing and may be tried again.
 
+Exactly once, also where a process or a disk fails between a change and its answer (``README.md``, "A change and its answer"): what
+only the store keeps is committed together with its answer (``_Attempt.keeping``); of what the ledger or a key store keeps, the intent is
+stored before the change, and a later run of the same request looks whether the change was made (``_Attempt.intend``).
+
 An answer may hold private keys. It is sealed under a key that is made of the Idempotency-Key, the caller and a secret of
-the service; of the Idempotency-Key only a keyed hash is stored. So the table alone opens nothing.
+the service, and so is an intent; of the Idempotency-Key only a keyed hash is stored. So the table alone opens nothing.
 
 Left out: requests without an ``Idempotency-Key``, which the dispatch does not send here, and callers without a name,
 whose keys anybody could guess: for them the request just runs.
@@ -19,8 +23,10 @@ import hmac
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field
+from datetime import datetime
 from typing import Any
 
 from identity_core.api.request import Answer, Request
@@ -32,10 +38,11 @@ from identity_core.errors import (
     IdentityError,
     InternalError,
     InvalidRequest,
+    JsonValue,
     RequestInProgress,
 )
+from identity_core.ports.activity import IdempotencyKeys, IdempotencyRecord, StoredAnswer
 from identity_core.ports.clock import Clock
-from identity_core.ports.repositories import IdempotencyKeys, IdempotencyRecord, StoredAnswer
 from identity_core.values import value_class
 
 REPLAYED = ("Idempotent-Replayed", "true")
@@ -78,12 +85,13 @@ class Idempotency:
             return await run()
         if _KEY.fullmatch(key) is None:
             raise InvalidRequest("An Idempotency-Key has 1 to 255 printable ASCII characters and no blanks.")
-        slot = self._slot(request, key, request.caller.identity)
-        earlier = await self.keys.begin(slot.key_hash, slot.fingerprint, self.clock.now())
-        if earlier is not None:
+        slot, now = self._slot(request, key, request.caller.identity), self.clock.now()
+        earlier = await self.keys.begin(slot.key_hash, slot.fingerprint, now)
+        if earlier is not None and earlier.intent is None:
             return _replay(slot, earlier)
+        attempt = request.attempt = _Attempt(self, slot, now, None if earlier is None else earlier.intent)
         # A client that goes away must not leave a request half recorded: what has begun is done and kept.
-        return await asyncio.shield(self._run_and_keep(slot, run))
+        return await asyncio.shield(attempt.run(run))
 
     def _slot(self, request: Request, key: str, caller: str) -> _Slot:
         # The decoded path, because "did:ids:x" and "did%3Aids%3Ax" are one place.
@@ -95,27 +103,89 @@ class Idempotency:
             sealing_key=sealing.derive_key(key_octets, info=b"identity idempotency seal" + place, salt=self.secret),
         )
 
-    async def _run_and_keep(self, slot: _Slot, run: Callable[[], Awaitable[Answer]]) -> Answer:
-        kept = False
+
+class _Attempt:
+    """One run of a request, under the reservation that began at ``since``: the ``RequestAttempt`` of its use case. ``intent`` is the sealed
+    one of an earlier run. ``show`` makes the answer of what the use case returns, and is set by the handler. ``has_intended``: a later run
+    may still make the change."""
+
+    def __init__(self, keys: Idempotency, slot: _Slot, since: datetime, intent: bytes | None) -> None:
+        self.show: Callable[[Any], Answer] | None = None
+        self._at, self._slot, self._since = keys, slot, since
+        self._is_kept = self.has_intended = False
+        self.intent: Mapping[str, Any] | None = None if intent is None else json.loads(_unsealed(slot, intent, 0, ()))
+        self._drawn: list[str] = [] if self.intent is None else self.intent["drawn"]
+        self._to_draw = iter([*self._drawn])
+
+    def random(self, size: int) -> bytes:
+        known = next(self._to_draw, None)
+        if known is not None:
+            return bytes.fromhex(known)
+        drawn = self._at.random(size)
+        self._drawn.append(drawn.hex())
+        return drawn
+
+    async def intend(self, intent: Mapping[str, JsonValue]) -> None:
+        self.has_intended = True
+        sealed = self._sealed(encode({**intent, "drawn": self._drawn}), 0, ())
+        if not await self._at.keys.intend(self._slot.key_hash, self._since, sealed):
+            raise RequestInProgress(details={"retryAfter": 1})
+
+    @contextmanager
+    def keeping(self, result: Callable[[Any], Any]) -> Iterator[None]:
+        made: list[StoredAnswer] = []
+
+        def answer(written: Any) -> tuple[StoredAnswer, datetime] | None:
+            found = result(written)
+            if found is None or self.show is None:
+                return None
+            made.append(self._stored(self.show(found)))
+            return made[-1], self._at.clock.now()
+
+        with self._at.keys.completing(self._slot.key_hash, self._since, answer):
+            yield
+        self._is_kept = bool(made)
+
+    async def run(self, run: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Return the answer of ``run``, stored where it is a success. What was refused or failed leaves the key free, an intent apart."""
+        is_done = False
         try:
             answer = await run()
-            if 200 <= answer.status < 300:
-                await self._keep(slot, answer)
-                kept = True
-            return answer
+            is_done = 200 <= answer.status < 300
         finally:
-            if not kept:
-                await self.keys.abandon(slot.key_hash)
+            if not is_done:
+                with _logged("an Idempotency-Key stays reserved until its lease is up"):
+                    await self._at.keys.abandon(self._slot.key_hash, self._since)
+        if is_done and not self._is_kept:
+            stored, now = self._stored(answer), self._at.clock.now()
+            # The work is done and durable; its answer must not be lost because a repetition could not be prevented.
+            with _logged("an answer could not be kept for its Idempotency-Key"):
+                await self._at.keys.complete(self._slot.key_hash, self._since, stored, now)
+        return answer
 
-    async def _keep(self, slot: _Slot, answer: Answer) -> None:
+    def _stored(self, answer: Answer) -> StoredAnswer:
         headers = tuple((name, value) for name, value in answer.headers)
         plain = json.dumps([answer.media_type, answer.body is None]).encode() + b"\n" + _octets(answer.body)
-        sealed = sealing.seal(slot.sealing_key, plain, _bound(slot, answer.status, headers), random=self.random)
-        try:
-            await self.keys.complete(slot.key_hash, StoredAnswer(answer.status, headers, sealed), self.clock.now())
-        except IdentityError as error:
-            # The work is done and durable; its answer must not be lost because a repetition could not be prevented.
-            log.warning("an answer could not be kept for its Idempotency-Key: %s", error.code)
+        return StoredAnswer(answer.status, headers, self._sealed(plain, answer.status, headers))
+
+    def _sealed(self, plain: bytes, status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
+        bound = _bound(self._slot, status, headers)
+        return sealing.seal(self._slot.sealing_key, plain, bound, random=self._at.random)
+
+
+@contextmanager
+def _logged(what: str) -> Iterator[None]:
+    try:
+        yield
+    except IdentityError as error:
+        log.warning("%s: %s", what, error.code)
+
+
+def _unsealed(slot: _Slot, sealed: bytes, status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
+    try:
+        return sealing.unseal(slot.sealing_key, sealed, _bound(slot, status, headers))
+    except sealing.BoxInvalid as error:
+        raise InternalError("What is stored for this Idempotency-Key cannot be opened.") from error
 
 
 def _replay(slot: _Slot, earlier: IdempotencyRecord) -> Answer:
@@ -124,11 +194,7 @@ def _replay(slot: _Slot, earlier: IdempotencyRecord) -> Answer:
     stored = earlier.answer
     if stored is None:
         raise RequestInProgress(details={"retryAfter": 1})
-    try:
-        plain = sealing.unseal(slot.sealing_key, stored.body, _bound(slot, stored.status, stored.headers))
-    except sealing.BoxInvalid as error:
-        raise InternalError("The stored answer cannot be opened.") from error
-    head, _, body = plain.partition(b"\n")
+    head, _, body = _unsealed(slot, stored.body, stored.status, stored.headers).partition(b"\n")
     media_type, is_empty = json.loads(head)
     return Answer(stored.status, None if is_empty else body, media_type, headers=(*stored.headers, REPLAYED))
 

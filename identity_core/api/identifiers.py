@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from identity_core.api import caching
@@ -20,11 +19,9 @@ from identity_core.api.caching import (
     CachedAnswer,
     Shape,
 )
-from identity_core.api.errors import error_answer
-from identity_core.api.quick import AtOnce
 from identity_core.api.request import Answer, Request
+from identity_core.api.stored_answers import StoredReads
 from identity_core.codec.structs import given
-from identity_core.errors import DidDeactivated
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.identifiers import (
     Dereferenced,
@@ -80,6 +77,7 @@ class IdentifierHandlers:
     traits: ListDidTraits
     cache: AnswerCache
     clock: Clock
+    stored: StoredReads
 
     async def resolve_identifier(self, request: Request) -> Answer:
         form = form_of(request.header("accept") or "")
@@ -87,6 +85,10 @@ class IdentifierHandlers:
         text, key = identifier_of(request), KEYS[form.media]
         is_plain = query == _NOTHING_ASKED
         cached = self.cache.find(text, key) if is_plain else None
+        if cached is None:
+            versions = ResolveDidQuery(version_id=query.version_id, version_time=query.version_time)
+            if form.shape != "dereferenced" and query == _asking(versions):
+                cached = await self.stored(text, form.media, versions, key=key, shape=form.shape)
         if cached is None:
             started = time.perf_counter_ns()
             found = await self.resolve(text, query)
@@ -97,16 +99,6 @@ class IdentifierHandlers:
             if is_plain and str(found.url.did) == text:
                 self.cache.keep(text, key, cached)
         return cached.answer_to(request)
-
-    @property
-    def at_once(self) -> Mapping[str, AtOnce]:
-        """What answers an operation from what is remembered, by operationId."""
-        return {"resolveIdentifier": self.resolve_at_once, "resolveDid": self.cache.resolve_did_at_once}
-
-    def resolve_at_once(self, request: Request, pays: Callable[[], bool]) -> Answer | None:
-        """The answer of resolveIdentifier where it is held, and paid. Raises ``NotAcceptable``."""
-        key = KEYS[form_of(request.header("accept") or "").media]
-        return self.cache.at_once(request, identifier_of(request), key, pays)
 
     async def resolve_identifier_with_options(self, request: Request) -> Answer:
         options: DidResolutionOptions = request.body
@@ -137,11 +129,11 @@ class IdentifierHandlers:
         """The answer where it is not the document as a whole."""
         resolution = found.resolution
         if resolution.deactivated:
-            gone = error_answer(DidDeactivated(details=caching.deactivation(resolution)), request.request_id)
             selected = found.url.version_id is not None or found.url.version_time is not None
-            body = caching.gone(gone.body.error, resolution, W3C, selected=selected)
-            return Answer(gone.status, body, W3C, gone.headers)
-        kept = ("Cache-Control", caching.cache_control(resolution, _asked(found), self.clock.now()))
+            return caching.gone(request, resolution, W3C, selected=selected, form=W3C)
+        is_document = found.endpoint is not None or form.alone is not None
+        asked, now = _asked(found), self.clock.now()
+        kept = ("Cache-Control", caching.cache_control(resolution, asked, now, is_document=is_document))
         if found.endpoint is not None:
             return Answer(303, b"", "text/uri-list", [("Location", found.endpoint), kept])
         if found.content is None:
@@ -153,6 +145,11 @@ class IdentifierHandlers:
 
 
 _NOTHING_ASKED: Final = ResolveIdentifierQuery()
+
+
+def _asking(versions: ResolveDidQuery) -> ResolveIdentifierQuery:
+    """The query that asks for a version and nothing else."""
+    return ResolveIdentifierQuery(version_id=versions.version_id, version_time=versions.version_time)
 
 
 def _asked(found: Dereferenced) -> ResolveDidQuery:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from identity_tlog.proofs import TlogProof
+from identity_tlog.tiles import Tile
+from identity_tlog.tree import Malformed, leaf_hash
+
 from identity_core import wire
 from identity_core.api.errors import negotiate
 from identity_core.api.request import Answer, Request
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.times import printed, printed_exactly
-from identity_core.domain.ledger.proofs import TlogProof
-from identity_core.domain.ledger.tiles import Tile
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import InvalidRequest, TileNotFound
 from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
 from identity_core.use_cases.ledger.read import (

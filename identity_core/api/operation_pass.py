@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from identity_core.api import contract
-from identity_core.api.decode import Parse, Query, RequestBody, has_body, parser, refuse_body
+from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
 from identity_core.api.promises import Run
-from identity_core.api.quick import reading_first
-from identity_core.api.request import Admission, Answer, Handler, Operation, Request
+from identity_core.api.request import Answer, Handler, Operation, Request
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope
 from identity_core.codec.structs import pascal_name
@@ -25,16 +24,15 @@ def compile_operation(
     handler: Handler,
     schemas: Schemas,
     wiring: Wiring,
-) -> tuple[Run, Callable[[Request, Scope], None]]:
-    """The pass of one operation, with everything that the document decides bound in, and the part of it that raises a refusal of the gate
-    where that is certain without waiting."""
-    if (read := wiring.reads.first.get(operation.operation_id)) is not None:
-        handler = reading_first(read, handler)
+) -> Run:
+    """The pass of one operation, with everything that the document decides bound in."""
     if wiring.refusals is not None:
         handler = wiring.refusals.around(operation, handler)
     operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
     parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
-    path_parsers, query = parsing(document, operation, declared, schemas)
+    path_parsers = _path_parsers(document, parameters, schemas)
+    make = schemas.types.named.get(f"{pascal_name(operation.operation_id)}Query")
+    query = Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document), make)
     body = None
     if "requestBody" in declared:
         wanted = contract.dereference(document, declared["requestBody"])
@@ -47,9 +45,8 @@ def compile_operation(
         request.operation_id = operation_id
         if body is None:
             refuse_body(request)
-        elif request.claimed is None:
-            # Before a signature is looked at, its body has been taken.
-            request.body_octets = await body.read(request, receive, seconds, scope.get("identity.body"))
+        else:
+            request.body_octets = await body.read(request, receive, seconds)
         if request.caller is None:
             # Who is there already was admitted by an endpoint of ours, which asks in process; no request from outside has one.
             request.caller, request.answer_headers = await admit(operation, request)
@@ -62,36 +59,7 @@ def compile_operation(
             return await handler(request)
         return await around(request, lambda: handler(request))
 
-    return run, refusing(operation, body, wiring.gate)
-
-
-def parsing(
-    document: Mapping[str, Any], operation: Operation, declared: Mapping[str, Any], schemas: Schemas
-) -> tuple[list[tuple[str, Parse]], Query]:
-    """What checks the parameters in the path of an operation, and what reads those of its query."""
-    parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
-    make = schemas.types.named.get(f"{pascal_name(operation.operation_id)}Query")
-    query = Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document), make)
-    return _path_parsers(document, parameters, schemas), query
-
-
-def refusing(operation: Operation, body: RequestBody | None, gate: Admission) -> Callable[[Request, Scope], None]:
-    """What raises a refusal of the gate where that is certain without waiting: of a request all of which has come, and in whose body the
-    pass finds no fault before it asks the gate."""
-
-    def refuse(request: Request, scope: Scope) -> None:
-        request.operation = operation
-        request.operation_id = operation.operation_id
-        arrived: bytes | None = scope.get("identity.body")
-        if body is None:
-            refuse_body(request)
-        elif arrived is not None or not has_body(request):
-            request.body_octets = body.take(request, arrived or b"")
-        else:
-            return
-        gate.refuse_at_once(operation, request)
-
-    return refuse
+    return run
 
 
 def _path_parsers(

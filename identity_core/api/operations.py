@@ -42,6 +42,7 @@ PURPOSES: Final = {
     "listDelegations": challenge.READ,
     "getDelegation": challenge.READ,
     "generateDelegatedProof": challenge.PROVE,
+    "createDelegatedPresentation": challenge.PROVE,
     "checkDelegatedProof": challenge.READ,
 }
 
@@ -78,16 +79,20 @@ MCP: Final = "callMcp"
 A2A: Final = "callA2a"
 """The same for a request of the Agent2Agent protocol."""
 
-_BY_SIZE: Final = frozenset({"verifyProof", "generateDelegatedProof", "checkDelegatedProof", MCP, A2A})
-_CREDENTIAL: Final = 4
+_BY_SIZE: Final = frozenset({"generateDelegatedProof", "createDelegatedPresentation", "checkDelegatedProof", MCP, A2A})
+"""Of the operations that need a caller, those whose body costs what it holds. Of all others every body does."""
+
+_FIRST: Final = {"verifyCredential": 4}
 """Checking an issuer's signature takes 2 ms for six attributes and 16 for 64, in the server's own process."""
 
 
-def tokens(operation_id: str, body_octets: int) -> int:
-    """What a request costs its caller's bucket, told from its octets before anything is read: at least 1; a bucket takes no more than it
-    holds."""
-    if operation_id == "verifyCredential":
-        return _CREDENTIAL
-    if operation_id in _BY_SIZE:
-        return 1 + max(body_octets - USUAL_OCTETS, 0) // OCTETS_A_TOKEN
-    return 1
+def tokens(operation_id: str, body_octets: int, *, needs_caller: bool = False) -> int:
+    """Return the cost of a request to its caller's bucket, computed from its bytes before anything is read.
+
+    At least 1; a bucket takes no more than it holds. ``needs_caller``: the operation is closed to unauthenticated clients. A secured
+    credential has some 500 bytes at least, so that many credentials in one body cost as much as one by one.
+    """
+    first = _FIRST.get(operation_id, 1)
+    if needs_caller and operation_id not in _BY_SIZE:
+        return first
+    return first + max(body_octets - USUAL_OCTETS, 0) // OCTETS_A_TOKEN

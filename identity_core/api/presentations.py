@@ -12,7 +12,6 @@ from identity_core.api.errors import WALLET_ERROR
 from identity_core.api.oauth import members
 from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
 from identity_core.codec import strict_json
-from identity_core.domain.wallets.presentation import PresentationQuery
 from identity_core.errors import StorageMismatch
 from identity_core.use_cases.wallets.collect import WalletRefused
 from identity_core.use_cases.wallets.present import AcceptPresentation, SignRequestObject
@@ -75,6 +74,6 @@ def read_token(text: str | None) -> Any:
         raise WalletRefused("invalid_request", f"vp_token is no JSON that can be read: {error.reason}.") from None
 
 
-def _done(query: PresentationQuery) -> Answer:
-    body = {} if query.redirect_uri is None else {"redirect_uri": query.redirect_uri}
+def _done(redirect: str | None) -> Answer:
+    body = {} if redirect is None else {"redirect_uri": redirect}
     return Answer(200, body, headers=[NO_STORE])

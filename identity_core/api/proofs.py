@@ -11,15 +11,15 @@ from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.codec.times import printed
-from identity_core.domain.proofs.presented import PresentedPresentation
+from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.question import Asked, Question
 from identity_core.domain.proofs.stored import DelegatedProof, KeptQuestion, StoredProof
-from identity_core.domain.proofs.verification import AnyPresented, ProofVerification, issuer_of
-from identity_core.errors import IdentityError, InvalidRequest, JsonValue
+from identity_core.domain.proofs.verification import ProofVerification, issuer_of
+from identity_core.errors import IdentityError, JsonValue
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof, DryRun
-from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
+from identity_core.use_cases.proofs.generate import Answered, CreateDelegatedPresentation, GenerateDelegatedProof
 from identity_core.use_cases.proofs.stored import VERIFY_SCOPE, GetProof, RevokeProof
 from identity_core.use_cases.proofs.verify import VerifyProof, VerifyStoredProof
 from identity_core.values import value_class
@@ -27,9 +27,10 @@ from identity_core.values import value_class
 
 @value_class
 class ProofHandlers:
-    """generateDelegatedProof, checkDelegatedProof, verifyProof, verifyStoredProof, getProof, revokeProof."""
+    """generateDelegatedProof, createDelegatedPresentation, checkDelegatedProof, verifyProof, verifyStoredProof, getProof, revokeProof."""
 
     generate: GenerateDelegatedProof
+    present: CreateDelegatedPresentation
     check: CheckDelegatedProof
     received: VerifyProof
     stored: VerifyStoredProof
@@ -37,28 +38,22 @@ class ProofHandlers:
     revoke: RevokeProof
 
     async def generate_delegated_proof(self, request: Request) -> Answer:
-        _refuse_fractions(request)
-        answered = await self.generate(request.body, request.context)
-        if answered.is_replay:
-            request.answer_headers = (*request.answer_headers, REPLAYED)
-        if isinstance(answered.outcome, RefusedInvocation):
-            raise answered.outcome.error()
-        return Answer(201, result(answered.outcome), headers=[NO_STORE])
+        return _made(request, await self.generate(request.body, request.context))
+
+    async def create_delegated_presentation(self, request: Request) -> Answer:
+        return _made(request, await self.present(request.body, request.context))
 
     async def check_delegated_proof(self, request: Request) -> Answer:
-        _refuse_fractions(request)
         return Answer(200, checked(await self.check(request.body, request.authenticated)), headers=[NO_STORE])
 
     async def verify_proof(self, request: Request) -> Answer:
         if request.caller is not None:
             request.caller.require_scope(VERIFY_SCOPE)
-        _refuse_fractions(request)
         verdict = await self.received(request.body, None if request.caller is None else request.context)
         return Answer(200, verification(verdict, None), headers=[NO_STORE])
 
     async def verify_stored_proof(self, request: Request) -> Answer:
         request.authenticated.require_scope(VERIFY_SCOPE)
-        _refuse_fractions(request)
         verdict = await self.stored(request.path["proofId"], request.body, request.context)
         return Answer(200, verification(verdict, anchor(verdict.anchor)), headers=[NO_STORE])
 
@@ -67,16 +62,17 @@ class ProofHandlers:
         return Answer(200, record(stored), headers=[NO_STORE])
 
     async def revoke_proof(self, request: Request) -> Answer:
-        _refuse_fractions(request)
         stored = await self.revoke(request.path["proofId"], request.body, request.context)
         return Answer(200, record(stored), headers=[NO_STORE])
 
 
-def _refuse_fractions(request: Request) -> None:
-    """Raises ``InvalidRequest`` for 1.0, which JSON Schema calls an integer: what is signed or compared has one form."""
-    for member, value in request.json().items():
-        if isinstance(value, float):
-            raise InvalidRequest(f"{member} is an integer.", details={"member": member})
+def _made(request: Request, answered: Answered) -> Answer:
+    """Return the proof. Raises the refusal that the request got."""
+    if answered.is_replay:
+        request.answer_headers = (*request.answer_headers, REPLAYED)
+    if isinstance(answered.outcome, RefusedInvocation):
+        raise answered.outcome.error()
+    return Answer(201, result(answered.outcome), headers=[NO_STORE])
 
 
 def result(made: DelegatedProof) -> wire.DelegatedProofResult:
@@ -122,14 +118,19 @@ def verification(verdict: ProofVerification, anchor: wire.Anchor | None) -> wire
     shown = _shown(predicates)
     return wire.VerificationResult(
         verified=verdict.verified,
-        checks=tuple(wire.ProofCheck(check=check.name, ok=check.ok, code=check.code) for check in verdict.checks),
+        verdict=verdict.verdict,
+        missing=verdict.missing,
+        checks=tuple(
+            wire.ProofCheck(check=one.name, ok=one.ok, code=one.code, expected=one.expected, found=one.found)
+            for one in verdict.checks
+        ),
         errors=verdict.errors,
         warnings=verdict.warnings,
         unchecked=verdict.unchecked,
         proof_id=None if presented is None else presented.context.proof_id,
         predicate=_only(shown[0]) if len(shown) == 1 else None,
         predicates=shown,
-        question=_question_said(presented),
+        question=shown_question(presented),
         issuer_did=None if presented is None else issuer_of(presented),
         schema_id=None if presented is None else presented.schema.id,
         anchor=anchor,
@@ -140,7 +141,8 @@ def _only(shown: wire.ShownPredicate) -> wire.OnlyPredicate:
     return wire.OnlyPredicate(attribute_name=shown.attribute_name, type=shown.type, value=shown.value)
 
 
-def _question_said(presented: AnyPresented | None) -> wire.ShownQuestion | None:
+def shown_question(presented: AnyPresented | None) -> wire.ShownQuestion | None:
+    """Return what a proof says of several credentials, or of alternatives, equal attributes or a pseudonym; None for any other."""
     if not isinstance(presented, PresentedPresentation) or presented.is_of_one_credential:
         return None
     question, pseudonym = presented.question, presented.pseudonym

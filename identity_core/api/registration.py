@@ -22,17 +22,15 @@ from identity_core.domain.dids.challenge import DEACTIVATE, UPDATE, hash_body
 from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.registration_create import TEMPLATE
-from identity_core.domain.dids.registration_jobs import RegistrationJob
+from identity_core.domain.dids.registration_jobs import SIGNING_REQUEST, RegistrationJob, SignedChange
 from identity_core.errors import InternalError
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.registration import (
-    SIGNING_REQUEST,
     ChangeToSign,
     KeysWanted,
     RegisterDid,
     RegisterDidDeactivation,
     RegisterDidUpdate,
-    SignedChange,
 )
 from identity_core.values import value_class
 

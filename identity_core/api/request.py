@@ -32,11 +32,10 @@ NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 class Operation:
     """The facts of one operation of the document.
 
-    ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public
-    operation. ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401
-    says in ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, empty where it takes none. ``error_schema`` is
-    that of its refusals. ``resource`` is the path of the resource that a bearer token must be for, empty for the interface.
-    """
+    ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public operation.
+    ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401 says in
+    ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, empty where it takes none. ``error_schema`` is that of
+    its refusals. ``resource`` is the path of the resource that a bearer token must be for, empty for the interface."""
 
     operation_id: str
     method: str
@@ -62,8 +61,7 @@ class Parts:
 class Answer:
     """A response. ``body`` is finished bytes, ``Parts``, or a JSON value for the edge to encode; None sends none.
 
-    Not to be changed once it has been sent: its headers are encoded once, so that an answer from a cache costs nothing.
-    """
+    Not to be changed once it has been sent: its headers are encoded once, so that an answer from a cache costs nothing."""
 
     status: int
     body: Any = None
@@ -71,7 +69,6 @@ class Answer:
     headers: Headers = ()
     _encoded: list[tuple[bytes, bytes]] | None = field(default=None, init=False, repr=False)
     _not_modified: Answer | None = field(default=None, init=False, repr=False)
-    _lines: tuple[bytes, int] | None = field(default=None, init=False, repr=False)
 
     def encoded_headers(self) -> list[tuple[bytes, bytes]]:
         """The headers as ASGI wants them: lower-case names, latin-1."""
@@ -81,15 +78,6 @@ class Answer:
                 encoded.insert(0, (b"content-type", self.media_type.encode("latin-1")))
             self._encoded = encoded
         return self._encoded
-
-    def lines(self) -> tuple[bytes, int]:
-        """The header fields as they go out, but that of the length, and how many there are."""
-        if self._lines is None:
-            fields = [f"{name.lower()}: {value}\r\n" for name, value in self.headers]
-            if self.status not in (204, 304):
-                fields.insert(0, f"content-type: {self.media_type}\r\n")
-            self._lines = "".join(fields).encode("latin-1"), len(fields)
-        return self._lines
 
     @property
     def not_modified(self) -> Answer:
@@ -102,21 +90,18 @@ class Request:
     """One request. The guard fills what stands before ``operation``, the dispatch the rest.
 
     ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by ``, ``; ``repeated``
-    their single values. ``arrived`` counts in seconds of a monotonic clock; ``turn``: ``cli/connections.py``. ``paid`` tells
-    whether a bucket was asked. ``status`` is None until an answer is on its way. ``targets`` and ``claimed`` are where the path leads and
-    which signature is there to be checked, once one has looked. ``answer_headers`` go out with all that is answered,
-    refusals included; the gate may set them before it refuses; so do those of ``cross_origin``. ``query`` and ``body`` are of the types of
-    ``identity_core.wire`` that the document names for the operation; ``query_octets`` is the query of a page as it came.
-    """
+    their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid``: a bucket was charged. ``status`` is None until an
+    answer is sent. ``answer_headers`` and ``cross_origin`` are sent with every answer, refusals included. ``query`` and ``body`` are of the
+    document's types in ``identity_core.wire``, ``query_octets`` the query of a page as it came. ``attempt``: ``idempotency.py``."""
 
     __slots__ = (
         "_json",
         "answer_headers",
         "arrived",
+        "attempt",
         "body",
         "body_octets",
         "caller",
-        "claimed",
         "client_address",
         "cross_origin",
         "headers",
@@ -133,8 +118,6 @@ class Request:
         "request_id",
         "sent_octets",
         "status",
-        "targets",
-        "turn",
     )
 
     def __init__(
@@ -160,9 +143,6 @@ class Request:
         self.arrived = arrived
         self.status: int | None = None
         self.sent_octets, self.refusal, self.paid = 0, "", False
-        self.turn: object | None = None
-        self.targets: Any = None
-        self.claimed: Any = None
         self.operation: Operation | None = None
         self.operation_id, self.path = operation_id, path
         self.query, self.query_octets = query, b""
@@ -170,6 +150,7 @@ class Request:
         self.caller = caller
         self.answer_headers: Headers = ()
         self.cross_origin: Headers = ()
+        self.attempt: Any = None
         self._json: list[Any] | None = None
 
     @property
@@ -194,7 +175,13 @@ class Request:
     @property
     def context(self) -> RequestContext:
         """Who asks, for what is recorded. Raises ``AuthRequired`` for a stranger."""
-        return RequestContext(self.operation_id, self.authenticated, self.request_id)
+        return RequestContext(self.operation_id, self.authenticated, self.request_id, attempt=self.attempt)
+
+    def showing(self, show: Callable[[Any], Answer]) -> RequestContext:
+        """The same, for a use case that stores the answer that ``show`` makes with its change."""
+        if self.attempt is not None:
+            self.attempt.show = show
+        return self.context
 
     def header(self, name: str) -> str | None:
         """The value of a header by its lower-case name; ASCII."""
@@ -264,25 +251,8 @@ class Admission(Protocol):
     """Decides who may enter: credentials, the bucket, authentication."""
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
-        """The caller (None for a stranger on a public operation) and headers for the answer.
-
-        Raises the refusals of 401, 403 and 429. ``request.path`` and ``request.body_octets`` are there,
-        ``request.query`` and ``request.body`` not yet.
-        """
-        ...
-
-    def pays_at_once(self, operation: Operation, request: Request) -> bool:
-        """Whether a stranger's request for a public operation could be paid without waiting; sets ``request.answer_headers``. Where it
-        could not, nothing is spent. Raises ``RateLimited``."""
-        ...
-
-    def refuse_at_once(self, operation: Operation, request: Request) -> None:
-        """Raises what ``admit`` would, once it is paid, of a request that carries nothing to be looked up or checked, or only a signature
-        that is none. Returns where that is not certain, or somebody would have to be waited for; nothing is spent then."""
-        ...
-
-    def look_at_once(self, operation: Operation, request: Request) -> None:
-        """Raises ``RateLimited``, and sets ``paid``, where a stranger's request for a public operation is not going to be paid."""
+        """The caller (None for a stranger on a public operation) and headers for the answer. Raises the refusals of 401, 403 and 429.
+        ``request.path`` and ``request.body_octets`` are there, ``request.query`` and ``request.body`` not yet."""
         ...
 
     async def charge(self, request: Request, tokens: int = 1) -> None:

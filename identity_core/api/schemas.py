@@ -1,7 +1,7 @@
 """From the document's schemas (OpenAPI 3.0.3) to compiled validators (JSON Schema 2020-12, formats checked).
 
-``nullable`` becomes a type array and the boolean ``exclusiveMinimum`` of draft 4 a number; the rest of the vocabulary
-that the document uses means the same in both. Messages never quote the offending value: it may be a key.
+``nullable`` becomes a type array and the boolean ``exclusiveMinimum`` of draft 4 a number; keywords that ``x-checked-later`` names are left
+out; the rest of the vocabulary that the document uses means the same in both. Messages never quote the offending value: it may be a key.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 from jsonschema_rs import Draft202012Validator, ValidationError
 
 from identity_core import wire
-from identity_core.codec.structs import Types
+from identity_core.codec.structs import Types, checked_now
 from identity_core.errors import InvalidRequest, JsonValue
 
 MAX_VIOLATIONS: Final = 20
@@ -85,7 +85,8 @@ def to_2020_12(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     converted = {
-        name: value if name in ("enum", "example", "default") else to_2020_12(value) for name, value in schema.items()
+        name: value if name in ("enum", "example", "default") else to_2020_12(value)
+        for name, value in checked_now(schema).items()
     }
     if converted.get("nullable") is True and isinstance(converted.get("type"), str):
         converted["type"] = [converted["type"], "null"]

@@ -81,9 +81,6 @@ class Gate:
         """
         if operation.method != "GET" and (found := self.mismatch()) is not None:
             raise StorageMismatch(str(found))
-        if request.paid and not request.refusal and not operation.schemes:
-            # Without a credential, which is looked at before anything is paid (``pays_at_once``).
-            return None, request.answer_headers
         refusal: IdentityError | None = None
         credential = key = None
         try:
@@ -131,7 +128,7 @@ class Gate:
         key: ApiKey | None,
         refusal: IdentityError | None,
     ) -> Caller | None:
-        claimed = request.claimed or self._claimed(operation, request, credential, refusal)
+        claimed = self._claimed(operation, request, credential, refusal)
         if claimed.refusal is not None:
             if claimed.did is not None:
                 await self.reader.active(claimed.did)
@@ -171,56 +168,6 @@ class Gate:
         if is_controlled or credential.scheme not in (API_KEY, BEARER):
             return ClaimedCaller(AuthAmbiguous() if credential.beside else AuthRequired(_OTHER_KIND), did)
         return ClaimedCaller()
-
-    def refuse_at_once(self, operation: Operation, request: Request) -> None:
-        """Raises what ``admit`` would, once it is paid, where that is certain without waiting. A key or a token may be somebody's, and a
-        signature may be good: they are left to ``admit``."""
-        if not self.policy.buckets.at_once or (operation.method != "GET" and self.mismatch() is not None):
-            return
-        credential: HeaderCredential | None = None
-        refusal: IdentityError | None = None
-        try:
-            credential = credential_of(request)
-        except (AuthAmbiguous, AuthFailed) as error:
-            refusal = error
-        if credential is not None and credential.scheme in (API_KEY, BEARER):
-            return
-        cost = _cost(operation, request) if credential is None else 1
-        if not isinstance(refusal, AuthAmbiguous):
-            try:
-                claimed = self._claimed(operation, request, credential, refusal)
-                # Nothing that it says can be another a moment later.
-                request.claimed = claimed if claimed.signed is not None else None
-                refusal = claimed.refusal
-                if claimed.did is not None and self.reader.known_active(claimed.did, request.turn) is None:
-                    return
-            except IdentityError as error:
-                refusal = error
-        if refusal is not None and self._spent_at_once(request, cost) is not None:
-            raise refusal
-
-    def pays_at_once(self, operation: Operation, request: Request) -> bool:
-        """Whether the address has paid for a request without a credential, as ``admit`` has it pay. Raises ``RateLimited``."""
-        headers = self._spent_at_once(request, _cost(operation, request))
-        request.answer_headers = headers or ()
-        return headers is not None
-
-    def _spent_at_once(self, request: Request, cost: int) -> Headers | None:
-        try:
-            headers = self.policy.spend_address_at_once(self._address(request), cost)
-        except BucketEmpty as error:
-            request.paid, request.answer_headers = True, error.headers
-            raise
-        request.paid = headers is not None
-        return headers
-
-    def look_at_once(self, operation: Operation, request: Request) -> None:
-        """Raises ``RateLimited`` where the address is not going to pay for a request without a credential."""
-        try:
-            self.policy.look_at_address(self._address(request), _cost(operation, request))
-        except BucketEmpty as error:
-            request.paid, request.answer_headers = True, error.headers
-            raise
 
     async def charge(self, request: Request, tokens: int = 1) -> None:
         """Tokens of the stranger's address, whatever credential the request carries. Raises ``RateLimited``."""
@@ -310,7 +257,8 @@ class Gate:
 
 
 def _cost(operation: Operation, request: Request) -> int:
-    return tokens(operation.operation_id, len(request.body_octets))
+    needs_caller = bool(operation.schemes) and not operation.optional
+    return tokens(operation.operation_id, len(request.body_octets), needs_caller=needs_caller)
 
 
 def body_hash(request: Request) -> str | None:

@@ -3,15 +3,32 @@
 
 from __future__ import annotations
 
-from typing import Final
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
 
-from identity_core.api.caching import IMMUTABLE, LD_JSON, NEWEST, SHAPES, W3C, CachedAnswer, Shape, headers_of
+from identity_core.api.caching import (
+    IMMUTABLE,
+    LD_JSON,
+    NEWEST,
+    SHAPES,
+    W3C,
+    AnswerCache,
+    CachedAnswer,
+    Shape,
+    headers_of,
+)
 from identity_core.api.request import Answer, cursor
 from identity_core.codec.structs import encode
 from identity_core.codec.times import moment, printed
-from identity_core.ports.repositories import StoredVersion
-from identity_core.use_cases.dids.stored import StoredHistory, StoredResolution
-from identity_core.wire import ResolveDidQuery
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.stored_version import StoredVersion
+from identity_core.errors import IdentityError, PluginUnavailable
+from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHistory, StoredResolution
+from identity_core.values import value_class
+from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery
+
+T = TypeVar("T")
 
 _OWN: Final = (
     b'{"didDocument":%b,"didDocumentMetadata":{"created":"%b","updated":"%b","versionId":%d,"deactivated":false%b,"ledger":%b},'
@@ -26,6 +43,50 @@ _ITEM: Final = (
     b'{"versionId":%d,"operation":%b,"timestamp":"%b","effectiveAt":"%b","transactionHash":"%b","blockNumber":%d,'
     b'"previousHash":%b,"entryHash":%b,"keyId":%b,"changes":%b'
 )
+
+
+@value_class
+class StoredReads:
+    """Answers from stored bytes, or None where the use case of the operation must answer. Raises ``PluginUnavailable``."""
+
+    parse: Callable[[str], Did]
+    resolve: ResolveStored
+    list_history: ListStoredHistory
+    cache: AnswerCache
+
+    async def __call__(
+        self, did: str, media: str, query: ResolveDidQuery, *, key: str, shape: Shape | None = None
+    ) -> CachedAnswer | None:
+        """Answer resolveDid or resolveIdentifier. The answer is cached by ``key`` if the DID was read lately."""
+        started = time.perf_counter_ns()
+        found = await self._read(did, self.resolve(did, query))
+        if found is None:
+            return None
+        duration = (time.perf_counter_ns() - started) // 1_000_000
+        cached = stored_answer(found, media, duration, query, shape=shape)
+        if self.cache.is_asked_again(did):
+            self.resolve.heads.keep(did, found.head)
+            if query.version_id is None and query.version_time is None:
+                self.cache.keep(did, key, cached)
+        return cached
+
+    async def history(self, did: str, query: ListDidHistoryQuery, after: int | None) -> Answer | None:
+        """Answer listDidHistory."""
+        page = await self._read(did, self.list_history(did, query, after=after))
+        return None if page is None else stored_history(did, page, include_document=query.include_document)
+
+    async def _read(self, did: str, reading: Coroutine[Any, Any, T | None]) -> T | None:
+        try:
+            self.parse(did)
+            return await reading
+        except PluginUnavailable:
+            # The use case would wait once more for a plugin that has not answered.
+            raise
+        except IdentityError:
+            # The use case raises it again, with all details.
+            return None
+        finally:
+            reading.close()
 
 
 def stored_answer(
@@ -44,19 +105,23 @@ def stored_answer(
             body = _RESULT % (version.document, created, renewed, number, _next(found, b'"%d"'), ledger, duration)
         else:
             body = _OWN % (version.document, created, updated, number, _next(found, b"%d"), ledger, duration)
-    lasts = query.version_id is not None and not found.awaits
-    form, tells = W3C if shape == "result" else media, shape != "document"
-    is_cosigned = tells and found.cosigned is not None
-    headers = headers_of(version.version_id, form, IMMUTABLE if lasts else NEWEST, is_cosigned=is_cosigned)
-    awaits = version.sequence if tells and found.awaits else None
+    form, has_metadata = W3C if shape == "result" else media, shape != "document"
+    is_superseded = has_metadata and found.following is not None
+    is_cosigned = has_metadata and found.cosigned is not None
+    control = NEWEST if has_metadata or query.version_id is None else IMMUTABLE
+    headers = headers_of(version.version_id, form, control, is_cosigned=is_cosigned, is_superseded=is_superseded)
+    awaits = version.sequence if has_metadata and found.awaits else None
     return CachedAnswer(found.head.version_id, headers[0][1], Answer(200, body, media, headers), None, awaits)
 
 
 def _next(found: StoredResolution, number: bytes) -> bytes:
-    following = found.following
+    following, unbound = found.following, found.version.unbound_changes
+    counted = b"" if unbound is None else b',"unboundChanges":%d' % unbound
     if following is None:
-        return b""
-    return b',"nextUpdate":"%b","nextVersionId":' % _printed(following.updated) + number % following.version_id
+        return counted
+    return (
+        b',"nextUpdate":"%b","nextVersionId":' % _printed(following.updated) + number % following.version_id + counted
+    )
 
 
 def _position(found: StoredResolution) -> bytes:

@@ -89,8 +89,8 @@ def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -
         raise HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS})
     if not_ascii is not None:
         raise InvalidRequest("A header holds characters outside ASCII.", details={"header": not_ascii})
-    if scope["http_version"] == "0.9":
-        raise InvalidRequest("Requests are HTTP/1.0 or later.")
+    if scope["http_version"] in ("0.9", "2.0"):
+        raise InvalidRequest("Requests must be HTTP/1.0 or HTTP/1.1.")
     if not fields.get("host"):
         raise InvalidRequest("The Host header is missing.", details={"header": "host"})
     if request.repeated:
@@ -143,22 +143,12 @@ class ClientGone(Exception):
     """The client closed the connection before its request was complete; there is no one to answer."""
 
 
-def check_size(request: Request, cap: int, arrived: bytes | None) -> None:
-    """Raises ``PayloadTooLarge`` where the header fields announce more than ``cap`` octets, or more have ``arrived``."""
+async def read_body(request: Request, receive: Receive, *, cap: int, seconds: float) -> bytes:
+    """The whole body. Raises ``PayloadTooLarge`` past ``cap`` octets, ``InvalidRequest`` when it is not complete after ``seconds``,
+    ``ClientGone``."""
     declared = request.header("content-length")
-    if (declared is not None and int(declared) > cap) or (arrived is not None and len(arrived) > cap):
+    if declared is not None and int(declared) > cap:
         raise PayloadTooLarge(details={"maxBytes": cap})
-
-
-async def read_body(
-    request: Request, receive: Receive, *, cap: int, seconds: float, arrived: bytes | None = None
-) -> bytes:
-    """The whole body: what has ``arrived``, or what comes. Raises ``PayloadTooLarge`` past ``cap`` octets, ``InvalidRequest`` when it is
-    not complete after ``seconds``, ``ClientGone``."""
-    check_size(request, cap, arrived)
-    if arrived is not None:
-        # A deadline costs as much as all the rest of this.
-        return arrived
     try:
         async with asyncio.timeout(seconds):
             return await _read(receive, cap)
@@ -214,21 +204,6 @@ async def deliver(answer: Answer, request: Request, send: Send) -> None:
         await send({"type": "http.response.body", "body": body})
     except OSError as error:
         raise ClientGone from error
-
-
-def whole(answer: Answer, request: Request, body: bytes) -> tuple[int, bytes, int, bytes]:
-    """What ``deliver`` sends, but to HEAD, of an answer with this body: status, lines of the header, how many there are, body."""
-    status = answer.status
-    octets, count = answer.lines()
-    more = [f"{name.lower()}: {value}\r\n" for name, value in (*request.answer_headers, *request.cross_origin)]
-    if status == 304 or status == 204:
-        body = b""
-    else:
-        more.append(f"content-length: {len(body)}\r\n")
-    lines = octets + f"x-request-id: {request.request_id}\r\n{''.join(more)}".encode("latin-1")
-    request.status = status
-    request.sent_octets = len(body)
-    return status, lines, count + 1 + len(more), body
 
 
 async def _deliver_parts(answer: Answer, body: Parts, request: Request, send: Send) -> None:

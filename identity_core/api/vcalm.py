@@ -11,14 +11,15 @@ from identity_core.values import value_class
 
 @value_class
 class VcalmHandlers:
-    """verifyVcalmCredential, verifyVcalmPresentation, createVcalmChallenge."""
+    """verifyVcalmCredential, verifyVcalmPresentation, createVcalmChallenge. Unauthenticated clients have formats of their own: the first of
+    each pair."""
 
-    credential: VerifyVcalmCredential
-    presentation: VerifyVcalmPresentation
+    credentials: tuple[VerifyVcalmCredential, VerifyVcalmCredential]
+    presentations: tuple[VerifyVcalmPresentation, VerifyVcalmPresentation]
     challenge: CreateVcalmChallenge
 
     async def verify_vcalm_credential(self, request: Request) -> Answer:
-        found, options = await self.credential(request.body)
+        found, options = await self.credentials[request.caller is not None](request.body)
         results = wire.VcalmCredentialResults(
             proof=(_result(found.claims is not None),),
             valid_from=_optional(found.valid_from),
@@ -38,14 +39,16 @@ class VcalmHandlers:
 
     async def verify_vcalm_presentation(self, request: Request) -> Answer:
         wish: wire.VerifyVcalmPresentationRequest = request.body
-        found, options = await self.presentation(wish)
+        found, options = await self.presentations[request.caller is not None](wish)
         results = wire.VcalmPresentationResults(
             proof=(_result(found.proof),), credentials=tuple(map(_result, found.credentials))
         )
         shown = found.verified and given(options.return_presentation, False)
+        # An empty presentation keeps the form it came in.
+        credentials = {"verifiableCredential": found.shown} if found.shown else {}
         body = wire.VcalmPresentationOutcome(
             verified=found.verified,
-            verifiable_presentation=wish.verifiable_presentation if shown else UNSET,
+            verifiable_presentation=wish.verifiable_presentation | credentials if shown else UNSET,
             problem_details=(*found.problems, *found.warnings)
             if given(options.return_problem_details, True)
             else UNSET,

@@ -11,8 +11,10 @@ from identity_core.api.anchors import anchor
 from identity_core.api.authors import sees_keys
 from identity_core.api.presentations import REQUESTS, WALLET_SCHEME
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
+from identity_core.codec.structs import UNSET
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
+from identity_core.domain.proofs.checks import verdict_of
 from identity_core.ports.activity import VerificationRow
 from identity_core.use_cases.verifications import (
     CreateVerifierChallenge,
@@ -64,6 +66,7 @@ class VerificationHandlers:
         counts = await self.counts(request.query, request.authenticated)
         body = wire.VerificationStats(
             total=counts.total,
+            valid=counts.valid,
             verified=counts.verified,
             refused=counts.total - counts.verified,
             reasons=tuple(wire.ReasonCount(code=code, count=count) for code, count in counts.reasons.items()),
@@ -78,6 +81,8 @@ def presentation(request_id: str, answered_at: str | None, answer: Mapping[str, 
         id=request_id,
         state="pending" if answer is None else answer["state"],
         answered_at=answered_at,
+        # One of before an upgrade has none.
+        response_code=(answer or {}).get("responseCode", UNSET),
         credentials=tuple(
             wire.PresentedWalletCredential(
                 id=one["id"], issuer_did=one["issuerDid"], schema_id=one["schemaId"], claims=one["claims"]
@@ -95,6 +100,8 @@ def _row(row: VerificationRow, reader: Caller) -> wire.VerificationHistoryRow:
         id=row.id,
         ts=printed(one.at),
         verified=one.verified,
+        verdict=verdict_of(one.verified, one.missing),
+        missing=one.missing,
         verifier_did=one.verifier,
         key_fingerprint=one.fingerprint if sees_keys(reader) else None,
         holder_did=one.holder,

@@ -73,8 +73,9 @@ class Quotas:
         try:
             return await handler(request)
         except IdentityError as error:
-            # Where the outcome is unknown, as after a failure of the database, it may have been stored.
-            if error.status < 500:
+            # Where the outcome is unknown, as after a failure of the database, it may have been stored; or be so by a later run, which is
+            # not counted.
+            if error.status < 500 and not (request.attempt and request.attempt.has_intended):
                 await self.usage.refund(kept)
             raise
 
@@ -124,7 +125,7 @@ def _times(limit: int | None, more: int) -> int | None:
     return None if limit is None else more * limit
 
 
-TELL_THEMSELVES: Final = frozenset({"generateDelegatedProof"})
+TELL_THEMSELVES: Final = frozenset({"generateDelegatedProof", "createDelegatedPresentation"})
 
 
 @value_class
@@ -152,7 +153,9 @@ class AuditRefusals:
             if tells_itself:
                 await self.quotas.spend(operation, request)
                 return await handler(request)
-            has_quota = request.caller is not None and request.caller.account is not None
+            # A later run of a request that failed is what was counted before.
+            is_later = request.attempt is not None and request.attempt.intent is not None
+            has_quota = request.caller is not None and request.caller.account is not None and not is_later
             kept = self.quotas.kept(operation, request) if has_quota else None
             is_counted = has_quota and await self.quotas.spend(operation, request, kept)
             try:

@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 
 from identity_core.backup.manifest import MOST_BYTES, BackedUpFile, BackupManifest
 from identity_core.backup.seal import BackupInvalid, OperatorKey, SealedReader, SealedWriter
-from identity_core.database.files import settle
+from identity_core.files import settle
 
 _LENGTH: Final = 8
 _PIECE: Final = 1 << 20

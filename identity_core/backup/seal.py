@@ -16,10 +16,11 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, BinaryIO, Final
 
+from identity_tlog.note import base64_decode, base64_encode
+from identity_tlog.tree import Malformed
+
 from identity_core.codec import jcs, strict_json
 from identity_core.crypto import sealing
-from identity_core.domain.ledger.note import base64_decode, base64_encode
-from identity_core.domain.ledger.tree import Malformed
 from identity_core.values import value_class
 
 MAGIC: Final = b"identity-backup 1\n"

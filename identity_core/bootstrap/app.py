@@ -35,7 +35,6 @@ from identity_core.bootstrap.authorization import authorization_pages, code_gran
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
-    reads_of,
     registration_handlers,
     verification_handlers,
 )
@@ -251,8 +250,6 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         apart=settings.server.admin_port,
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
-        at_once=identifiers.at_once,
-        reads=reads_of(tags.dids, identifiers),
     )
     try:
         return build_app(

@@ -16,6 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from identity_tlog.note import VerifierKey
+from identity_tlog.tree import Frontier, leaf_hash
+
 from identity_core import __version__
 from identity_core.backup.archive import Advance, described, read_archive, write_archive
 from identity_core.backup.manifest import BackupManifest
@@ -27,12 +30,10 @@ from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.steps import bring_up, pending_steps
 from identity_core.bootstrap.storage import checkpoint_keys, told_at_start
 from identity_core.database import Transaction, look_at
-from identity_core.database.files import locked_folder, new_draft, settle
 from identity_core.database.snapshot import copy_at_one_moment
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
-from identity_core.domain.ledger.note import VerifierKey
-from identity_core.domain.ledger.tree import Frontier, leaf_hash
-from identity_core.domain.ledger.witness import Remembered
+from identity_core.domain.ledger.remembered import Remembered
+from identity_core.files import locked_folder, new_draft, settle
 from identity_core.plugin.build import LookOnly
 from identity_core.plugin.sockets import LEDGER
 from identity_core.ports.ledger import LedgerBackend

@@ -13,7 +13,6 @@ from datetime import timedelta
 from identity_core.bootstrap.ports import (
     SystemClock,
     fingerprints,
-    load_plugins,
     log,
     make_answers_key,
     origin_of,
@@ -32,15 +31,13 @@ from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLea
 from identity_core.use_cases.anchoring.worker import AnchorWorker, NewestCheckpoint, SealBatch
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.manage import (
-    ChangeStored,
     CreateApiKey,
-    RecordKeyChange,
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
 )
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
-from identity_core.use_cases.api_keys.tagged import TaggedKeys
+from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, TaggedKeys
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit
@@ -85,12 +82,8 @@ async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]
 
 async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[TransparencyLog, Store]:
     """The log and the store under it, beside a running service; ``stack`` closes them. Raises ``StartError``."""
-    plugins = load_plugins(settings, SystemClock())
-    stack.push_async_callback(plugins.close)
+    plugins, custodian, store = await store_beside(settings, stack)
     ledger = plugins.ledger(settings.ledger.backend)
-    custodian = plugins.custodian(settings.custodian.backend)
-    store = await store_beside(settings, custodian)
-    stack.push_async_callback(store.close)
     return await TransparencyLog.over(settings, ledger, store, custodian), store
 
 
@@ -146,11 +139,8 @@ class IndexTools:
 async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
     """Opens the index, the ledger and the DID methods, for the command line. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
-        plugins = load_plugins(settings, SystemClock())
-        stack.push_async_callback(plugins.close)
+        plugins, _, store = await store_beside(settings, stack)
         methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
-        store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
-        stack.push_async_callback(store.close)
         check = HeadCheck(methods, ledger, store.documents, store.quarantine)
         audit = IndexAudit(check, ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
         yield IndexTools(audit, CatchUp(methods, ledger, store.documents, check), store)
@@ -239,13 +229,9 @@ async def open_keys(settings: Settings) -> AsyncIterator[OpenKeys]:
     """Opens it, without a server around. Raises ``StartError``."""
     clock = SystemClock()
     async with AsyncExitStack() as stack:
-        plugins = load_plugins(settings, clock)
-        stack.push_async_callback(plugins.close)
+        plugins, custodian, store = await store_beside(settings, stack)
         stores = plugins.key_stores(settings.key_stores)
         writable_of(stores)
-        custodian = plugins.custodian(settings.custodian.backend)
-        store = await store_beside(settings, custodian)
-        stack.push_async_callback(store.close)
         # The first key may be made before the first start.
         await make_answers_key(custodian)
         keys, record = tagged_keys(stores, store, clock), Record(store.activity)

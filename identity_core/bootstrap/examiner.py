@@ -13,14 +13,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import levels_of, tiles_of
+from identity_tlog.tree import HASH_BYTES, Frontier, Malformed
+
 from identity_core.bootstrap.storage import checkpoint_keys
 from identity_core.database import DatabaseMismatch
 from identity_core.domain.activity import ChainBroken, ChainHead, check_kept, follow
 from identity_core.domain.ledger.audit import Audit
-from identity_core.domain.ledger.note import Checkpoint
-from identity_core.domain.ledger.tiles import levels_of, tiles_of
-from identity_core.domain.ledger.tree import HASH_BYTES, Frontier, Malformed
-from identity_core.domain.ledger.witness import Remembered
+from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import ExaminableLedger, LedgerBackend, LedgerEntry

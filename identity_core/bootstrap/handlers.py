@@ -10,16 +10,15 @@ from identity_core.api.caching import AnswerCache
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
-from identity_core.api.dids_at_once import DidsAtOnce
 from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
 from identity_core.api.promises import Run
-from identity_core.api.quick import Reads
 from identity_core.api.registration import RegistrationHandlers
 from identity_core.api.request import Handler
+from identity_core.api.stored_answers import StoredReads
 from identity_core.api.verifications import VerificationHandlers
-from identity_core.bootstrap.ports import origin_of, shows_deactivated
+from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.wallets import kept_requests, wallet_grants, wallet_issuer
 from identity_core.cache import BoundedCache
@@ -104,35 +103,32 @@ def did_handlers(opened: Runtime) -> DidHandlers:
     methods, custodian, random = reader.methods, opened.custodian, secrets.token_bytes
     hourly = opened.settings.did.writes_per_hour
     writer = DidWriter(reader, methods, ledger, store.documents, opened.signer, clock, hourly)
-    visible = shows_deactivated(opened.settings)
     cosigned = None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
     recorded = ReadWitnessedLog(ledger, BoundedCache(LOGS_KNOWN))
     approvals = GetDidApprovals(recorded, store.witness_files)
     publish = PublishApprovals(recorded, store.witness_files)
+    resolve = ResolveDid(reader, None if cosigned is None else cosigned.place)
+    cache = AnswerCache(store.documents, clock, lambda: 0 if cosigned is None else cosigned.size)
+    heads = StoredHeads(methods, store.documents, reader.check)
+    history = ListDidHistory(reader, opened.settings.history.after_deactivation == "visible")
+    stored_history = ListStoredHistory(heads, history.visible_after_deactivation)
+    stored = StoredReads(reader.parse, ResolveStored(heads, resolve.cosigned), stored_history, cache)
     return DidHandlers(
         reader=reader,
         create=CreateDid(methods, writer, custodian, clock, random),
-        resolve=ResolveDid(reader, None if cosigned is None else cosigned.place),
+        resolve=resolve,
         update=UpdateDid(writer),
         deactivate=DeactivateDid(writer),
         rotate=RotateDidKey(writer, custodian, random),
         recover=RecoverDid(writer, random),
-        history=ListDidHistory(reader, visible),
-        log=GetDidLog(reader, ledger, visible),
+        history=history,
+        log=GetDidLog(reader, ledger, opened.settings.log.after_deactivation == "visible"),
         approvals=approvals,
         approve=ApproveDidVersion(publish, approvals, clock),
         owned=ListDids(store.documents),
-        cache=AnswerCache(store.documents, clock, lambda: 0 if cosigned is None else cosigned.size),
+        cache=cache,
+        stored=stored,
     )
-
-
-def reads_of(dids: DidHandlers, identifiers: IdentifierHandlers) -> Reads:
-    """What of them is answered from stored octets."""
-    reader = dids.reader
-    heads = StoredHeads(reader.methods, reader.index, reader.check)
-    history = ListStoredHistory(heads, dids.history.visible_after_deactivation)
-    reads = DidsAtOnce(dids, identifiers, ResolveStored(heads, dids.resolve.cosigned), history)
-    return Reads(reads.operations(), reads.before_handlers())
 
 
 def did_pages(opened: Runtime, dids: DidHandlers) -> dict[str, Handler]:
@@ -158,6 +154,7 @@ def identifier_handlers(opened: Runtime, dids: DidHandlers) -> IdentifierHandler
         traits=ListDidTraits(methods),
         cache=dids.cache,
         clock=clock,
+        stored=dids.stored,
     )
 
 
@@ -181,7 +178,7 @@ def ledger_handlers(opened: Runtime) -> LedgerHandlers:
         transaction=transaction,
         block=GetLedgerBlock(ledger),
         checkpoint=_checkpoint(opened),
-        tile=GetLedgerTile(ledger, tree, follower, shows_deactivated(opened.settings)),
+        tile=GetLedgerTile(ledger, tree, follower, opened.settings.log.after_deactivation == "visible"),
         inclusion=GetLedgerInclusionProof(tree, follower, signer, transaction),
         consistency=GetLedgerConsistencyProof(tree, follower),
     )

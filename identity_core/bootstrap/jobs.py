@@ -103,9 +103,10 @@ async def _keep_index(
     # Which keys are retired is known before anything of theirs is looked at.
     follow = await followed(signer, check.ledger, store, check)
     catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
-    await catch_up()
     audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
+    # What is brought up stands on rows of the present form.
     await audit.seal()
+    await catch_up()
     await audit.sample(settings.ledger.sample, secrets.randbelow)
     suspicions = RecordSuspicions(audit)
     await suspicions.step()

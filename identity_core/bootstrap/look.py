@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_of
@@ -30,11 +31,13 @@ log = logging.getLogger("identity.look")
 @value_class
 class Compared:
     """``entries`` of the ledger were held against the store; None where the ledger cannot be looked at. ``remembered`` is how many the
-    note tells of, None where there is none. ``pending`` is what the next start brings up to date; then nothing was compared."""
+    note tells of, None where there is none. ``pending`` is what the next start brings up to date; then nothing was compared.
+    ``newest`` is the time of the newest entry."""
 
     entries: int | None
     remembered: int | None
     pending: tuple[str, ...] = ()
+    newest: datetime | None = None
 
 
 def looking_plugins(settings: Settings, look: LookOnly) -> PluginManager:
@@ -80,7 +83,9 @@ async def _compare(settings: Settings, plugins: PluginManager, look: LookOnly) -
         if kept is not None:
             read = ReadCheckpointKeys(custodian, ledger, store.transparency, kept.checkpoint.origin)
             await check.remembered(kept, await checkpoint_keys(read))
-        return Compared((await ledger.head()).sequence, None if kept is None else kept.checkpoint.size)
+        entries = (await ledger.head()).sequence
+        newest = [line.receipt.recorded_at for line in await ledger.entries_after(entries - 1, 1)] if entries else []
+        return Compared(entries, None if kept is None else kept.checkpoint.size, newest=max(newest, default=None))
     finally:
         await store.close()
 

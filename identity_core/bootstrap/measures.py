@@ -20,6 +20,7 @@ from identity_core.api.metrics import (
     keep_copying,
 )
 from identity_core.api.readings import Reading, Readings, build_info, of_disk, of_process
+from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.runtime import Runtime
 
 
@@ -48,6 +49,8 @@ def _readings(opened: Runtime, answers: AnswerCache) -> Iterable[Reading]:
     yield from of_process()
     yield from of_disk(opened.settings.data_dir)
     load = opened.store.database.load
+    skew = "Seconds by which the clock is ahead of what it was at the start and has counted since; negative: behind."
+    yield Reading("clock_skew_seconds", "livemax", skew, lambda: SystemClock().ahead_seconds(SystemClock().now()))
     waiting, limit = "Writes that wait for their commit.", "How many may wait in one process; more are 503."
     yield Reading("database_writes_waiting", "livemax", waiting, lambda: load().waiting)
     yield Reading("database_writes_waiting_limit", "livemin", limit, lambda: load().limit)

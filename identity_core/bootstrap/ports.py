@@ -7,12 +7,12 @@ import hashlib
 import hmac
 import logging
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import Final
 
 from identity_core.codec import multikey
@@ -32,15 +32,22 @@ from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import EraseHolder
 from identity_core.values import value_class
 
+# Counts on while the machine sleeps, where the system has it.
+_COUNTER: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+_BEGAN: Final = datetime.now(UTC) - timedelta(seconds=time.clock_gettime(_COUNTER))
+
 
 @value_class
 class SystemClock:
-    """The machine's clock."""
+    """The machine's clock, watched by its counter from the start of the process on: what the clock was then is taken as right."""
 
-    monotonic = staticmethod(monotonic)
+    monotonic = staticmethod(time.monotonic)
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+    def ahead_seconds(self, at: datetime) -> float:
+        return (at - _BEGAN).total_seconds() - time.clock_gettime(_COUNTER)
 
 
 def origin_of(settings: Settings) -> str:
@@ -58,11 +65,6 @@ def checkpoint_file_of(settings: Settings) -> Path:
         return data_dir.with_name(f"{data_dir.name}.checkpoint")
     digest = hashlib.sha256(str(data_dir).encode()).hexdigest()
     return settings.file.resolve().with_name(f"{data_dir.name}-{digest[:8]}.checkpoint")
-
-
-def shows_deactivated(settings: Settings) -> bool:
-    """Whether history and log of a deactivated DID can be read."""
-    return settings.history.after_deactivation == "visible"
 
 
 def autonomy_of(settings: Settings) -> AutonomyTable:
@@ -191,9 +193,14 @@ async def open_store(settings: Settings, custodian: Custodian, *, processes: int
     return store
 
 
-async def store_beside(settings: Settings, custodian: Custodian) -> Store:
-    """The store, for one process more than the service has: there are at least two that write. Raises as ``open_store``."""
-    return await open_store(settings, custodian, processes=max(settings.server.workers, 2))
+async def store_beside(settings: Settings, stack: AsyncExitStack) -> tuple[PluginManager, Custodian, Store]:
+    """Open the plugins, their custodian and the store beside a running service; ``stack`` closes them. Raises ``StartError``."""
+    plugins = load_plugins(settings, SystemClock())
+    stack.push_async_callback(plugins.close)
+    custodian = plugins.custodian(settings.custodian.backend)
+    store = await open_store(settings, custodian, processes=max(settings.server.workers, 2))
+    stack.push_async_callback(store.close)
+    return plugins, custodian, store
 
 
 @value_class
@@ -248,8 +255,5 @@ class RecordTools:
 async def record_tools(settings: Settings) -> AsyncIterator[RecordTools]:
     """Opens the store beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
-        plugins = load_plugins(settings, SystemClock())
-        stack.push_async_callback(plugins.close)
-        store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
-        stack.push_async_callback(store.close)
+        _, _, store = await store_beside(settings, stack)
         yield RecordTools(store.retention, EraseHolder(store.retention, Record(store.activity), SystemClock()))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from typing import Final
 
-from identity_core import __version__
+from identity_core import __version__, build
 from identity_core.api.metrics import Metrics
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.plugin.choose import InUse
+from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
 from identity_core.wire import PluginCondition, PluginProcesses
+
+REFUSED_SECONDS: Final = 10.0
+"""For so long after a failed append a replica is not ready; then the next append shows whether it is."""
 
 
 def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
@@ -23,7 +28,7 @@ def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
         health=GetHealth(),
         readiness=GetReadiness(dependencies, lambda: conditions(opened.plugins.in_use()), is_public),
         metrics=GetMetrics(dependencies, measured.render, is_public),
-        version=GetVersion(version),
+        version=GetVersion(version, build),
     )
 
 
@@ -43,10 +48,13 @@ def _condition(one: InUse) -> PluginCondition:
 def _probes(opened: Runtime) -> Mapping[str, Probe]:
     async def ledger_answers() -> str:
         await opened.jobs.logged.ledger.head()
-        return "ok"
+        is_refusing = opened.clock.monotonic() - opened.reader.check.refused_at < REFUSED_SECONDS
+        return "unavailable" if is_refusing else "ok"
 
     async def store_answers() -> str:
         await opened.store.documents.cursor()
+        if opened.store.database.load().is_failing:
+            await StoredAuditEnd(opened.store.database).settled()
         return "ok"
 
     async def index_agrees() -> str:

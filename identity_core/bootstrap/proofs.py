@@ -12,7 +12,7 @@ from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof
-from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
+from identity_core.use_cases.proofs.generate import CreateDelegatedPresentation, GenerateDelegatedProof
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
@@ -65,6 +65,7 @@ def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, auton
     making = _generate(opened, sealed_credentials, autonomy)
     return ProofHandlers(
         generate=making,
+        present=CreateDelegatedPresentation(making),
         check=CheckDelegatedProof(making),
         received=verify,
         stored=VerifyStoredProof(verify),

@@ -14,6 +14,10 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from identity_tlog.note import Checkpoint, VerifierKey
+from identity_tlog.policy import WitnessPolicy, label
+from identity_tlog.tree import Malformed, Refuted
+
 from identity_core.backup.archive import Advance
 from identity_core.backup.manifest import BackupManifest
 from identity_core.backup.seal import OperatorKey
@@ -25,14 +29,11 @@ from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, load_remembered, told_at_start
 from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses
 from identity_core.codec.times import printed
-from identity_core.database.files import sync_folder
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey
-from identity_core.domain.ledger.policy import WitnessPolicy, label
-from identity_core.domain.ledger.tree import Malformed, Refuted
-from identity_core.domain.ledger.witness import Remembered
+from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
+from identity_core.files import sync_folder
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd

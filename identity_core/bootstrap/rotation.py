@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 
 from identity_core.bootstrap.beside import TransparencyLog, followed
-from identity_core.bootstrap.ports import SystemClock, load_plugins, origin_of, store_beside
+from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
 from identity_core.domain import tokens
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.dids.log import service_keys
@@ -90,17 +90,13 @@ class RotateSeal:
 async def seal_rotation(settings: Settings) -> AsyncIterator[RotateSeal]:
     """What seals everything anew beside a running service, where the custodian can. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
-        plugins = load_plugins(settings, SystemClock())
-        stack.push_async_callback(plugins.close)
-        custodian = plugins.custodian(settings.custodian.backend)
+        _, custodian, store = await store_beside(settings, stack)
         if not isinstance(custodian, ResealingCustodian):
             raise StartError(
                 f"the custodian {settings.custodian.backend} seals nothing under a key that can be rotated",
                 "custodian.backend",
                 "rotate what it keeps keys under with its own tools",
             )
-        store = await store_beside(settings, custodian)
-        stack.push_async_callback(store.close)
         yield RotateSeal(custodian, Record(store.activity), SystemClock())
 
 
@@ -127,12 +123,8 @@ async def checkpoint_key_replacement(settings: Settings) -> AsyncIterator[Replac
 async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[ServiceLog, Store]:
     """What writes the service log beside a running service, and the store under it; ``stack`` closes them."""
     clock = SystemClock()
-    plugins = load_plugins(settings, clock)
-    stack.push_async_callback(plugins.close)
+    plugins, custodian, store = await store_beside(settings, stack)
     methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
-    custodian = plugins.custodian(settings.custodian.backend)
-    store = await store_beside(settings, custodian)
-    stack.push_async_callback(store.close)
     signer = await LogSigner.open(custodian)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     follow = await followed(signer, ledger, store, check)

@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from functools import partial
 
+from identity_tlog.tree import Malformed
+
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.database import DatabaseDamaged, DatabaseError, DatabaseForbidden, MigrationFailed, faults_of
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
-from identity_core.domain.ledger.tree import Malformed
-from identity_core.domain.ledger.witness import Remembered
+from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -26,7 +27,7 @@ from identity_core.bootstrap.backup import (
     staged,
     verify_backup,
 )
-from identity_core.bootstrap.ports import SystemClock, load_plugins, store_beside
+from identity_core.bootstrap.ports import SystemClock, store_beside
 from identity_core.bootstrap.restore import Known, verify_server
 from identity_core.bootstrap.steps import bring_up, pending_steps
 from identity_core.bootstrap.storage import told_at_start
@@ -191,15 +192,8 @@ def _looked(
 
 
 async def _record(settings: Settings, steps: Sequence[str], of: datetime | None) -> None:
-    plugins = load_plugins(settings, SystemClock())
-    try:
-        store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
-        try:
-            made = None if of is None else printed(of)
-            event = Event(details={"steps": list(steps), "backupOf": made})
-            now = SystemClock().now()
-            await Record(store.activity)(RequestContext("upgradeInstallation", OPERATOR), event, now, durable=True)
-        finally:
-            await store.close()
-    finally:
-        await plugins.close()
+    async with AsyncExitStack() as stack:
+        _, _, store = await store_beside(settings, stack)
+        event = Event(details={"steps": list(steps), "backupOf": None if of is None else printed(of)})
+        now = SystemClock().now()
+        await Record(store.activity)(RequestContext("upgradeInstallation", OPERATOR), event, now, durable=True)

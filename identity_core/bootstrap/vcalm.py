@@ -16,11 +16,8 @@ from identity_core.use_cases.vcalm import CreateVcalmChallenge, VerifyVcalmCrede
 def vcalm_handlers(opened: Runtime, own: VerifyCredential) -> VcalmHandlers:
     """The handlers of the tag ``vcalm``; ``own`` verifies the credentials of this service."""
     clock, key = opened.clock, PresentationChallengeKey(opened.challenge_secret)
-    credential = VerifyVcalmCredential(
-        opened.plugins.securing_formats(), IssuerKeys(opened.reader), own, copy_status(opened), clock
-    )
-    return VcalmHandlers(
-        credential,
-        VerifyVcalmPresentation(credential, opened.reader, key, opened.store.spent_challenges, clock),
-        CreateVcalmChallenge(key, secrets.token_bytes, clock),
-    )
+    keys, status, spent = IssuerKeys(opened.reader), copy_status(opened), opened.store.spent_challenges
+    formats = (opened.plugins.securing_workers(anonymous=True), opened.plugins.securing_workers(anonymous=False))
+    first, second = (VerifyVcalmCredential(found, keys, own, status, clock) for found in formats)
+    shown, known = (VerifyVcalmPresentation(one, opened.reader, key, spent, clock) for one in (first, second))
+    return VcalmHandlers((first, second), (shown, known), CreateVcalmChallenge(key, secrets.token_bytes, clock))

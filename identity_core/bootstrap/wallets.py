@@ -52,7 +52,7 @@ def presentation_endpoints(opened: Runtime) -> PresentationEndpoints:
         origin=origin_of(opened.settings),
         sign=SignRequestObject(kept, keys, clock),
         accept=AcceptPresentation(
-            kept, opened.plugins.securing_formats().get(FORMAT), opened.reader, copy_status(opened), clock
+            kept, opened.plugins.securing_workers(anonymous=True).get(FORMAT), opened.reader, copy_status(opened), clock
         ),
         mismatch=lambda: opened.jobs.watch.mismatch,
     )

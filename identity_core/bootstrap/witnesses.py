@@ -10,14 +10,15 @@ from contextlib import AsyncExitStack
 from dataclasses import field
 from urllib.parse import urlsplit
 
+from identity_tlog.note import Note, cosigned_at
+from identity_tlog.policy import NONE, PolicyWitness, WitnessPolicy, label
+from identity_tlog.tree import Malformed, Refuted
+
 from identity_core.bootstrap.beside import TransparencyLog
-from identity_core.bootstrap.ports import SystemClock, load_plugins, store_beside
+from identity_core.bootstrap.ports import store_beside
 from identity_core.cache import BoundedCache
 from identity_core.database.files import FileLock
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
-from identity_core.domain.ledger.note import Note, cosigned_at
-from identity_core.domain.ledger.policy import NONE, PolicyWitness, WitnessPolicy, label
-from identity_core.domain.ledger.tree import Malformed, Refuted
 from identity_core.files import read_regular
 from identity_core.ports.clock import Clock
 from identity_core.ports.witnesses import WitnessFailed
@@ -151,9 +152,6 @@ async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWi
 async def approvals_to_publish(settings: Settings) -> AsyncIterator[PublishApprovals]:
     """What publishes approvals of did:webvh logs, beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
-        plugins = load_plugins(settings, SystemClock())
-        stack.push_async_callback(plugins.close)
-        store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
-        stack.push_async_callback(store.close)
+        plugins, _, store = await store_beside(settings, stack)
         recorded = ReadWitnessedLog(plugins.ledger(settings.ledger.backend), BoundedCache(1))
         yield PublishApprovals(recorded, store.witness_files)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from identity_core.cli.options import FILE, of_installation, opened_part, refuse_absent
+from identity_core.cli.options import FILE, Whole, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import fail, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.codec.times import printed
@@ -94,7 +94,7 @@ def retry(settings: Settings) -> None:
 
 
 @command.command()
-@click.option("--limit", type=click.IntRange(1, 1_000_000), default=10_000, help="The most proofs to queue.")
+@click.option("--limit", type=Whole(1, 1_000_000), default=10_000, help="The most proofs to queue.")
 @of_installation
 def backfill(settings: Settings, limit: int) -> None:
     """Queue imported proofs from before anchoring existed (`pre-phase7`), the oldest first."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from identity_core.cli.options import FILE, of_installation, opened_part, refuse_absent
+from identity_core.cli.options import FILE, Whole, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.profiles import signed_in
@@ -110,7 +110,7 @@ def rekey(settings: Settings) -> None:
 
 
 @command.command()
-@click.option("--after", type=click.IntRange(min=0), default=0, help="Only the lines behind this number.")
+@click.option("--after", type=Whole(min=0), default=0, help="Only the lines behind this number.")
 @click.option("--output", "-o", type=click.File("wb"), default="-", help="Where to; standard output by default.")
 @_service
 @api_key_option

@@ -25,12 +25,12 @@ def command() -> None:
 @command.command()
 @keys_option
 @url_option
-@click.option("--purpose", type=click.Choice(PURPOSES), help="What the signature shall authorise; anything by default.")
-@click.option("--body", type=click.File("rb"), help="The JSON body that it shall be bound to, - for standard input.")
+@click.option("--purpose", required=True, type=click.Choice(PURPOSES), help="What the signature authorises.")
+@click.option("--body", type=click.File("rb"), help="The JSON body that it is bound to, - for standard input.")
 @click.option("--challenge", help="Sign this text instead of fetching a challenge.")
 @click.option("--recovery", is_flag=True, help="Sign with the recovery key.")
-def sign(wallet: Path, url: str, purpose: str | None, body: Any, challenge: str | None, recovery: bool) -> None:
-    """Print an Authorization header. It serves once, for what --purpose and --body say."""
+def sign(wallet: Path, url: str, purpose: str, body: Any, challenge: str | None, recovery: bool) -> None:
+    """Print an Authorization header. It serves once, for what --purpose and --body say. A challenge that is bound to less is not signed."""
     from identity_core.client import hash_body
     from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from identity_tlog.note import MAX_NOTE, Checkpoint, Note
+from identity_tlog.policy import label
 
 from identity_core.cli.backup_server import is_of_postgresql, say_how, verify_server
 from identity_core.cli.ledger_prove import read_policy
@@ -20,8 +22,6 @@ from identity_core.cli.output import Command, fail, failing, misused, progress, 
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.secret_input import read_private
 from identity_core.codec.times import printed
-from identity_core.domain.ledger.note import MAX_NOTE, Checkpoint, Note
-from identity_core.domain.ledger.policy import label
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:

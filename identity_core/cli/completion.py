@@ -12,7 +12,7 @@ from click.shell_completion import get_completion_class
 from identity_core.cli.options import xdg_folder
 from identity_core.cli.output import Command, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.database.files import durable_draft
+from identity_core.files import durable_draft
 
 MARK: Final = "# Written by `identity completion install`.\n"
 SHELLS: Final = ("bash", "zsh", "fish")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from identity_core.cli.config_sample import sample
 from identity_core.cli.options import config_option, configured, installed_plugins
 from identity_core.cli.output import fail, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
@@ -18,7 +19,6 @@ from identity_core.settings import (
     as_toml,
     load,
     require_extras,
-    sample,
 )
 from identity_core.settings import show as shown
 

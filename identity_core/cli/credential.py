@@ -13,7 +13,7 @@ from identity_core.cli.credential_offer import offer, sign_request
 from identity_core.cli.credential_offline import check_offline, given_values, holder_option, sign, value_options
 from identity_core.cli.credential_secret import rotate_secret
 from identity_core.cli.credential_wallet import accept, request
-from identity_core.cli.options import input_argument, read_json, shown
+from identity_core.cli.options import Whole, input_argument, read_json, shown
 from identity_core.cli.output import fail, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import (
@@ -159,7 +159,7 @@ add(
     ),
     click.option(
         "--suite",
-        type=click.IntRange(1, 2),
+        type=Whole(1, 2),
         help="What the signature covers: 1 schema and values; 2 also holder, validity in days, status. By default 2, where it can.",
     ),
     body=_issued,

@@ -24,7 +24,7 @@ from identity_core.cli.credential_offline import (
     value_options,
 )
 from identity_core.cli.credential_wallet import member
-from identity_core.cli.options import all_of, input_argument, name_of, read_json
+from identity_core.cli.options import Whole, all_of, input_argument, name_of, read_json
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.private_record import private_record
 from identity_core.cli.public_keys import holder_keys
@@ -71,7 +71,7 @@ _book_option = click.option(
 )
 @click.option(
     "--minutes",
-    type=click.IntRange(1, 10_080),
+    type=Whole(1, 10_080),
     default=10,
     show_default=True,
     help="How long the offer may be answered.",

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from identity_core.cli.options import NONE, Number, OrNone, predicate_value, several
+from identity_core.cli.options import NONE, Number, OrNone, Whole, predicate_value, several
 from identity_core.cli.output import misused
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import RemoteCaller, add_command, did_option, named, page, page_options
 from identity_core.codec.times import printed
 
 STATUSES = ("scheduled", "active", "suspended", "exhausted", "expired", "revoked")
-LIMIT = OrNone(click.IntRange(min=0))
+LIMIT = OrNone(Whole(min=0))
 
 
 @click.group(name="delegation", cls=OpenGroup)
@@ -82,7 +82,7 @@ add(
     click.option(
         "--level",
         "autonomyLevel",
-        type=click.IntRange(0, 5),
+        type=Whole(0, 5),
         required=True,
         help="Autonomy: 2 for pinned values, 3 for any; one more to anchor.",
     ),
@@ -97,9 +97,7 @@ add(
         "--max-refusals", "maxRefusals", type=LIMIT, help="Refused predicates of unpinned values.  [default: 1]"
     ),
     click.option("--max-thresholds", "maxThresholds", type=LIMIT, help="Different unpinned predicates.  [default: 3]"),
-    click.option(
-        "--max-depth", "maxDepth", type=click.IntRange(0, 8), help="How often it may be passed on.  [default: 0]"
-    ),
+    click.option("--max-depth", "maxDepth", type=Whole(0, 8), help="How often it may be passed on.  [default: 0]"),
     click.option("--purpose", help="For people."),
     body=_delegation,
     text=_record,

@@ -15,7 +15,7 @@ from identity_core.cli.did_create import create
 from identity_core.cli.did_history import history
 from identity_core.cli.did_log_verify import verify
 from identity_core.cli.did_update import VERSION, possession, update
-from identity_core.cli.options import Number
+from identity_core.cli.options import Number, Whole
 from identity_core.cli.output import fail, misused, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, keys_option, page, page_options, session, settled, url_option
@@ -79,7 +79,7 @@ def _type_of(holder: Wallet, key_id: str) -> str:
 @click.option("--revoke-all/--keep-keys", default=True, show_default=True, help="Drop every existing key.")
 @click.option(
     "--restore-version",
-    type=click.IntRange(1),
+    type=Whole(1),
     help="Take the document of this version: what was changed since is undone, as long as the DID's recovery window lasts.",
 )
 def recover(wallet: Path, url: str, revoke_all: bool, restore_version: int | None) -> None:
@@ -115,7 +115,7 @@ def deactivate(wallet: Path, url: str, confirm: bool, reason: str) -> None:
 
 @command.command()
 @click.argument("did")
-@click.option("--version-id", type=click.IntRange(1), help="The document as it was at this version.")
+@click.option("--version-id", type=Whole(1), help="The document as it was at this version.")
 @click.option("--version-time", help="The document as it was at this RFC 3339 time.")
 @click.option("--require-position", is_flag=True, help="Refuse a version that has no place in the transparency log.")
 @click.option(

@@ -22,12 +22,13 @@ from identity_core.cli.output import Command, fail, fail_start, on_one_line, pri
 from identity_core.cli.remote import session, url_option
 from identity_core.codec import multikey, times
 from identity_core.crypto import ed25519
-from identity_core.database.files import FileLock, durable_draft
+from identity_core.database.files import FileLock
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import webvh
 from identity_core.domain.dids.log import witness as approvals
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError
+from identity_core.files import durable_draft
 from identity_core.settings import Settings, StartError
 from identity_core.values import value_class
 

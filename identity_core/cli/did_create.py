@@ -18,7 +18,7 @@ from typing import Any, cast
 import click
 
 from identity_core.cli.did_update import Triples, Wishes, change, witness_list
-from identity_core.cli.options import several
+from identity_core.cli.options import Whole, several
 from identity_core.cli.output import Command, fail, misused, show
 from identity_core.cli.profiles import signed_in
 from identity_core.cli.remote import api_key_option, session, url_option
@@ -53,14 +53,14 @@ TEXT = "{did}\nblock   {blockNumber}\ntx      {transactionHash}"
 @click.option(
     "--strict-evidence/--no-strict-evidence",
     default=None,
-    help="Changes must be signed over a challenge for exactly this change.  [default: the service's]",
+    help="Changes must be signed over a challenge for exactly this change.  [default: yes, where the method can]",
 )
 @click.option(
     "--witness", "witnesses", multiple=True, metavar="DID", help="A did:key that must approve of each version."
 )
 @click.option(
     "--witness-threshold",
-    type=click.IntRange(1),
+    type=Whole(1),
     help="How many of the witnesses must approve.  [default: all of them]",
 )
 @click.option("--keys", "path", type=click.Path(path_type=Path), help="Write DID and keys to this new file (0600).")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from identity_core.cli.options import name_of, several
+from identity_core.cli.options import Whole, name_of, several
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.remote import keys_option, settled, url_option
 from identity_core.cli.wallet import Wallet, make_key
@@ -46,10 +46,11 @@ VERSION = "{did}\nversion {versionId}\nblock   {blockNumber}\ntx      {transacti
 )
 @click.option(
     "--witness-threshold",
-    type=click.IntRange(1),
+    type=Whole(1),
     help="How many of the witnesses must approve.  [default: all of them]",
 )
 @click.option("--no-witness", is_flag=True, help="No one has to approve of later versions.")
+@click.option("--strict-evidence", is_flag=True, help="Require bound signatures from this change on. Cannot be undone.")
 def update(
     wallet: Path,
     url: str,
@@ -64,6 +65,7 @@ def update(
     witness: Sequence[str],
     witness_threshold: int | None,
     no_witness: bool,
+    strict_evidence: bool,
 ) -> None:
     """Change the document: one or several operations in one version."""
     operations = [_service("addService", *given) for given in add_service]
@@ -81,6 +83,8 @@ def update(
     if witness or witness_threshold is not None or no_witness:
         asked = {} if no_witness else witness_list(witness, witness_threshold)
         operations.append({"operation": "setWitness", "witness": asked})
+    if strict_evidence:
+        operations.append({"operation": "setStrictEvidence", "strictEvidence": True})
     if not operations and not new_key:
         misused("there is nothing to change", "name at least one operation, see --help")
     with settled(wallet, url) as (opened, holder):

@@ -112,10 +112,10 @@ def _curves(_: Settings) -> Iterator[Diagnosis]:
 
 
 def _throttle(settings: Settings) -> Iterator[Diagnosis]:
-    store = buckets_of(settings.throttle, settings.server.workers)
+    store = buckets_of(settings.throttle, settings.server.workers, settings.database_url)
     reason = asyncio.run(_redis_fault(str(settings.throttle.redis_url))) if store == "redis" else None
-    if store == "memory" and settings.server.workers > 1:
-        yield warn("each worker has limits of its own, in memory", 'set throttle.store to "sql"')
+    if store == "memory" and (settings.server.workers > 1 or settings.database_url is not None):
+        yield warn("each worker and replica has limits of its own, in memory", 'set throttle.store to "sql"')
     elif reason is not None:
         remedy = "start it, or correct throttle.redis_url; until then each process limits for itself"
         yield wrong(f"Redis does not answer: {reason}", remedy)

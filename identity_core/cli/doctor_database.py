@@ -10,14 +10,17 @@ import functools
 import os
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
 from identity_core.cli.options import shown_database
+from identity_core.codec.times import printed
 from identity_core.database import DatabaseError, Look, faults_of, look_at
 from identity_core.errors import IdentityError
+from identity_core.ports.ledger import MOST_AHEAD_SECONDS
 from identity_core.settings import Settings, StartError
 from identity_core.values import value_class
 
@@ -166,7 +169,7 @@ def looked(settings: Settings) -> Iterator[Look]:
 def tables(settings: Settings) -> Iterator[Diagnosis]:
     """Whether the tables of the store are those that this version declares. Nothing where there are none, or of another version: other
     checks report that."""
-    from identity_core.store.comparison import compare
+    from identity_core.cli.doctor_tables import compare
     from identity_core.store.migrations import bring_up
 
     try:
@@ -236,6 +239,9 @@ def _compared(settings: Settings) -> Diagnosis:
     kept = "none is remembered" if found.remembered is None else f"{found.remembered} are remembered"
     if found.entries is None:
         return ok(f"the ledger {settings.ledger.backend} is compared by a start and not by this; {kept}")
+    if found.newest is not None and (ahead := found.newest.timestamp() - time.time()) > MOST_AHEAD_SECONDS:
+        says = f"the newest ledger entry is of {printed(found.newest)}, which is {ahead:.0f} s ahead of the clock"
+        return wrong(says, "set the clock; where it is right, see docs/how-to/upgrade.md")
     return ok(f"{found.entries} ledger entries agree with the store; {kept}")
 
 

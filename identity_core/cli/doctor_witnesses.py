@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from identity_tlog.note import Checkpoint, Note
+from identity_tlog.policy import WitnessPolicy, label
+from identity_tlog.tree import Malformed, Refuted
+
 from identity_core.cli.doctor_database import Diagnosis, ok, warn
 from identity_core.codec import times
 from identity_core.database import DatabaseError
-from identity_core.domain.ledger.note import Checkpoint, Note
-from identity_core.domain.ledger.policy import WitnessPolicy, label
-from identity_core.domain.ledger.tree import Malformed, Refuted
 from identity_core.settings import Settings
 
 LATE_SECONDS = 600.0

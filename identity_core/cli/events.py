@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from identity_core.cli.options import Whole
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, page
 
@@ -18,10 +19,8 @@ add_command(
     "list",
     "listEvents",
     "Print events of the ledger, oldest first; the number before each is what --after takes.",
-    click.option(
-        "--after", type=click.IntRange(min=0), default=0, show_default=True, help="Only those behind this number."
-    ),
-    click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="The most items."),
+    click.option("--after", type=Whole(min=0), default=0, show_default=True, help="Only those behind this number."),
+    click.option("--limit", type=Whole(1, 1000), default=100, show_default=True, help="The most items."),
     text=page("{sequence}  {timestamp}  {operation:<12}  {did}  version {versionId}"),
     columns={
         "NUMBER": "{sequence}",

@@ -33,6 +33,7 @@ identity did resolve did:ids:… --version-time 2026-01-31T12:00:00Z
 identity did rotate --keys hana.json --grace-hours 24
 identity did update --keys hana.json --add-service inbox MessagingService https://inbox.example
 identity did update --keys hana.json --new-key X25519 keyAgreement
+identity did update --keys hana.json --strict-evidence
 identity auth sign --keys hana.json --purpose update --body change.json
 identity auth token --keys hana.json
 identity auth token --api-key operator.key --subject did:ids:… --scope 'dids:operate zkp:prove' \
@@ -102,7 +103,8 @@ identity proof request --keys aki.json --ibct token.json --domain https://shop.e
     --challenge 0123456789abcdef
 identity proof revoke 3f0c9f8e-… --keys hana.json --reason 'shown to the wrong shop'
 identity proof verify proof.json --issuer-document isa.json --predicate age gte 18 \
-    --audience https://shop.example
+    --audience https://shop.example --challenge 0123456789abcdef
+identity proof verify proof.json --issuer-document isa.json --signature-only
 identity anchor backfill
 identity anchor checkpoint --save anchored.txt
 identity anchor retry

@@ -10,6 +10,8 @@ import click
 import orjson
 
 from identity_core.cli.options import (
+    Number,
+    Whole,
     input_argument,
     load_json,
     name_of,
@@ -77,12 +79,12 @@ def _reference(_: click.Context, __: click.Parameter, text: str) -> str:
 @question_option
 @click.option(
     "--minutes",
-    type=click.FloatRange(min=0.1, max=129_600),
+    type=Number(min=0.1, max=129_600),
     default=60.0,
     show_default=True,
     help="How long each token is good.",
 )
-@click.option("--count", type=click.IntRange(1, MOST_AT_ONCE), default=1, help="How many tokens, each for one use.")
+@click.option("--count", type=Whole(1, MOST_AT_ONCE), default=1, help="How many tokens, each for one use.")
 def issue(
     wallet: Path,
     agent: str,

@@ -14,6 +14,7 @@ from identity_core.cli.options import (
     NONE,
     Number,
     OrNone,
+    Whole,
     comma_separated,
     known_scopes,
     of_installation,
@@ -111,7 +112,7 @@ def _check_targets(scopes: tuple[str, ...] | None, targets: tuple[str, ...], *, 
 @several("--allowed-target", "DID", "DID that it may act for; may be repeated.", into="targets")
 @click.option("--any-target", is_flag=True, help="It may act for every DID.")
 @click.option("--requests-per-second", type=Number(0.001, 1e6), help="Its rate; the setting's by default.")
-@click.option("--burst", type=click.IntRange(1, MOST), help="Requests at once; the setting's by default.")
+@click.option("--burst", type=Whole(1, MOST), help="Requests at once; the setting's by default.")
 @click.option("--days", type=Number(0, 36_500), help="How long it is valid; for ever by default.")
 def create(
     settings: Settings,
@@ -179,7 +180,7 @@ def show_key(settings: Settings, key_id: str) -> None:
 @click.option(
     "--requests-per-second", type=OrNone(Number(0, MOST, min_open=True)), help="Its rate, or none for the setting's."
 )
-@click.option("--burst", type=OrNone(click.IntRange(1, MOST)), help="Requests at once, or none for the setting's.")
+@click.option("--burst", type=OrNone(Whole(1, MOST)), help="Requests at once, or none for the setting's.")
 @click.option(
     "--days", type=OrNone(Number(0, MOST, min_open=True)), help="How long from now it is valid, or none for ever."
 )

@@ -7,48 +7,55 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from identity_tlog.note import SignedCheckpoint, VerifierKey
+from identity_tlog.proofs import TlogProof
+from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_audit import audit, export
 from identity_core.cli.ledger_checkpoint import checkpoint
-from identity_core.cli.ledger_kept import kept_checkpoints
 from identity_core.cli.ledger_prove import policy_option, prove, verify_file
 from identity_core.cli.ledger_repair import accept_rollback, repair
 from identity_core.cli.ledger_show import show_tree
 from identity_core.cli.ledger_sources import (
     anchored_option,
     cosignatures_option,
+    fetched_growth,
     held_option,
     key_option,
-    opened_checkpoint,
+    leaves_of,
     service_did_option,
+    unverified,
     url_option,
     verifier_key,
     witness_keys_option,
+)
+from identity_core.cli.ledger_trust import (
+    kept_checkpoints,
+    kept_history,
+    opened_checkpoint,
+    require_service_log_option,
+    unchecked,
+    unchecked_text,
 )
 from identity_core.cli.ledger_witness import witness
 from identity_core.cli.options import FILE, FILE_THERE, Number, counted
 from identity_core.cli.output import fail, failing, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, session
-from identity_core.client import Client, ServiceError
+from identity_core.client import Client
 from identity_core.codec.multibase import base64url_decode
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
+from identity_core.domain.ledger.checkpoint_keys import TrustedLog, check_growth
 from identity_core.domain.ledger.history import (
     LoggedHistory,
-    Recorded,
-    followed_keys,
-    read_transaction,
     retired_keys,
     verify_history,
 )
-from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey
-from identity_core.domain.ledger.proofs import TlogProof, verify_consistency
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded
 from identity_core.errors import IdentityError
 
 _file = functools.partial(click.option, type=FILE_THERE)
@@ -81,6 +88,7 @@ def command() -> None:
     "it leads from keys of checkpoints to those after them.",
 )
 @click.option("--save", type=FILE, help="Keep the history for a later --history.")
+@require_service_log_option
 @policy_option
 @click.option(
     "--cosigned-within",
@@ -96,14 +104,12 @@ def verify(subject: str | None, key_text: str | None, policy: Path | None, withi
     is that nothing newer exists.
     """
     if policy is not None:
-        later = given["service_history"]
-        with failing((Malformed, Refuted), str(later), "give a history that --save wrote"):
-            service = None if later is None else _kept(later, None)
-        verify_file(policy, subject, key_text, within, service, given["service_did"])
+        service = kept_history(given["service_history"])
+        verify_file(policy, subject, key_text, within, service, given["service_did"], given["needs_service_log"])
         return
     if within is not None:
         raise click.UsageError("--cosigned-within goes with --policy")
-    did, key = subject, verifier_key(key_text)
+    did, key, later = subject, verifier_key(key_text), kept_history(given["service_history"])
     with contextlib.ExitStack() as stack:
         http = None if given["url"] is None else stack.enter_context(session(given["url"]))
         where = did or str(given["history"] or given["log_file"])
@@ -118,35 +124,51 @@ def verify(subject: str | None, key_text: str | None, policy: Path | None, withi
                 kept, said = _fetched(http, did, key, given["checkpoint"], given["service_did"], quorum)
             else:
                 raise click.UsageError("give a DID and --url, or --history, or --log with --proof")
-            keys = _keys(key, kept, said, given["service_did"], given["service_history"])
-            kept = _in_checkpoint(kept, keys, given["checkpoint"])
+            trusted = _trusted(http, key, given["service_did"], kept, said, later)
+            kept = _in_checkpoint(kept, trusted, given["checkpoint"])
             source = str(given["checkpoint"] or given["history"] or given["log_file"] or given["url"])
-            signed = opened_checkpoint(kept.checkpoint, keys, source, given["witness_texts"], given["cosignatures"])
-            retired = _retired(kept, given["service_did"], given["service_history"], signed, keys)
+            signed = opened_checkpoint(kept.checkpoint, trusted, source, given["witness_texts"], given["cosignatures"])
+            retired = _retired(kept, given["service_did"], later, signed, trusted)
+            has_log = kept.service_did is not None or later is not None
+            missing = unchecked(has_log, given["needs_service_log"], source)
             proven = verify_history(kept.did, kept.entries, signed, retired)
-            for held in kept_checkpoints(given["held"], given["anchored"], keys):
-                _check_growth(http, held, signed.checkpoint)
+            for held in kept_checkpoints(given["held"], given["anchored"], trusted.keys):
+                check_growth(trusted.growth, held, signed.checkpoint)
     if given["save"] is not None:
         given["save"].write_bytes(kept.encode())
-    show(proven.summary(), text=_text)
+    show(proven.summary() | {"unchecked": missing}, text=_text)
 
 
-def _keys(
-    key: VerifierKey, kept: LoggedHistory, said: Sequence[LogLeaf], service_did: str | None, later: Path | None
-) -> CheckpointKeys:
-    """The keys of checkpoints to which the longest of the service's logs leads from ``key``: the one in the history, what the service has
-    ``said`` since, the one in ``later``."""
+def _trusted(
+    http: Client | None,
+    key: VerifierKey,
+    service_did: str | None,
+    kept: LoggedHistory,
+    said: Sequence[LogLeaf],
+    later: LoggedHistory | None,
+) -> TrustedLog:
+    """The log to whose keys the longest of the service's logs leads from ``key``: the one in the history, what the service has ``said``
+    since, the one in ``later``."""
+
+    def evidence() -> Iterator[tuple[bytes, Sequence[Recorded]]]:
+        yield kept.checkpoint, kept.service
+        if later is not None:
+            yield later.checkpoint, later.service
+        if http is not None:
+            note = http.octets("/ledger/checkpoint", query={"quorum": "any"})
+            size = unverified(note).size
+            yield note, [_recorded(http, leaf, size) for leaf in said if leaf.sequence <= size]
+
     own, leaves = kept.service_did, max([one.leaf for one in kept.service], said, key=len)
     if later is not None:
-        other = _kept(later, None)
-        own, leaves = other.service_did or own, max(leaves, [one.leaf for one in other.service], key=len)
-    return followed_keys(
-        key, own if leaves else None, leaves, is_believed=service_did is not None and service_did == own
-    )
+        own, leaves = later.service_did or own, max(leaves, [one.leaf for one in later.service], key=len)
+    is_believed = service_did is not None and service_did == own
+    growth = functools.partial(fetched_growth, http)
+    return TrustedLog.follow(key, own, leaves, evidence(), growth, is_believed=is_believed)
 
 
 def _retired(
-    kept: LoggedHistory, service_did: str | None, later: Path | None, signed: SignedCheckpoint, keys: CheckpointKeys
+    kept: LoggedHistory, service_did: str | None, later: LoggedHistory | None, signed: SignedCheckpoint, log: TrustedLog
 ) -> Mapping[str, int]:
     """The keys of logs that the service retired. Raises ``Refuted`` where the history has another service's log, or lacks it."""
     if service_did not in (None, kept.service_did):
@@ -154,11 +176,10 @@ def _retired(
     retired = {} if kept.service_did is None else dict(retired_keys(kept.service_did, kept.service, signed))
     if later is None:
         return retired
-    other = _kept(later, None)
-    if other.service_did is None or kept.service_did not in (None, other.service_did):
-        raise Refuted(f"{later} has no log of this service's own")
-    opened = opened_checkpoint(other.checkpoint, keys, str(later))
-    for one, size in retired_keys(other.service_did, other.service, opened).items():
+    if later.service_did is None or kept.service_did not in (None, later.service_did):
+        raise Refuted("the history of --service-history has no log of this service's own")
+    opened = opened_checkpoint(later.checkpoint, log, "--service-history")
+    for one, size in retired_keys(later.service_did, later.service, opened).items():
         retired[one] = min(size, retired.get(one, size))
     return retired
 
@@ -168,7 +189,7 @@ def _text(body: dict[str, Any]) -> str:
     by = "".join(f"\ncosigned by {name} at {at}" for name, at in body["cosigned"].items())
     return (
         f"{body['did']}\nproven: {counted(body['versions'], 'version')}, {state}, the last recorded {body['lastRecorded']} as entry "
-        f"{body['sequence']}\nin {body['origin']} of {body['treeSize']} entries{by}"
+        f"{body['sequence']}\nin {body['origin']} of {body['treeSize']} entries{by}{unchecked_text(body)}"
     )
 
 
@@ -199,13 +220,13 @@ def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> Log
     return LoggedHistory(did, newest, tuple(recorded))
 
 
-def _in_checkpoint(kept: LoggedHistory, keys: CheckpointKeys, path: Path | None) -> LoggedHistory:
+def _in_checkpoint(kept: LoggedHistory, log: TrustedLog, path: Path | None) -> LoggedHistory:
     """The history with the checkpoint in ``path``, where there is one, in the place of its own."""
     if path is None:
         return kept
-    own = opened_checkpoint(kept.checkpoint, keys, kept.did).checkpoint
+    own = opened_checkpoint(kept.checkpoint, log, kept.did).checkpoint
     note = path.read_bytes()
-    given = opened_checkpoint(note, keys, str(path)).checkpoint
+    given = opened_checkpoint(note, log, str(path)).checkpoint
     if given.size != own.size:
         says = f"the checkpoint covers {given.size} entries, the history was proven in a log of {own.size}"
         fail(says, str(path), "prove it anew in this checkpoint, with the DID and --url")
@@ -219,19 +240,16 @@ def _fetched(
 ) -> tuple[LoggedHistory, list[LogLeaf]]:
     """The history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of the
     service: that of its quorum, or any. And the leaves of the service's own DID, whether or not they are in it."""
-    is_believed = service_did is not None
-    service_did = service_did or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
+    known, service_did = service_did, service_did or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
     # The checkpoint comes second, so that it covers whatever the history names.
-    transactions = _transactions(http, did)
-    of_service = [] if service_did is None else _transactions(http, service_did)
-    leaves = [_leaf(http, transaction) for transaction in of_service]
-    keys = followed_keys(key, service_did if leaves else None, leaves, is_believed=is_believed)
+    recorded = leaves_of(http, did)
+    leaves = [] if service_did is None else leaves_of(http, service_did)
     note = http.octets("/ledger/checkpoint", query=quorum) if path is None else path.read_bytes()
-    size = opened_checkpoint(note, keys, str(path or http.url)).checkpoint.size
+    log = _trusted(http, key, known, LoggedHistory(did, note, (), service_did), leaves, None)
+    size = opened_checkpoint(note, log, str(path or http.url)).checkpoint.size
     entries = []
-    with progress(transactions, "entries") as bar:
-        for transaction in bar:
-            leaf = _leaf(http, transaction)
+    with progress(recorded, "entries") as bar:
+        for leaf in bar:
             if leaf.sequence > size:
                 says = f"version {leaf.version} is entry {leaf.sequence}, the checkpoint covers {size}"
                 fail(
@@ -245,43 +263,11 @@ def _fetched(
     return LoggedHistory(did, note, tuple(entries), service_did if service else None, service), leaves
 
 
-def _transactions(http: Client, did: str) -> list[str]:
-    return [item["transactionHash"] for item in http.whole_history(did) if item["transactionHash"] is not None]
-
-
-def _leaf(http: Client, transaction: str) -> LogLeaf:
-    return read_transaction(http.call("GET", f"/ledger/transactions/{transaction}", signed_in=False))
-
-
 def _recorded(http: Client, leaf: LogLeaf, size: int) -> Recorded:
     """The leaf with its proof to the tree of ``size`` entries."""
     query = {"transaction": leaf.transaction_hash, "size": size}
     proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
     return Recorded(leaf, tuple(base64url_decode(one) for one in proof["hashes"]))
-
-
-def _check_growth(http: Client | None, held: Checkpoint, proven: Checkpoint) -> None:
-    """Raises ``Refuted`` unless the log of the later of the two grew from the earlier. A kept history may be the earlier."""
-    earlier, later = sorted((held, proven), key=lambda one: one.size)
-    hashes = [] if earlier.size == later.size else _growth(http, earlier.size, later.size)
-    try:
-        verify_consistency(earlier.size, earlier.root, later.size, later.root, hashes)
-    except Refuted as error:
-        raise Refuted(f"the log does not continue a kept checkpoint: {error}") from error
-
-
-def _growth(http: Client | None, first: int, second: int) -> list[bytes]:
-    """The log's proof that it grew from ``first`` to ``second`` entries."""
-    if http is None:
-        raise click.UsageError(f"--held needs --url: the log has to prove how it grew from {first} to {second} entries")
-    query = {"first": first, "second": second}
-    try:
-        proof = http.call("GET", "/ledger/proof/consistency", query=query, signed_in=False)
-    except ServiceError as error:
-        if error.code == "LOG_RANGE_INVALID":
-            raise Refuted(f"a checkpoint has {second} entries, the log does not have as many: it was cut") from error
-        raise
-    return [base64url_decode(one) for one in proof["hashes"]]
 
 
 for one in (audit, checkpoint, prove, repair, export, witness, accept_rollback, show_tree):

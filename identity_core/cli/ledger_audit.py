@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
+from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.cli.ledger_kept import kept_checkpoints, kept_history
 from identity_core.cli.ledger_repair import compared
 from identity_core.cli.ledger_sources import (
-    FOLLOW,
     LocalSource,
     LogSource,
     Missing,
@@ -21,24 +22,31 @@ from identity_core.cli.ledger_sources import (
     held_option,
     key_option,
     opened,
-    opened_checkpoint,
     service_did_option,
     service_history_option,
     settings_of,
     source_options,
-    trusted_keys,
     unverified,
 )
-from identity_core.cli.output import Command, fail, failing, progress, show
+from identity_core.cli.ledger_trust import (
+    FOLLOW,
+    PRESENT,
+    kept_checkpoints,
+    kept_history,
+    opened_checkpoint,
+    require_service_log_option,
+    trusted_log,
+    unchecked,
+    unchecked_text,
+)
+from identity_core.cli.output import Command, failing, progress, show
 from identity_core.domain.credentials import gap_log
 from identity_core.domain.dids import log
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.ledger.audit import Audit, LogFault
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
+from identity_core.domain.ledger.checkpoint_keys import ReplacedKeyAlone, TrustedLog
 from identity_core.domain.ledger.history import IMMUTABLE, LoggedHistory, retired_keys
-from identity_core.domain.ledger.note import Checkpoint
-from identity_core.domain.ledger.tiles import Tile, levels_of, tiles_of, unbundled
-from identity_core.domain.ledger.tree import Malformed, Refuted, read_head
+from identity_core.domain.ledger.leaf import read_head
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 
 SHOWN = 20
@@ -51,6 +59,7 @@ SHOWN = 20
 @anchored_option
 @service_did_option
 @service_history_option
+@require_service_log_option
 @click.option("--logs", is_flag=True, help="Check the log of every DID too, each signature of it.")
 @click.option(
     "--index/--no-index",
@@ -65,6 +74,7 @@ def audit(
     index: bool,
     service_did: str | None,
     service_history: Path | None,
+    needs_service_log: bool,
     **where: Any,
 ) -> None:
     """Check every entry, block, tile and checkpoint of a log: of a service, an exported directory, or this installation.
@@ -75,18 +85,17 @@ def audit(
     """
     started, later = time.monotonic(), kept_history(service_history)
     with opened(**where) as source:
-        keys = trusted_keys(source, key_text, service_did, later)
         first: list[LogFault] = []
-        checkpoint = _checkpoint(source, keys, first)
-        kept = kept_checkpoints(held, anchored, keys)
+        trusted, checkpoint = _checkpoint(source, (key_text, service_did, later), first)
+        kept = kept_checkpoints(held, anchored, trusted.keys)
         dids: dict[bytes, list[tuple[int, bytes]]] | None = {} if logs else None
         with progress(range(checkpoint.size), "entries") as bar:
             findings = first + examine(source, checkpoint, kept, bar.update, dids)
+        own = service_did or source.service_did() or (None if later is None else later.service_did)
+        # An installation knows its own log, or that there is none yet.
+        missing = unchecked(own is not None or isinstance(source, LocalSource), needs_service_log, source.place)
         if dids is not None:
-            retired, unread = _retired(dids, service_did or source.service_did(), later, keys)
-            findings += unread
-            with progress(dids.items(), "logs") as lines:
-                findings += [found for did, entries in lines for found in _log_findings(did, entries, retired)]
+            findings += _logs_findings(dids, own, later, trusted)
         place, is_local = source.place, isinstance(source, LocalSource)
     indexed = None
     if index and is_local:
@@ -100,6 +109,7 @@ def audit(
         "held": len(kept),
         "dids": None if dids is None else len(dids),
         "indexed": indexed,
+        "unchecked": missing if logs else [],
         "findings": [dataclasses.asdict(one) for one in findings],
         "seconds": round(time.monotonic() - started, 3),
     }
@@ -146,23 +156,27 @@ def _fetched(source: LogSource, tile: Tile, auditor: Audit) -> bytes | None:
         return None
 
 
-def _checkpoint(source: LogSource, keys: CheckpointKeys, findings: list[LogFault]) -> Checkpoint:
-    """The checkpoint to audit against. One that no one may trust is a finding and still says what to read."""
+def _checkpoint(
+    source: LogSource, known: tuple[str | None, str | None, LoggedHistory | None], findings: list[LogFault]
+) -> tuple[TrustedLog, Checkpoint]:
+    """The log, and the checkpoint to audit against. One that no one may trust is a finding and still says what to read."""
     if isinstance(source, LocalSource):
         # What the database holds is the question; that its custodian can sign it is none.
         try:
             source.bring_up()
         except (LedgerUnavailable, StorageMismatch) as error:
             findings.append(LogFault("contradiction", f"log of {source.stored().size}", str(error)))
-        return source.stored()
+        return trusted_log(source, b"", *known), source.stored()
     octets = source.note()
-    try:
-        return keys.open(octets).checkpoint
-    except Refuted as error:
-        findings.append(LogFault("signature", "checkpoint", f"{error}; {FOLLOW}"))
-    except Malformed as error:
-        fail(f"there is no checkpoint: {error}", source.place, "name a log with --url, --dir or --data-dir")
-    return unverified(octets)
+    with failing(Malformed, source.place, "name a log with --url, --dir or --data-dir", what="there is no checkpoint"):
+        trusted, checkpoint = trusted_log(source, octets, *known), unverified(octets)
+        try:
+            trusted.open(octets)
+        except ReplacedKeyAlone as error:
+            findings.append(LogFault("signature", "checkpoint", f"{error}; {PRESENT}"))
+        except Refuted as error:
+            findings.append(LogFault("signature", "checkpoint", f"{error}; {FOLLOW}"))
+    return trusted, checkpoint
 
 
 def _collect(dids: dict[bytes, list[tuple[int, bytes]]], entries: Sequence[bytes]) -> None:
@@ -180,29 +194,37 @@ def _retired(
     dids: Mapping[bytes, Sequence[tuple[int, bytes]]],
     service_did: str | None,
     later: LoggedHistory | None,
-    keys: CheckpointKeys,
+    trusted: TrustedLog,
 ) -> tuple[Mapping[str, int], list[LogFault]]:
     """What the log of the service's own DID retires, here and in what was kept of ``later``; and what is wrong with the one here."""
-    known = {} if later is None else _proven(later, keys)
-    own = service_did or (None if later is None else later.service_did)
-    lines = [entry for _, entry in dids.get((own or "").encode(), ())]
-    if own is None or (later is not None and not lines):
+    known = {} if later is None else _proven(later, trusted)
+    lines = [entry for _, entry in dids.get((service_did or "").encode(), ())]
+    if service_did is None or (later is not None and not lines):
         return known, []
     try:
         here = service_log.read(lines).retired
     except log.LogInvalid as error:
-        return known, [LogFault("log", own, f"the service log does not hold: {error}")]
+        return known, [LogFault("log", service_did, f"the service log does not hold: {error}")]
     return known | {one: min(size, known.get(one, size)) for one, size in here.items()}, []
 
 
-def _proven(later: LoggedHistory, keys: CheckpointKeys) -> dict[str, int]:
+def _proven(later: LoggedHistory, trusted: TrustedLog) -> dict[str, int]:
     """What the service log in ``later`` retires, as its own checkpoint proves; ends the command where it does not."""
     place = "--service-history"
-    signed = opened_checkpoint(later.checkpoint, keys, place)
+    signed = opened_checkpoint(later.checkpoint, trusted, place)
     with failing(
         (Malformed, Refuted, log.LogInvalid), place, "do not trust it", what="the service's log is not proven"
     ):
         return dict(retired_keys(later.service_did or "", later.service, signed))
+
+
+def _logs_findings(
+    dids: Mapping[bytes, Sequence[tuple[int, bytes]]], own: str | None, later: LoggedHistory | None, trusted: TrustedLog
+) -> list[LogFault]:
+    """What is wrong with the log of each DID; ``own`` is the service's own."""
+    retired, unread = _retired(dids, own, later, trusted)
+    with progress(dids.items(), "logs") as lines:
+        return unread + [found for did, entries in lines for found in _log_findings(did, entries, retired)]
 
 
 def _log_findings(did: bytes, entries: Sequence[tuple[int, bytes]], retired: Mapping[str, int]) -> list[LogFault]:
@@ -225,7 +247,7 @@ def _report(place: str, body: dict[str, Any], findings: Sequence[LogFault]) -> s
     held = f"; {body['held']} kept checkpoints" if body["held"] else ""
     head = f"{body['log']} at {place}: {body['entries']} entries in {body['seconds']} s; logs: {logs}{held}"
     if not findings:
-        return f"{head}\nsound"
+        return f"{head}\nsound{unchecked_text(body)}"
     lines = [f"  {one.kind:<13} {one.where}: {one.says}" for one in findings[:SHOWN]]
     more = [f"  … and {len(findings) - SHOWN} more (--json shows all)"] if len(findings) > SHOWN else []
     return "\n".join([head, f"{len(findings)} findings", *lines, *more])

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 import httpx
+from identity_tlog.note import MAX_NOTE, Checkpoint
+from identity_tlog.proofs import consistency_spans, span_hash
+from identity_tlog.tiles import needed, node_from, tile_at
+from identity_tlog.tree import Malformed, Refuted
+from identity_tlog.witness import Submission
 
-from identity_core.cli.ledger_kept import kept_history
 from identity_core.cli.ledger_sources import (
     LogSource,
     Missing,
     key_option,
     opened,
-    opened_checkpoint,
     service_did_option,
     service_history_option,
     source_options,
-    trusted_keys,
 )
+from identity_core.cli.ledger_trust import kept_history, opened_checkpoint, trusted_log
 from identity_core.cli.options import FILE
 from identity_core.cli.output import Command, failing, show
+from identity_core.client.session import ServiceError, read_whole
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.ledger.note import Checkpoint
-from identity_core.domain.ledger.proofs import consistency_spans, span_hash
-from identity_core.domain.ledger.tiles import needed, node_from, tile_at
-from identity_core.domain.ledger.tree import Malformed, Refuted
-from identity_core.domain.ledger.witness import Submission
 
-NO_ANSWER: Final = (httpx.TransportError, httpx.InvalidURL)
+NO_ANSWER: Final = (httpx.TransportError, httpx.InvalidURL, ServiceError)
 SOCKET_SECONDS: Final = 10.0
 
 
@@ -43,13 +43,18 @@ def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes
     for _ in range(3):
         body = Submission(old, tuple(prove(old)), note).encode()
         with failing(NO_ANSWER, url, "start it with `identity ledger witness`", what="the witness does not answer"):
-            trusted = httpx.create_ssl_context()
-            answer = httpx.post(place, content=body, timeout=SOCKET_SECONDS, trust_env=False, verify=trusted)
+            trusted, plain = httpx.create_ssl_context(), {"Accept-Encoding": "identity"}
+            with httpx.stream(
+                "POST", place, content=body, headers=plain, timeout=SOCKET_SECONDS, trust_env=False, verify=trusted
+            ) as answer:
+                octets = read_whole(answer, MAX_NOTE)
         if answer.status_code == 200:
-            return note + answer.content
-        if answer.status_code != 409 or not answer.text.strip().isdigit():
-            raise Refuted(f"the witness refuses: {answer.status_code} {answer.text.strip()[:200]}")
-        old = int(answer.text)
+            return note + octets
+        if answer.status_code != 409 or re.fullmatch(rb"[0-9]{1,18}\s*", octets) is None:
+            raise Refuted(
+                f"the witness refuses: {answer.status_code} {octets.decode('utf-8', 'replace').strip()[:200]}"
+            )
+        old = int(octets)
         if old > checkpoint.size:
             raise Refuted(f"the witness has seen {old} entries, the log shows {checkpoint.size}: it was cut")
     raise Refuted("the log grows faster than the witness cosigns; try again")
@@ -73,8 +78,8 @@ def checkpoint(
     """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
     with opened(**where) as source:
         note = source.note()
-        keys = trusted_keys(source, key_text, service_did, kept_history(service_history))
-        found = opened_checkpoint(note, keys, source.place).checkpoint
+        log = trusted_log(source, note, key_text, service_did, kept_history(service_history))
+        found = opened_checkpoint(note, log, source.place).checkpoint
         remedy = "compare the checkpoints: the signer of both has forked the log"
         with failing((Refuted, Malformed, Missing), source.place, remedy):
             for url in witnesses:

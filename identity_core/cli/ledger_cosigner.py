@@ -17,12 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from identity_core.cli.output import fail
-from identity_core.crypto import ed25519, mldsa
-from identity_core.crypto.ed25519 import Ed25519KeyPair
-from identity_core.crypto.mldsa import MlDsaKeyPair
-from identity_core.database.files import FileLock, durable_draft
-from identity_core.domain.ledger.note import (
+from identity_tlog import mldsa
+from identity_tlog.mldsa import MlDsaKeyPair
+from identity_tlog.note import (
     WITNESS,
     WITNESS_ML_DSA,
     Checkpoint,
@@ -32,9 +29,15 @@ from identity_core.domain.ledger.note import (
     cosignature_message,
     subtree_message,
 )
-from identity_core.domain.ledger.policy import WitnessPolicy
-from identity_core.domain.ledger.tree import Malformed
-from identity_core.domain.ledger.witness import Submission, accept
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.tree import Malformed
+from identity_tlog.witness import Submission, accept
+
+from identity_core.cli.output import fail
+from identity_core.crypto import ed25519
+from identity_core.crypto.ed25519 import Ed25519KeyPair
+from identity_core.database.files import FileLock
+from identity_core.files import durable_draft
 from identity_core.values import value_class
 
 STATE: Final = "witness.json"

@@ -5,31 +5,35 @@ checked without any network. ``extra`` is the leaf (`domain/ledger/README.md` ha
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_tlog.note import Checkpoint, Note, VerifierKey
+from identity_tlog.policy import WitnessPolicy, label
+from identity_tlog.proofs import TlogProof, verify_inclusion
+from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
-from identity_core.cli.ledger_sources import verifier_key
-from identity_core.cli.options import FILE_THERE
+from identity_core.cli.ledger_sources import unverified, verifier_key
+from identity_core.cli.ledger_trust import unchecked, unchecked_text
+from identity_core.cli.options import FILE_THERE, Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
 from identity_core.cli.remote import session, url_option
-from identity_core.client import Client
+from identity_core.client import Client, ServiceError
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.domain.dids.log import LogInvalid, service_log
 from identity_core.domain.ledger.history import (
     LoggedHistory,
     ProvenEntry,
-    followed_keys,
     read_transaction,
+    retired_keys,
     verify_entry,
 )
-from identity_core.domain.ledger.note import Checkpoint, Note, VerifierKey
-from identity_core.domain.ledger.policy import WitnessPolicy, label
-from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf
+from identity_core.errors import DidDeactivated
 from identity_core.files import read_regular
 
 _TRANSACTION: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -42,7 +46,7 @@ policy_option = click.option(
 @click.command(name="prove", cls=Command)
 @click.argument("subject", metavar="DID|TRANSACTION")
 @url_option
-@click.option("--version-id", type=click.IntRange(1), help="The version of the DID; the newest by default.")
+@click.option("--version-id", type=Whole(1), help="The version of the DID; the newest by default.")
 @policy_option
 def prove(subject: str, url: str, version_id: int | None, policy: Path | None) -> None:
     """Print the proof that an entry is in the log, to be kept: > x.tlog-proof. `identity ledger verify --policy` checks it offline.
@@ -68,9 +72,7 @@ def fetched_proof(
     leaf = _leaf_of(http, subject, version_id)
     note = http.octets("/ledger/checkpoint")
     checkpoint = (
-        Checkpoint.parse(Note.parse(note).text)
-        if known is None
-        else known.open(note, logs=_own_keys(http, note)).checkpoint
+        Checkpoint.parse(Note.parse(note).text) if known is None else known.open(note, logs=_own_keys(http)).checkpoint
     )
     _require_covered(leaf, checkpoint, http.url)
     query = {"transaction": leaf.transaction_hash, "size": checkpoint.size}
@@ -84,34 +86,41 @@ def fetched_proof(
 def _leaf_of(http: Client, subject: str, version_id: int | None) -> LogLeaf:
     transaction = subject
     if _TRANSACTION.fullmatch(subject) is None:
-        after = None if version_id is None else version_id - 1
-        transaction = _transaction_of(http, subject, after)
+        transaction = _transaction_of(http, subject, version_id)
     elif version_id is not None:
         raise click.UsageError("--version-id goes with a DID")
     return read_transaction(http.call("GET", f"/ledger/transactions/{transaction}", signed_in=False))
 
 
-def _transaction_of(http: Client, did: str, after: int | None) -> str:
-    """The transaction hash of the version behind ``after``, or of the newest that is written."""
-    if after is None:
-        # Versions that exist by definition come before those that are written.
-        items = [item for item in http.history(did, limit=200, order="desc")["items"] if item["transactionHash"]]
-    else:
-        items = [item for item in http.whole_history(did) if item["versionId"] == after + 1]
-    if not items:
-        fail(
-            f"the DID has no version {after + 1}" if after else "the DID has no entry",
-            did,
-            "see `identity did history`",
-        )
-    found: str | None = items[0]["transactionHash"]
-    if found is None:
-        fail(
-            "this version is on no ledger: a grace period has ended, and nothing was recorded since",
-            did,
-            "prove another",
-        )
-    return found
+def _transaction_of(http: Client, did: str, version_id: int | None) -> str:
+    """Return the transaction hash of a version, or of the newest that is recorded."""
+    found = transactions_of(http, did)
+    number = max(found, default=0) if version_id is None else version_id
+    if number not in found:
+        fail(f"the ledger has no version {number} of this DID", did, f"choose from {', '.join(map(str, found))}")
+    return found[number]
+
+
+def transactions_of(http: Client, did: str) -> dict[int, str]:
+    """Return the transaction hashes of the recorded versions, oldest first. The history of a deactivated DID answers 410, so each of its
+    versions is resolved: the details of that 410 name the transaction."""
+    try:
+        recorded = [item for item in http.whole_history(did) if item["transactionHash"] is not None]
+    except ServiceError as error:
+        if error.code != DidDeactivated.code:
+            raise
+        return {number: _ended(http, did, number) for number in range(1, int(error.details["versionId"]) + 1)}
+    return {item["versionId"]: item["transactionHash"] for item in recorded}
+
+
+def _ended(http: Client, did: str, number: int) -> str:
+    try:
+        http.resolve(did, versionId=number)
+    except ServiceError as error:
+        if error.code == DidDeactivated.code:
+            return str(error.details["transactionHash"])
+        raise
+    raise Refuted(f"{did} is deactivated, and its version {number} resolves")
 
 
 def _require_covered(leaf: LogLeaf, checkpoint: Checkpoint, url: str) -> None:
@@ -120,11 +129,10 @@ def _require_covered(leaf: LogLeaf, checkpoint: Checkpoint, url: str) -> None:
         fail(says, url, "wait until the witnesses have cosigned a newer one; `identity doctor` says what holds them up")
 
 
-def _own_keys(http: Client, note: bytes) -> Sequence[VerifierKey]:
-    """The keys that the service says have signed a checkpoint of this size."""
-    answer, size = http.call("GET", "/ledger/key", signed_in=False), Checkpoint.parse(Note.parse(note).text).size
-    earlier = [one["verifierKey"] for one in answer.get("earlierKeys", ()) if size <= one["treeSize"]]
-    return [VerifierKey.parse(text) for text in (answer["verifierKey"], *earlier)]
+def _own_keys(http: Client) -> Sequence[VerifierKey]:
+    """The keys that the service states it signs with, or has signed with; who reads the proof decides which of them count."""
+    answer = http.call("GET", "/ledger/key", signed_in=False)
+    return [VerifierKey.parse(one["verifierKey"]) for one in (answer, *answer.get("earlierKeys", ()))]
 
 
 def read_policy(path: Path) -> WitnessPolicy:
@@ -140,6 +148,7 @@ def verify_file(
     within: float | None,
     service: LoggedHistory | None = None,
     service_did: str | None = None,
+    needs_service_log: bool = False,
 ) -> None:
     """Checks the proof in the file ``subject`` and shows what it proves; ends the command where it proves nothing. ``within`` is in
     seconds. The service log in ``service`` leads from keys that are known to those after them; all of it counts where it is that of
@@ -148,33 +157,36 @@ def verify_file(
         raise click.UsageError("--policy goes with a file that `identity ledger prove` wrote")
     known, logs = read_policy(policy), [verifier_key(key_text)] if key_text else []
     remedy = "do not trust this entry; the signer of the checkpoint can be held to it"
-    with failing((Malformed, Refuted), subject, remedy, what="the entry is not proven"):
+    missing = unchecked(service is not None, needs_service_log, subject)
+    with failing((Malformed, Refuted, LogInvalid), subject, remedy, what="the entry is not proven"):
         proof = TlogProof.parse(Path(subject).read_bytes())
+        retired: Mapping[str, int] = {}
         if service is not None:
-            logs = _followed(proof, [*logs, *(one.key for one in known.logs)], service, service_did)
+            logs, retired = _followed(proof, [*logs, *(one.key for one in known.logs)], service, service_did)
         proven = verify_entry(proof, known, logs=logs)
+        service_log.check_not_retired(retired, proven.leaf.entry, proven.leaf.index)
         if within is not None:
             proven.require_time(timedelta(seconds=within))
-    show(_summary(proven), text=_text)
+    show(_summary(proven) | {"unchecked": missing}, text=_text)
 
 
 def _followed(
     proof: TlogProof, given: Sequence[VerifierKey], service: LoggedHistory, service_did: str | None
-) -> list[VerifierKey]:
-    """The keys that count for the checkpoint of the proof. Raises ``Refuted`` where none of them has signed it, because the one that has
-    was replaced before."""
+) -> tuple[list[VerifierKey], Mapping[str, int]]:
+    """The keys that count for the checkpoint of the proof, and the tree sizes from which on keys of logs are retired. Raises ``Refuted``
+    where none of them has signed it, because the one that has was replaced before."""
     if service.service_did is None or service_did not in (None, service.service_did):
         raise Refuted("the history has no log of this service's own")
-    checkpoint = Checkpoint.parse(Note.parse(proof.checkpoint).text)
-    leaves, refusal = [one.leaf for one in service.service], Refuted("no log of this name is known")
+    checkpoint, refusal = unverified(proof.checkpoint), Refuted("no log of this name is known")
     for key in (one for one in given if one.name == checkpoint.origin):
-        keys = followed_keys(key, service.service_did, leaves, is_believed=service_did is not None)
         try:
-            keys.open(proof.checkpoint)
+            log = service.followed(key, is_believed=service_did is not None)
+            log.open(proof.checkpoint)
+            retired = retired_keys(service.service_did, service.service, log.open(service.checkpoint))
         except Refuted as error:
             refusal = error
         else:
-            return [*keys.counting(checkpoint.size)]
+            return [*log.keys.counting(checkpoint.size)], retired
     raise refusal
 
 
@@ -199,5 +211,5 @@ def _text(body: dict[str, Any]) -> str:
     by = "".join(f"\ncosigned by {name} at {at}" for name, at in body["cosigned"].items())
     return (
         f"{body['did']}\nproven: version {body['versionId']}, recorded {body['recordedAt']}\n"
-        f"entry {body['index'] + 1} of {body['treeSize']} in {body['origin']}{by}"
+        f"entry {body['index'] + 1} of {body['treeSize']} in {body['origin']}{by}{unchecked_text(body)}"
     )

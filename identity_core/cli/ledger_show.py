@@ -6,21 +6,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
+from identity_tlog.note import Checkpoint, Note
+from identity_tlog.proofs import Span, inclusion_spans, subtrees
+from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
 
 from identity_core.cli.ledger_prove import fetched_proof
+from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, failing, show
 from identity_core.cli.remote import session, url_option
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.ledger.note import Checkpoint, Note
-from identity_core.domain.ledger.proofs import Span, inclusion_spans, subtrees
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash, node_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 
 
 @click.command(name="show", cls=Command)
 @click.argument("subject", metavar="[DID|TRANSACTION]", required=False)
 @url_option
-@click.option("--version-id", type=click.IntRange(1), help="The version of the DID; the newest by default.")
+@click.option("--version-id", type=Whole(1), help="The version of the DID; the newest by default.")
 def show_tree(subject: str | None, url: str, version_id: int | None) -> None:
     """Draw the tree of the log under the service's checkpoint; with a DID or a transaction, the path from its entry to the root.
 

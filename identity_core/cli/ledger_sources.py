@@ -9,14 +9,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
+from identity_tlog.note import Checkpoint, VerifierKey
+from identity_tlog.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
+from identity_tlog.tree import HASH_BYTES, Malformed, Refuted
 
 from identity_core.cli.options import (
     FILE_THERE,
+    Whole,
     all_of,
     config_option,
     configured,
@@ -28,14 +32,10 @@ from identity_core.cli.options import (
 from identity_core.cli.output import fail, failing
 from identity_core.cli.remote import named_service_option, session
 from identity_core.client import Client, ServiceError
-from identity_core.codec import times
-from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed, size_said
-from identity_core.domain.ledger.history import LoggedHistory, followed_keys
-from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey
-from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
-from identity_core.domain.ledger.tree import HASH_BYTES, LogLeaf, Malformed, Refuted
-from identity_core.errors import IdentityError
+from identity_core.codec.multibase import base64url_decode
+from identity_core.domain.ledger.checkpoint_keys import no_growth
+from identity_core.domain.ledger.history import read_transaction
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ witness_keys_option = click.option(
     "--witness-key", "witness_texts", multiple=True, help="A witness whose cosignature counts."
 )
 cosignatures_option = click.option(
-    "--cosignatures", type=click.IntRange(min=0), default=0, help="How many of these witnesses must have cosigned."
+    "--cosignatures", type=Whole(min=0), default=0, help="How many of these witnesses must have cosigned."
 )
 url_option = named_service_option("A running service.", envvar="IDENTITY_URL", show_envvar=True)
 _kept = functools.partial(click.option, type=FILE_THERE, multiple=True)
@@ -79,9 +79,6 @@ folder_option = click.option(
 )
 
 
-FOLLOW: Final = "where its key was replaced, --service-history leads to the next one, in a directory --service-did too"
-
-
 class Missing(Exception):
     """The source does not have a tile that its checkpoint needs."""
 
@@ -105,13 +102,13 @@ class UrlSource:
                 raise Missing(error.message) from error
             raise
 
-    def followed(self, key: VerifierKey) -> CheckpointKeys:
-        """The keys to which the successions that the service shows lead from ``key``."""
-        answer = self._session.call("GET", "/ledger/key", signed_in=False)
-        with failing(
-            (KeyError, TypeError, ValueError, Malformed), self.place, "do not trust this log until you know why"
-        ):
-            return keys_followed(key, listed_replacements(answer))
+    def leaves_of(self, did: str) -> list[LogLeaf]:
+        """Return the entries of ``did`` as the service states them; an audit, or inclusion proofs, verify them."""
+        return leaves_of(self._session, did)
+
+    def growth(self, first: int, second: int) -> Sequence[bytes]:
+        """As ``checkpoint_keys.Growth``."""
+        return fetched_growth(self._session, first, second)
 
     def service_did(self) -> str | None:
         found: str | None = self._session.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
@@ -121,8 +118,8 @@ class UrlSource:
 class FolderSource:
     """Files in the layout of C2SP tlog-tiles."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, url: str | None) -> None:
+        self._folder, self._url = folder, url
         self.place = str(folder)
 
     def note(self) -> bytes:
@@ -146,6 +143,13 @@ class FolderSource:
             if did.encode() in octets:
                 found += [leaf for leaf in map(LogLeaf.parse, unbundled(octets)) if leaf.did == did]
         return found
+
+    def growth(self, first: int, second: int) -> Sequence[bytes]:
+        """As ``checkpoint_keys.Growth``, from the service at the URL: the directory can hold an older log than the two."""
+        if self._url is None:
+            return no_growth(first, second)
+        with session(self._url) as http:
+            return fetched_growth(http, first, second)
 
     def service_did(self) -> str | None:
         return None
@@ -177,6 +181,14 @@ class LocalSource:
         if octets is None:
             raise Missing("the database does not have it")
         return octets
+
+    def leaves_of(self, did: str) -> list[LogLeaf]:
+        """Return the entries of ``did`` as the ledger has them."""
+        from identity_core.use_cases.ledger.project import leaf_of
+
+        return [leaf_of(line) for line in self._run(self._log.ledger.entries(did))]
+
+    growth = staticmethod(no_growth)
 
     def service_did(self) -> str | None:
         return self._run(self._log.tree.service_did())
@@ -211,7 +223,7 @@ def opened(
 ) -> Iterator[LogSource]:
     """The source that the options name; without any, this installation."""
     if folder is not None:
-        yield FolderSource(folder)
+        yield FolderSource(folder, url)
     elif url is not None and data_dir is None and database_url is None:
         with session(url) as http:
             yield UrlSource(http)
@@ -241,54 +253,28 @@ def verifier_key(text: str | None) -> VerifierKey:
         return VerifierKey.parse(named.read_text() if "+" not in text or named.is_file() else text)
 
 
-def trusted_keys(
-    source: LogSource, text: str | None, service_did: str | None = None, later: LoggedHistory | None = None
-) -> CheckpointKeys:
-    """The key of the option, and those to which the service's own log leads from it: the one that a service shows, that of ``service_did``
-    in a directory, or the one in ``later``. Without the option this installation's own. Ends the command without one."""
-    if isinstance(source, LocalSource) and not text:
-        return source.keys
-    key = verifier_key(text)
-    if later is None and isinstance(source, UrlSource):
-        return source.followed(key)
-    remedy = "do not trust this log until you know why"
-    with failing((Malformed, Refuted, Missing, IdentityError), source.place, remedy, what="no log leads from the key"):
-        if later is not None:
-            if later.service_did is None or service_did not in (None, later.service_did):
-                raise Refuted("the history of --service-history has no log of this service's own")
-            leaves = [one.leaf for one in later.service]
-            return followed_keys(key, later.service_did, leaves, is_believed=service_did is not None)
-        if service_did is None or not isinstance(source, FolderSource):
-            return CheckpointKeys(key)
-        return followed_keys(key, service_did, source.leaves_of(service_did), is_believed=True)
+def leaves_of(http: Client, did: str) -> list[LogLeaf]:
+    """Return the entries of ``did`` as a service states them; nothing of them is verified."""
+    hashes = [item["transactionHash"] for item in http.whole_history(did) if item["transactionHash"] is not None]
+    return [read_transaction(http.call("GET", f"/ledger/transactions/{one}", signed_in=False)) for one in hashes]
 
 
-def listed_replacements(answer: Mapping[str, Any]) -> list[Replacement]:
-    """What an answer of getLedgerKey says of keys that were replaced, the first first; nothing of it is verified. Raises ``KeyError``,
-    ``TypeError``, ``ValueError``, ``Malformed``."""
-    following, found = str(answer["publicKeyMultibase"]), list[Replacement]()
-    for one in answer.get("earlierKeys", ()):
-        public, said = str(one["publicKeyMultibase"]), one["succession"]
-        note = None if said is None else str(said).encode()
-        number, at = int(one["number"]) + 1, times.parse(one["replacedAt"])
-        # The size that is signed, for the other one a stranger may have made larger.
-        size = int(one["treeSize"]) if note is None else size_said(note)
-        before = Replacement(CHECKPOINT, number, following, public, size, bool(one["compromised"]), at, note)
-        found.insert(0, before)
-        following = public
-    return found
+def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:
+    """As ``checkpoint_keys.Growth``, from a service. Ends the command without one."""
+    if http is None:
+        raise click.UsageError(
+            f"--url is missing: a service has to prove how the log grew from {first} to {second} entries"
+        )
+    query = {"first": first, "second": second}
+    try:
+        proof = http.call("GET", "/ledger/proof/consistency", query=query, signed_in=False)
+    except ServiceError as error:
+        if error.code == "LOG_RANGE_INVALID":
+            raise Refuted(f"a checkpoint has {second} entries, the log does not have as many: it was cut") from error
+        raise
+    return [base64url_decode(one) for one in proof["hashes"]]
 
 
 def unverified(note: bytes) -> Checkpoint:
     """What a note says, no matter who signed it. Raises ``Malformed``."""
     return Checkpoint.parse(note.decode().rpartition("\n\n")[0] + "\n")
-
-
-def opened_checkpoint(
-    octets: bytes, keys: CheckpointKeys, where: str, witnesses: Sequence[str] = (), cosignatures: int = 0
-) -> SignedCheckpoint:
-    """The verified checkpoint; ends the command for any other."""
-    known = [verifier_key(text) for text in witnesses]
-    remedy = f"do not trust this log until you know why; {FOLLOW}"
-    with failing((Malformed, Refuted), where, remedy, what="the checkpoint is not valid"):
-        return keys.open(octets, known, cosignatures=cosignatures)

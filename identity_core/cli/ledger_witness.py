@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
+from identity_tlog.note import MAX_NOTE
+from identity_tlog.tree import Malformed, Refuted
+from identity_tlog.witness import NotSigned, Stale, UnknownLog
 
 from identity_core.cli.ledger_cosigner import Cosigner, LogsUnknown, WatchedLogs, open_cosigner
 from identity_core.cli.ledger_sources import verifier_key
-from identity_core.cli.options import FILE_THERE
+from identity_core.cli.options import FILE_THERE, Whole
 from identity_core.cli.output import Command, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.domain.ledger.note import MAX_NOTE
-from identity_core.domain.ledger.tree import Malformed, Refuted
-from identity_core.domain.ledger.witness import NotSigned, Stale, UnknownLog
 
 if TYPE_CHECKING:
     import socket
@@ -69,15 +69,13 @@ class WitnessApp:
             return
         octets = reply.text.encode()
         headers = [(b"content-type", reply.media.encode()), (b"content-length", b"%d" % len(octets))]
-        if "identity.refusal" in scope or reply.status in (408, 413):
+        if reply.status in (408, 413):
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await send({"type": "http.response.body", "body": octets})
         click.echo(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {reply.status}", err=True)
 
     async def _reply(self, scope: Message, receive: Callable[[], Awaitable[Message]]) -> Reply | None:
-        if "identity.refusal" in scope:
-            return _refused(scope)
         method, path = scope["method"], scope["path"]
         found = _MONITORED.fullmatch(path)
         if found is not None and method == "GET":
@@ -96,8 +94,6 @@ class WitnessApp:
             return Reply(408, TEXT, "the body did not arrive in time\n")
         if octets is None:
             return None
-        if "identity.refusal" in scope:
-            return _refused(scope)
         if len(octets) > MAX_BODY:
             return Reply(413, TEXT, f"a submission has at most {MAX_BODY} octets\n")
         try:
@@ -122,11 +118,6 @@ class WitnessApp:
         if note is None:
             return Reply(404, TEXT, "no checkpoint of this log was cosigned here\n")
         return Reply(200, TEXT, note.decode())
-
-
-def _refused(scope: Message) -> Reply:
-    refusal = scope["identity.refusal"]
-    return Reply(refusal.status, TEXT, f"{refusal}\n")
 
 
 async def _body(receive: Callable[[], Awaitable[Message]]) -> bytes | None:
@@ -168,7 +159,7 @@ def witness() -> None:
 )
 @click.option("--ml-dsa", is_flag=True, help="Cosign with a key of ML-DSA-44 too.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=int, default=8099, show_default=True, help="Port to listen on; 0 takes a free one.")
+@click.option("--port", type=Whole(), default=8099, show_default=True, help="Port to listen on; 0 takes a free one.")
 def serve(
     logs: Sequence[str], policy: Path | None, name: str, folder: Path, ml_dsa: bool, host: str, port: int
 ) -> None:
@@ -209,10 +200,10 @@ def _run(app: WitnessApp, listening: socket.socket, limits: Server) -> None:
     """Serves until SIGTERM or Ctrl-C."""
     import uvicorn
 
+    from identity_core.cli.bounded_protocol import BoundedProtocol
     from identity_core.cli.connections import Connections
-    from identity_core.cli.http_protocol import HttpProtocol
 
-    protocol: Any = partial(HttpProtocol, connections=Connections(limits))
+    protocol: Any = partial(BoundedProtocol, connections=Connections(limits))
     config = uvicorn.Config(
         app,
         lifespan="off",

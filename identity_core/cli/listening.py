@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from identity_core.cli.output import fail
-from identity_core.database.files import locked_folder
+from identity_core.files import locked_folder
 from identity_core.settings.server import Server
 from identity_core.values import value_class
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from identity_core.cli.options import FILE_THERE, opened_part, refuse_absent
+from identity_core.cli.options import FILE_THERE, Number, opened_part, refuse_absent
 from identity_core.cli.output import fail, fail_start, misused, show
 from identity_core.codec import multikey
 from identity_core.domain.dids.log.entry import HASH
@@ -26,7 +26,7 @@ def log_key_options(function: F) -> F:
     for option in (
         click.option(
             "--hand-on-per-second",
-            type=click.FloatRange(0.1, 10_000),
+            type=Number(0.1, 10_000),
             help="So many DIDs that slept through a generation are moved in a second at most.  [default: 100]",
         ),
         click.option("--finish", is_flag=True, help="Bring a rotation of the log key to its end; begin none."),

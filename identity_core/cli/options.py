@@ -10,14 +10,15 @@ import contextlib
 import functools
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 import orjson
 
-from identity_core.cli.output import fail, failing
+from identity_core.cli.output import fail, failing, prints_json
 from identity_core.codec import strict_json
 from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.domain.callers import KNOWN, require_known
@@ -49,12 +50,26 @@ data_dir_option = click.option(
 database_url_option = click.option("--database-url", help="A PostgreSQL server instead of SQLite files.")
 
 
-class Number(click.FloatRange):
-    """A range that holds no NaN, which compares as if it were in every range."""
+_WHOLE: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?", re.ASCII)
+
+
+class Whole(click.IntRange):
+    """A range of whole numbers as people write them: ``int`` also takes ``1_0`` and digits of other scripts."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        return self.fail(f"{value} is no number.", param, ctx) if number != number else number
+        if isinstance(value, str) and _WHOLE.fullmatch(value) is None:
+            self.fail(f"{value} is not a whole number such as 12.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Number(click.FloatRange):
+    """The same of decimal numbers: ``float`` also takes ``inf``, and ``nan``, which compares as if it were in every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and _DECIMAL.fullmatch(value) is None:
+            self.fail(f"{value} is not a number such as 12 or 0.5.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class OrNone(click.ParamType[Any]):
@@ -70,8 +85,15 @@ class OrNone(click.ParamType[Any]):
 
 
 def configured(config: Path | None, overrides: Mapping[str, object] | None = None) -> Settings:
-    """The settings in force. Raises ``SettingsError``, which ends the command with place and remedy."""
-    return load(file=config, overrides=overrides)
+    """The settings in force; a file that the command line does not name is printed on stderr. Raises ``SettingsError``, which ends the
+    command with place and remedy."""
+    settings = load(file=config, overrides=overrides)
+    context = click.get_current_context(silent=True)
+    if config is None and settings.file is not None and context is not None and not prints_json():
+        if "identity.settings" not in context.meta:
+            click.echo(f"settings: {settings.file.absolute()}", err=True)
+        context.meta["identity.settings"] = settings.file
+    return settings
 
 
 def several(flag: str, words: str, says: str, *, into: str | None = None) -> Callable[[F], F]:

@@ -170,6 +170,7 @@ def reported(words: Sequence[str] = ()) -> Iterator[None]:
     options = words[: words.index("--")] if "--" in words else words
     asked = _JSON_ERRORS.set("--json" in options)
     try:
+        _require_streams()
         yield
     except click.ClickException as error:
         _misused(error)
@@ -179,6 +180,17 @@ def reported(words: Sequence[str] = ()) -> Iterator[None]:
         _failed(error)
     finally:
         _JSON_ERRORS.reset(asked)
+
+
+def _require_streams() -> None:
+    """Put /dev/null in place of a closed standard input or error, so that no file gets its descriptor; end the program where nothing that
+    it prints would arrive."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  (until the program ends)
+    if sys.stdout is None:
+        fail("standard output is closed", "standard output", "redirect it to a file, or to /dev/null", status=2)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _failed(error: Exception) -> NoReturn:
@@ -195,6 +207,8 @@ def _failed(error: Exception) -> NoReturn:
             fail(f"the database cannot be used: {error.reason}", "the database", "see `identity doctor`")
         case IdentityError():
             fail(f"{error.code}: {error}", given(error.details) or "the options", remedy(error, error.details))
+        case UnicodeEncodeError(reason="surrogates not allowed"):
+            fail("an argument, or a text that was read, is not UTF-8", "the options", "write it in UTF-8", status=2)
         case OSError():
             where = str(error.filename) if error.filename else "the operating system"
             fail(error.strerror or str(error), where, "check that the place exists and that you may use it")

@@ -12,7 +12,8 @@ from typing import Any
 from identity_core.cli.output import fail
 from identity_core.cli.secret_input import read_private
 from identity_core.codec import strict_json
-from identity_core.database.files import FileLock, durable_draft
+from identity_core.database.files import FileLock
+from identity_core.files import durable_draft
 
 
 @contextlib.contextmanager

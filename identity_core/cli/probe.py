@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import click
 
@@ -31,6 +32,7 @@ _AUDIENCE: Final = "https://probe.invalid"
 _VERIFY: Final = "/zkp/proofs/verify"
 _GOOD_FOR: Final = timedelta(minutes=10)
 _END: Final = {"confirm": True, "reason": "the end of a probe"}
+_REVOKED: Final = {"purpose": "revocation", "value": True, "reason": "the end of a probe"}
 
 
 class Disproved(ValueError):
@@ -39,29 +41,36 @@ class Disproved(ValueError):
 
 @dataclass(slots=True)
 class Probe:
-    """What was done in order, each step with its milliseconds, and the DIDs that are to be deactivated."""
+    """What was done in order, each step with its milliseconds; the DIDs that are to be deactivated, and the credential of the first of them
+    that is to be revoked."""
 
     client: Client
     steps: dict[str, float] = field(default_factory=dict)
     step: str = ""
     people: list[Person] = field(default_factory=list)
+    credential: str | None = None
 
     def run(self) -> None:
         """Every step. Raises for the first that is not as it should be (``_tried`` has the list); ``step`` names it."""
         self.time("ready", lambda: self.client.call("GET", "/ready", signed_in=False))
         holder, agent = self.time("create", lambda: (self._person(_HOLDER), self._person(_AGENT)))
         self.time("resolve", lambda: self._check_log(holder.did))
-        credential = self.time("issue", lambda: _issued(holder))
+        credential = self.credential = self.time("issue", lambda: _issued(holder))
         request = self.time("delegate", lambda: _delegated(holder, agent, credential))
         proved = self.time("prove", lambda: agent.ask("POST", "/zkp/delegated-proofs", request))
         self.time("verify", lambda: _check_verdicts(holder, proved["proof"], request["challenge"]))
 
     def end(self) -> None:
-        """Deactivates the DIDs, as far as they were created. Raises as ``run``."""
-        while self.people:
-            person = self.people[-1]
-            self.client.deactivate(person.did, _END, person.signer)
-            self.people.pop()
+        """Revokes the credential, which `identity doctor` would warn of, and deactivates the DIDs, as far as they were created. Raises as
+        ``run``."""
+        try:
+            if self.credential is not None:
+                self.people[0].ask("POST", f"/credentials/{quote(self.credential, safe='')}/status", _REVOKED)
+        finally:
+            while self.people:
+                person = self.people[-1]
+                self.client.deactivate(person.did, _END, person.signer)
+                self.people.pop()
 
     def time(self, step: str, act: Callable[[], T]) -> T:
         """What ``act`` answers."""
@@ -92,19 +101,21 @@ def _check_verdicts(holder: Person, proof: dict[str, Any], challenge: str) -> No
     text = proof["proof"]
     middle = len(text) // 2
     forged = text[:middle] + ("A" if text[middle] != "A" else "B") + text[middle + 1 :]
-    expected = {"domain": _AUDIENCE, "issuerDid": holder.did}
+    predicate = {"attributeName": "level", "type": "gte", "value": 5}
+    expected = {"domain": _AUDIENCE, "issuerDid": holder.did, "predicate": predicate}
     if holder.ask("POST", _VERIFY, proof | {"proof": forged} | expected)["verified"]:
         raise Disproved("a forged proof is verified")
     # A challenge is spent by who took it, with the first proof that is shown for it.
     verdict = holder.ask("POST", _VERIFY, proof | {"challenge": challenge} | expected)
-    if verdict["verified"] is not True:
-        raise Disproved(f"the proof is not verified: {', '.join(verdict['errors'])}")
+    if verdict["verdict"] != "valid":
+        raise Disproved(f"the proof is {verdict['verdict']}: {', '.join(verdict['errors'])}")
 
 
 def _issued(holder: Person) -> str:
     schema = holder.ask("POST", "/credential-schemas", _SCHEMA)["id"]
     # Suite 2 would begin a list of signed gaps for each probe, which the service then publishes every day.
     claims = {"issuerDid": holder.did, "holderDid": holder.did, "schemaId": schema, "suite": 1}
+    claims["validUntil"] = printed(datetime.now(UTC) + _GOOD_FOR)
     answer = holder.ask("POST", "/credentials", claims | {"attributes": {"level": 5}})
     return str(answer["id"])
 

@@ -75,7 +75,8 @@ def read_profiles() -> Profiles:
 @contextlib.contextmanager
 def changed_profiles() -> Iterator[Profiles]:
     """What is kept, to be changed; on disk at the end, unless something is raised. Two commands at once take turns."""
-    from identity_core.database.files import FileLock, durable_draft
+    from identity_core.database.files import FileLock
+    from identity_core.files import durable_draft
 
     path = profiles_file()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ import click
 from identity_core.cli.anchor import with_anchoring
 from identity_core.cli.options import (
     MAX_FILE_OCTETS,
+    Whole,
     input_argument,
     name_of,
     of_installation,
@@ -63,7 +64,7 @@ command.add_command(hand_over)
     help="What the holder's wallet printed (`identity proof consent`), where it keeps the secret.",
 )
 @click.option("--anchor", is_flag=True, help="Put a commitment to the proof on the ledger.")
-@click.option("--sync-wait-ms", type=click.IntRange(min=0), default=0, help="How long to wait for the anchor.")
+@click.option("--sync-wait-ms", type=Whole(min=0), default=0, help="How long to wait for the anchor.")
 @secret_option("--token", "IDENTITY_TOKEN", what="access token", parameter="bearer")
 @with_caller
 def request(
@@ -78,8 +79,9 @@ def request(
     bearer: str | None,
     **verifier: str | None,
 ) -> None:
-    """Ask for a proof and print it. Who is proved about, by whom, and which predicate, the token says; of several credentials, or under a
-    pseudonym, the question that the token was made for.
+    """Request a proof and print it. The token names holder, agent and predicates. For several credentials, or under a pseudonym, give the
+    question that the token was made for. One predicate is a proof (generateDelegatedProof); everything else is a presentation
+    (createDelegatedPresentation).
 
     Sending the same again gets the same proof; a token serves no other request.
     """
@@ -101,7 +103,7 @@ def request(
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = error if isinstance(error, ValueError) else "it has not the members of a token"
         fail(f"this is no token: {reason}", name_of(token), "`identity ibct issue` makes tokens")
-    show(caller.send("generateDelegatedProof", body=body, token=bearer))
+    show(caller.send(ibct.operation_of(body), body=body, token=bearer))
 
 
 @command.command(name="import")
@@ -173,8 +175,6 @@ add(
     "Take a stored proof back. Doing it twice changes nothing.",
     _PROOF,
     click.option("--reason", help="Why; the holder and the agent can read it."),
-    click.option(
-        "--sync-wait-ms", "syncWaitMs", type=click.IntRange(min=0), default=0, help="How long to wait for the anchor."
-    ),
+    click.option("--sync-wait-ms", "syncWaitMs", type=Whole(min=0), default=0, help="How long to wait for the anchor."),
     body=named,
 )

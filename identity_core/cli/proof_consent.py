@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from identity_core.cli.credential_wallet import held_option, opened
-from identity_core.cli.options import input_argument, load_json, name_of, read_json
+from identity_core.cli.options import Whole, input_argument, load_json, name_of, read_json
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.proof_home import agreed, asked_of
 from identity_core.cli.public_keys import agents_key
@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     metavar="MULTIKEY",
     help="Agree in advance, in place of --challenge: to whatever this Ed25519 key of an agent hands over.",
 )
-@click.option(
-    "--hours", type=click.IntRange(1, 24), default=1, show_default=True, help="How long it is good, at least."
-)
+@click.option("--hours", type=Whole(1, 24), default=1, show_default=True, help="How long it is good, at least.")
 def consent(
     file: Any,
     wallet: Path,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from identity_core.cli.credential_wallet import held_option, opened
-from identity_core.cli.options import configured, load_json, name_of, predicate_value, read_json, several
+from identity_core.cli.options import Whole, configured, load_json, name_of, predicate_value, read_json, several
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.proof_home import AskedAtHome, WalletCredential, agreed, asked_of
 from identity_core.cli.proof_question import question_option
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     metavar="MULTIKEY",
     help="The key of the gap's list, where it is not the one that signed the credential.",
 )
-@click.option("--minutes", type=click.IntRange(1, 60), default=10, show_default=True, help="How long it is good.")
+@click.option("--minutes", type=Whole(1, 60), default=10, show_default=True, help="How long it is good.")
 def create(
     wallet: Path,
     held: Path,

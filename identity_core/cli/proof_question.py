@@ -8,6 +8,8 @@ from typing import Any, Final
 import click
 
 from identity_core.cli.options import shown
+from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
+from identity_core.errors import JsonValue
 
 question_option: Final = click.option(
     "--question",
@@ -15,6 +17,18 @@ question_option: Final = click.option(
     metavar="FILE",
     help="A question about several credentials, or with a pseudonym: a JSON object of credentials, same, either, pseudonym.",
 )
+
+
+def question_of(presented: AnyPresented) -> JsonValue:
+    """Return what is proven of several credentials, or of alternatives, equal attributes or a pseudonym; None for any other proof."""
+    if not isinstance(presented, PresentedPresentation) or presented.is_of_one_credential:
+        return None
+    # Importing the wire types takes longer than most commands.
+    from identity_core.api.proofs import shown_question
+    from identity_core.codec.structs import plain
+
+    found: JsonValue = plain(shown_question(presented))
+    return found
 
 
 def proven(body: Mapping[str, Any]) -> list[str]:

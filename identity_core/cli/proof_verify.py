@@ -12,6 +12,7 @@ import click
 from identity_core.cli.credential_offline import read_schema
 from identity_core.cli.options import (
     MAX_FILE_OCTETS,
+    Whole,
     input_argument,
     installed_plugins,
     name_of,
@@ -23,13 +24,14 @@ from identity_core.cli.options import (
 )
 from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
-from identity_core.cli.proof_question import proven, question_option
+from identity_core.cli.proof_question import proven, question_of, question_option
 from identity_core.cli.public_keys import KeyFinder, Unchecked, agents_key, given, in_document, in_log, resolved_at
 from identity_core.codec import multibase, strict_json
+from identity_core.domain.proofs.checks import BOUND, BoundPart, verdict_of
 from identity_core.domain.proofs.expected import ExpectedQuestion
 from identity_core.domain.proofs.presentation import Cover
 from identity_core.domain.proofs.presented import PresentedPresentation
-from identity_core.domain.proofs.verification import AnyPresented, Expectation
+from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import JsonValue, ProofInvalid
 from identity_core.ports.prover import PresentingProver, Prover
 from identity_core.settings import Settings, StartError
@@ -40,6 +42,13 @@ SOURCES: Final[dict[str, Callable[[Any, datetime], KeyFinder]]] = {
     "issuer_log": lambda log, now: in_log(log.read(), now),
     "url": resolved_at,
 }
+BINDING: Final = {
+    "predicate": "--predicate",
+    "challenge": "--challenge",
+    "domain": "--audience",
+    "issuerDid": "--issuer",
+}
+"""The options that compare a proof with each part of ``BOUND``."""
 
 
 def verify_octets(
@@ -69,7 +78,7 @@ def verify_octets(
     return {
         "verified": True,
         "predicates": [predicate.json for predicate in presented.predicates],
-        "question": _said(presented),
+        "question": question_of(presented),
         "verificationMethod": presented.verification_method,
         "schemaId": presented.schema.id,
         "context": presented.context.json,
@@ -78,31 +87,6 @@ def verify_octets(
             name for name in verified.unchecked if not (name == "revocation" and anchor and anchor["onLedger"])
         ],
         "anchor": anchor,
-    }
-
-
-def _said(presented: AnyPresented) -> dict[str, JsonValue] | None:
-    """What is proven of several credentials, or of alternatives, equal attributes or a pseudonym."""
-    if not isinstance(presented, PresentedPresentation) or presented.is_of_one_credential:
-        return None
-    question, pseudonym = presented.question, presented.pseudonym
-    credentials: list[JsonValue] = [
-        {
-            "issuerDid": one.header.issuer,
-            "schemaId": one.header.schema.id,
-            "predicates": [each.json for each in one.predicates],
-        }
-        for one in question.credentials
-    ]
-    same: list[JsonValue] = [
-        [{"credential": part, "attributeName": name} for part, name in together] for together in question.same
-    ]
-    return {
-        "credentials": credentials,
-        "same": same,
-        "either": [[*group] for group in question.either],
-        "pseudonym": question.pseudonym,
-        "pseudonymValue": None if pseudonym is None else multibase.base64url_encode(pseudonym),
     }
 
 
@@ -133,8 +117,7 @@ def installed_prover(settings: Settings) -> Prover:
     """The prover that the settings choose, or the only one there is. Raises ``StartError``."""
     prover = installed_plugins(settings).prover(settings.prover.backend)
     if prover is None:
-        what = "no prover is installed, and none can be checked without; `identity plugins list` shows what is"
-        raise StartError(what)
+        raise StartError("no prover is installed, which a check needs; `identity plugins list` shows what is installed")
     return prover
 
 
@@ -147,7 +130,7 @@ def installed_prover(settings: Settings) -> Prover:
 @click.option("--issuer-log", type=click.File("rb"), help="The log of the issuer's DID, which is verified too.")
 @click.option("--resolve", "url", metavar="URL", help="Let this service resolve the issuer's DID.")
 @click.option(
-    "--issuer", "verification_method", metavar="DID_URL", help="The verification method that the proof must name."
+    "--issuer", metavar="DID", help="Who must have issued the credential; or its verification method, as a DID URL."
 )
 @several("--predicate", "ATTRIBUTE TYPE VALUE", "What you asked.", into="predicates")
 @question_option
@@ -165,15 +148,15 @@ def installed_prover(settings: Settings) -> Prover:
 @click.option("--agent-key", metavar="MULTIKEY", help="The Ed25519 key of the agent who must hand it over.")
 @click.option(
     "--consent-cover",
-    type=click.IntRange(0, 31),
+    type=Whole(0, 31),
     metavar="SUM",
     help="What the holder's consent must be about at least: 1 audience, 2 challenge, 4 question, 8 the agent's key, 16 the "
     "token (without it 7). 12 and 13 take one that was given in advance.",
 )
-@click.option("--max-age", type=click.IntRange(0), metavar="SECONDS", help="How old it may be, by its own word.")
+@click.option("--max-age", type=Whole(0), metavar="SECONDS", help="How old it may be, by its own word.")
 @click.option(
     "--status-max-age",
-    type=click.IntRange(0),
+    type=Whole(0),
     metavar="SECONDS",
     help="How long ago the epoch of its status list may have ended (without it, an hour).",
 )
@@ -186,18 +169,26 @@ def installed_prover(settings: Settings) -> Prover:
 @click.option(
     "--ledger", "on_ledger", is_flag=True, help="Ask the configured ledger for the root of the proof's anchor too."
 )
+@click.option(
+    "--signature-only", is_flag=True, help="Compare with less: the proof is then called genuine, and may be a replay."
+)
 @of_installation
-def verify(settings: Settings, file: Any, at: str | None, on_ledger: bool, **expected: Any) -> None:
+def verify(
+    settings: Settings, file: Any, at: str | None, on_ledger: bool, signature_only: bool, **expected: Any
+) -> None:
     """Check a proof: FILE holds a ZKProof, a delegated-proof result, a record (`identity proof get --json`) or the bare text, `-` is
     standard input. The anchor in a record is followed to its root.
 
-    Say what you asked for with --predicate, --audience and --nonce: what you leave out is printed as unchecked. So is what a proof of
-    suite 1 does not say: whether its credential is in force, whether it was taken back, and who shows it. The service of the holder tells
-    that who took part. One of suite 2 says it itself, but for the second: ask with --require. It names the key of the issuer's status list
-    too; give the issuer's document where that is another key.
+    Say what you asked for with --predicate, --audience, --challenge and --issuer (a key, a document or a log of the issuer names it
+    too). Without all four a proof could be a replay, or answer another question: give --signature-only, and a proof that holds is
+    called genuine, not valid. What else you leave out is printed as unchecked. So is what a proof of suite 1 does not say: whether
+    its credential is in force, whether it was taken back, and who shows it. The service of the holder tells that who took part.
+    One of suite 2 says it itself, but for the second: ask with --require. It names the key of the issuer's status list too; give the
+    issuer's document where that is another key.
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
 
-    Ends with 0 for a proof that holds, 1 for one that does not, 2 when it could not be checked.
+    Ends with 0 for a proof that is valid (with --signature-only: genuine), 1 for one that is invalid, 2 when it could not be checked or an
+    option is missing.
     """
     from identity_core.codec.times import parse
 
@@ -206,10 +197,16 @@ def verify(settings: Settings, file: Any, at: str | None, on_ledger: bool, **exp
     sources = {name: expected.pop(name) for name in SOURCES}
     try:
         now = datetime.now(UTC) if at is None else parse(at)
+        expectation, find_key = _expectation(**expected), _key_finder(sources, now)
+        missing = _missing(expectation, names_issuer=sources["url"] is None)
+        if missing and not signature_only:
+            raise ValueError(
+                f"say what you asked for with {', '.join(BINDING[name] for name in missing)}, or give --signature-only"
+            )
         body = verify_octets(
             file.read(MAX_FILE_OCTETS + 1),
-            expectation=_expectation(**expected),
-            find_key=_key_finder(sources, now),
+            expectation=expectation,
+            find_key=find_key,
             prover=installed_prover(settings),
             now=now,
             ledger=settings if on_ledger else None,
@@ -225,7 +222,14 @@ def verify(settings: Settings, file: Any, at: str | None, on_ledger: bool, **exp
         fail_start(error, "the installation", "see `identity plugins check`", status=2)
     except ValueError as error:
         fail(str(error), "the options", "see `identity proof verify --help`", status=2)
+    body |= {"verdict": verdict_of(True, missing), "missing": [*missing], "signatureOnly": signature_only}
     show(body, text=_text)
+
+
+def _missing(expectation: Expectation, *, names_issuer: bool) -> list[BoundPart]:
+    """Return the parts of ``BOUND`` that are not compared; a source of the issuer's own key names the issuer."""
+    unchecked = expectation.unchecked
+    return [name for name in BOUND if name in unchecked and not (name == "issuerDid" and names_issuer)]
 
 
 def _key_finder(sources: Mapping[str, Any], now: datetime) -> KeyFinder:
@@ -248,14 +252,18 @@ def _expectation(
     requires: tuple[str, ...],
     agent_key: str | None,
     consent_cover: int | None,
+    issuer: str | None,
     **expected: Any,
 ) -> Expectation:
     if challenge is not None and nonce is not None:
         raise ValueError("--challenge and --nonce say the same thing: give one")
-    if question is not None and (predicates or schema is not None or expected["verification_method"] is not None):
+    if question is not None and (predicates or schema is not None or issuer is not None):
         raise ValueError("--question says it of each credential: leave --predicate, --schema and --issuer out")
     octets = None if challenge is None else challenge.encode()
+    is_method = issuer is not None and "#" in issuer
     return Expectation(
+        issuer=None if is_method else issuer,
+        verification_method=issuer if is_method else None,
         header_digest=None if schema is None else hashlib.sha256(read_schema(schema).schema.header).digest(),
         predicates=tuple(map(_predicate, predicates)) or None,
         nonce=octets if nonce is None else multibase.base64url_decode(nonce),
@@ -275,7 +283,11 @@ def _predicate(asked: tuple[str, str, str]) -> Mapping[str, JsonValue]:
 
 
 def _text(body: Mapping[str, Any]) -> str:
-    lines = ["valid"]
+    lines = ["genuine" if body["signatureOnly"] else "valid"]
+    if body["missing"]:
+        lines[0] += (
+            f", but not bound to your request: it could be a replay (not compared: {', '.join(body['missing'])})"
+        )
     lines += proven(body)
     lines += [f"issuer     {body['verificationMethod']}", f"schema     {body['schemaId']}"]
     lines += [f"audience   {body['context']['audience']}", f"proof id   {body['context']['proofId']}"]

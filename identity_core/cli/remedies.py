@@ -41,7 +41,7 @@ def remedy(error: ServiceError | IdentityError, details: dict[str, Any]) -> str:
         "IBCT_EXPIRED": "ask the holder for another token",
         "DELEGATION_SUSPENDED": "ask the holder: `identity delegation resume`",
         "PROOF_NOT_FOUND": "check the id, and that you are the proof's holder or agent",
-        "DID_DEACTIVATED": "nothing: a deactivation is final; history and log stay readable",
+        "DID_DEACTIVATED": "nothing: a deactivation is final; its log stays readable: `identity did log get`",
     }
     return hints.get(error.code) or _details(details) or _FORMS.get(error.code, "") or _usual(error.status)
 

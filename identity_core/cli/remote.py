@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 import click
 import orjson
 
-from identity_core.cli.options import FILE, all_of
+from identity_core.cli.options import FILE, Whole, all_of
 from identity_core.cli.output import Text, fail, on_one_line, prints_json, show, working
 from identity_core.cli.profiles import (
     DEFAULT_URL,
@@ -65,7 +65,7 @@ keys_option = _keys(
 )
 wallet_option = _keys(help="Ask as the DID of this keys file (- for standard input); without it, with the API key.")
 page_options = (
-    click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="The most items."),
+    click.option("--limit", type=Whole(1, 200), default=50, show_default=True, help="The most items."),
     click.option("--cursor", help="`nextCursor` of the page before."),
 )
 

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from identity_core.cli.output import fail
-from identity_core.files import open_regular, read_pipe
+from identity_core.files import open_regular, read_pipe, require_own
 
 FROM_STANDARD_INPUT = "-"
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -30,11 +30,14 @@ def read_private(path: Path, what: str) -> bytes:
             if os.fstat(file.fileno()).st_mode & 0o077:
                 remedy = f"chmod 600 {path}; if they may have, replace what it holds"
                 fail(f"others can read this {what}", str(path), remedy)
+            require_own(path)
             return file.read()
     except FileNotFoundError:
         fail(f"there is no such {what}", str(path), "name the right file, or - for standard input")
     except OSError as error:
-        fail(f"the {what} cannot be read: {error.strerror}", str(path), "name a file that you can read")
+        fail(
+            f"the {what} cannot be read: {error.strerror}", str(path), "name a file that is yours and that you can read"
+        )
 
 
 def typed_or_piped(what: str) -> str:

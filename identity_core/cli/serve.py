@@ -15,6 +15,7 @@ from identity_core.cli import fork_server
 from identity_core.cli.listening import Listening, admin_listening, listening_at
 from identity_core.cli.options import (
     FILE,
+    Whole,
     config_option,
     configured,
     data_dir_option,
@@ -34,7 +35,7 @@ log = logging.getLogger("identity")
 @click.command(name="serve", cls=Command)
 @config_option
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
-@click.option("--port", type=int, help="Port to listen on; 0 takes a free one.  [default: 8080]")
+@click.option("--port", type=Whole(), help="Port to listen on; 0 takes a free one.  [default: 8080]")
 @click.option(
     "--uds",
     "unix_socket",
@@ -43,7 +44,7 @@ log = logging.getLogger("identity")
 )
 @data_dir_option
 @database_url_option
-@click.option("--workers", type=int, help="Server processes.  [default: 1]")
+@click.option("--workers", type=Whole(), help="Server processes.  [default: 1]")
 def command(config: Path | None, data_dir: Path | None, database_url: str | None, **server: object) -> None:
     """Serve the API until SIGTERM or Ctrl-C.
 
@@ -91,8 +92,10 @@ def _open_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(None, "Permission denied")
+        if (owner := folder.stat().st_uid) not in (0, os.geteuid()):
+            raise PermissionError(None, f"it belongs to user {owner}")
     except OSError as error:
-        remedy = "name another with --data-dir, or give this user the right to write there"
+        remedy = "serve as the user to whom it belongs, name another with --data-dir, or give it to this user: chown -R"
         fail(f"the data directory cannot be used: {error.strerror}", str(folder), remedy)
     if stat.S_IMODE(folder.stat().st_mode) & 0o007:
         log.warning("others may look into %s; set its mode to 0700", folder)
@@ -112,6 +115,7 @@ def _announce(settings: Settings, listening: Listening, first_key: str | None) -
         "listensOn": listening.place,
         "document": f"{origin}/docs",
         "dataDir": str(settings.data_dir),
+        "settingsFile": None if settings.file is None else str(settings.file.absolute()),
         "database": "sqlite" if settings.database_url is None else "postgresql",
         "administrationOn": administration,
         "workers": settings.server.workers,
@@ -123,4 +127,5 @@ def _announce(settings: Settings, listening: Listening, first_key: str | None) -
     text = f"Listening at {origin}  (document: {origin}/docs){everywhere}\nData in {database}{settings.data_dir}{key}"
     show(body, text=lambda _: text)
     processes = "1 process" if settings.server.workers == 1 else f"{settings.server.workers} processes"
-    log.info("serves at %s on %s with %s, %s", origin, body["listensOn"], processes, shown_database(settings))
+    used = body["settingsFile"] or "no settings file"
+    log.info("serves at %s on %s with %s, %s; %s", origin, body["listensOn"], processes, shown_database(settings), used)

@@ -34,8 +34,8 @@ from uvicorn.supervisors import Multiprocess
 
 from identity_core import bootstrap
 from identity_core.cli import fork_server
+from identity_core.cli.bounded_protocol import BoundedProtocol
 from identity_core.cli.connections import Connections
-from identity_core.cli.http_protocol import HttpProtocol
 from identity_core.cli.log_lines import logging_config
 from identity_core.plugin.processes.confine import leave_no_core
 from identity_core.settings import Settings, SettingsError, load
@@ -188,7 +188,7 @@ class Workers(Multiprocess):
 
 
 def _server_config(app: Any, settings: Settings, *, lifespan: Any, factory: bool = False) -> uvicorn.Config:
-    protocol: Any = partial(HttpProtocol, connections=Connections(settings.server, logged=settings.log.requests))
+    protocol: Any = partial(BoundedProtocol, connections=Connections(settings.server, logged=settings.log.requests))
     return uvicorn.Config(
         app,
         factory=factory,

@@ -16,7 +16,7 @@ import click
 from identity_core.cli.credential_offline import key_option, signing_key
 from identity_core.cli.ledger_prove import policy_option, read_policy
 from identity_core.cli.ledger_sources import verifier_key
-from identity_core.cli.options import FILE, all_of, name_of
+from identity_core.cli.options import FILE, Whole, all_of, name_of
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.cli.remote import keys_option
 from identity_core.cli.secret_input import secret_option
@@ -25,10 +25,11 @@ from identity_core.codec import multibase, multikey
 from identity_core.codec.times import printed
 
 if TYPE_CHECKING:
+    from identity_tlog.note import VerifierKey
+    from identity_tlog.policy import WitnessPolicy
+
     from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
     from identity_core.domain.credentials.status_gaps import StatusEpoch
-    from identity_core.domain.ledger.note import VerifierKey
-    from identity_core.domain.ledger.policy import WitnessPolicy
 
     Logged = tuple[WitnessPolicy, Sequence[VerifierKey]]
 
@@ -190,7 +191,7 @@ def _logged(log_key: str | None, policy: Path | None) -> Logged | None:
     """Which logs count, and whose cosignatures they need; None where no proof is asked for."""
     if log_key is None and policy is None:
         return None
-    from identity_core.domain.ledger.policy import WitnessPolicy
+    from identity_tlog.policy import WitnessPolicy
 
     known = WitnessPolicy.of_logs_alone() if policy is None else read_policy(policy)
     return known, [] if log_key is None else [verifier_key(log_key)]
@@ -202,7 +203,7 @@ def _epoch(issuer: str, method: str, list_id: str, period: str, epoch: str) -> S
     now = epoch_at(datetime.now(UTC), PERIODS[period])
     named = {"current": now, "next": now + 1}
     with failing(ValueError, "--epoch", "give a number, current or next", status=2):
-        number = named[epoch] if epoch in named else int(epoch)
+        number = named[epoch] if epoch in named else int(Whole(0).convert(epoch, None, None))
     with failing(StatusListRefused, "the options", "copy them from the header of a credential", status=2):
         return StatusEpoch(issuer, method, list_id, number, PERIODS[period])
 
@@ -268,7 +269,7 @@ def _before(place: Path, epoch: StatusEpoch) -> Manifest | None:
 
 
 def _put(place: Path, octets: bytes) -> None:
-    from identity_core.database.files import durable_draft
+    from identity_core.files import durable_draft
 
     place.parent.mkdir(parents=True, exist_ok=True)
     with durable_draft(place, octets) as draft:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from identity_core import __version__
+from identity_core import __version__, build
 from identity_core.cli.backup import key_options, operator_key
 from identity_core.cli.options import FILE_THERE, Number, of_installation, refuse_absent, shown_database
 from identity_core.cli.output import Command, misused, show, working
@@ -29,16 +29,20 @@ def command() -> None:
 
 
 @command.command(name="check", cls=Command)
+@click.option("--exit-code", is_flag=True, help="Exit with 3 where steps are missing.")
 @of_installation
-def check(settings: Settings) -> None:
+def check(settings: Settings, exit_code: bool) -> None:
     """Say which steps of migrations are missing. Nothing is changed.
 
-    Exit code 0 whether or not there are any; 1 where a newer version has written the databases."""
+    Exit code 0 whether or not there are any, unless --exit-code is given; 1 where a newer version has written the databases."""
     refuse_absent(settings, NAME_IT)
     from identity_core.bootstrap.steps import pending_steps
 
     pending = asyncio.run(pending_steps(settings))
-    show({"version": __version__, "database": shown_database(settings), "pending": pending}, text=_pending)
+    installed = {"version": __version__, "build": build(), "database": shown_database(settings)}
+    show({**installed, "pending": pending}, text=_pending)
+    if exit_code and pending:
+        raise SystemExit(3)
 
 
 def _pending(body: dict[str, Any]) -> str:

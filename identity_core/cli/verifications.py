@@ -24,14 +24,20 @@ _CHOSEN = (
 )
 
 
+def _why(row: dict[str, Any]) -> str:
+    """Return the reasons of an invalid verification, or what an unbound one was not compared with."""
+    return ", ".join(row["missing"] or [each["code"] for each in row["reasons"]])
+
+
 def _row(row: dict[str, Any]) -> str:
-    said = "verified" if row["verified"] else f"refused ({', '.join(row['reasons'])})"
-    return f"{row['ts']}  {row['proofId'] or '-'}  {row['holderDid'] or '-'}  {said}"
+    verdict = "valid" if row["verdict"] == "valid" else f"{row['verdict']} ({_why(row)})"
+    return f"{row['ts']}  {row['proofId'] or '-'}  {row['holderDid'] or '-'}  {verdict}"
 
 
 def _counts(body: dict[str, Any]) -> str:
     reasons = [f"  {each['code']}: {each['count']}" for each in body["reasons"]]
-    return "\n".join([f"{body['total']} in all, {body['verified']} verified, {body['refused']} refused", *reasons])
+    counts = f"{body['valid']} valid, {body['verified'] - body['valid']} unbound, {body['refused']} invalid"
+    return "\n".join([f"{body['total']} in all, {counts}", *reasons])
 
 
 add_command(
@@ -46,8 +52,8 @@ add_command(
         "TIME": "{ts}",
         "PROOF": lambda row: row["proofId"] or "-",
         "HOLDER": lambda row: row["holderDid"] or "-",
-        "RESULT": lambda row: "verified" if row["verified"] else "refused",
-        "REASONS": lambda row: ", ".join(row["reasons"]),
+        "VERDICT": "{verdict}",
+        "REASONS": _why,
     },
     whose="the verifier or the holder",
 )

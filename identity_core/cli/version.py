@@ -6,16 +6,16 @@ import platform
 
 import click
 
-from identity_core import __version__
+from identity_core import __version__, build
 from identity_core.cli.output import Command, show
 
 
 @click.command(name="version", cls=Command)
 def command() -> None:
     """Show what is installed here."""
-    versions = {"version": __version__, "interface": "1.0.0", "python": platform.python_version()}
+    versions = {"version": __version__, "build": build(), "interface": "1.0.0", "python": platform.python_version()}
     plugins = _plugins()
-    head = "identity {version} (interface {interface}), Python {python}".format_map(versions)
+    head = "identity {version} (build {build}, interface {interface}), Python {python}".format_map(versions)
     lines = [head, *(f"  {name} {version}" for name, version in plugins.items())]
     show(versions | {"platform": platform.platform(), "plugins": plugins}, text=lambda _: "\n".join(lines))
 

@@ -23,8 +23,8 @@ from identity_core.cli.output import fail, failing
 from identity_core.cli.secret_input import read_private
 from identity_core.client import Client, ServiceError, Signer
 from identity_core.codec.multikey import decode_secret
-from identity_core.database.files import durable_draft
 from identity_core.errors import InvalidDocument
+from identity_core.files import durable_draft
 
 AUTHENTICATION, RECOVERY = "authentication", "recovery"
 STANDARD_INPUT = Path("-")

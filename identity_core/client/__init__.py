@@ -12,9 +12,9 @@ request and one answer. Clients that are generated speak every operation too; wh
 """
 
 from identity_core.client.did_auth import ForeignOrigin, Signer
-from identity_core.client.identity import CallLimits, Identity, UnreadableAnswer
+from identity_core.client.identity import CallLimits, Identity
 from identity_core.client.resolution import LogPlace, PlaceUnknown, require_place
-from identity_core.client.session import Client, Exchange, ServiceError, ServiceUnreachable
+from identity_core.client.session import Client, Exchange, ServiceError, ServiceUnreachable, UnreadableAnswer
 from identity_core.domain.dids.challenge import hash_body
 
 __all__ = [

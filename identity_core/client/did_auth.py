@@ -9,10 +9,12 @@ from urllib.parse import urlsplit
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
-from identity_core.domain.dids.challenge import Challenge, build_header
+from identity_core.crypto.ed25519 import Ed25519KeyPair
+from identity_core.domain.dids.challenge import CHANGES, Challenge, build_header
 from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.values import value_class
 
+_UNBOUND: Final = "the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -37,47 +39,44 @@ class Signer:
         ``authentication`` or ``recovery``. Raises ``KeyError`` where none was issued."""
         return cls(issued["did"], issued["keys"][purpose]["privateKey"])
 
-    def sign(
-        self,
-        challenge: str,
-        *,
-        purpose: str | None = None,
-        digest: str | None = None,
-        origin: str | None = None,
-        named: bool = False,
-    ) -> str:
-        """``base64(did.base64url(signature))`` for the header; where ``named``, with the challenge in the place of the DID.
-
-        ``purpose`` and ``digest`` (``hash_body``) are what the caller means to authorise, None for anything; ``origin`` is the
-        service that is asked, None where the caller knows whose the challenge is. Raises ``ValueError`` when the text is no
-        challenge for this DID, or is not bound to exactly that: a signer that signs anything is an oracle, and a service that
-        leaves out a binding that was asked for wants more than it was given. Raises ``ForeignOrigin`` for one that a service
-        had from another.
-        """
-        read = Challenge.parse(challenge)
-        if read.did != self.did:
-            raise ValueError("the challenge is for another DID")
-        if (read.purpose, read.body_hash) != (purpose, digest):
-            raise ValueError("the challenge authorises something else than what was asked for")
-        if origin is not None and _place(read.origin) != _place(origin):
-            raise ForeignOrigin(read.origin)
+    @property
+    def pair(self) -> Ed25519KeyPair:
+        """The Ed25519 key pair of ``secret``. Raises ``ValueError`` for a key of another type."""
         kind, secret = multikey.decode_secret(self.secret)
         if kind != multikey.ED25519:
-            raise ValueError("DIDAuth signs with an Ed25519 key")
-        return build_header(challenge if named else self.did, ed25519.sign(secret, challenge.encode()))
+            raise ValueError("a DID signs with an Ed25519 key")
+        return ed25519.generate(secret)
 
     def header(
         self,
         challenge: str,
         *,
-        purpose: str | None = None,
+        purpose: str,
         digest: str | None = None,
         scheme: str = DID_AUTH,
         origin: str | None = None,
         named: bool = False,
     ) -> str:
-        """The value of the Authorization header."""
-        return f"{scheme} {self.sign(challenge, purpose=purpose, digest=digest, origin=origin, named=named)}"
+        """Return the value of the Authorization header: the scheme and ``base64(did.base64url(signature))``; where ``named``, with the
+        challenge in the place of the DID.
+
+        ``purpose`` and ``digest`` (``hash_body``) are what the caller means to authorise, a ``digest`` of None no body; ``origin`` is the
+        service that is called, None where the caller knows whose the challenge is. Raises ``ValueError`` for a text that is no challenge
+        for this DID, or is not bound to exactly that, and ``ForeignOrigin`` for a challenge that a service had from another.
+
+        A challenge without purpose is refused, and one for a change of the DID without the hash of a body: in the log of a DID without
+        ``strictEvidence`` it serves for every change.
+        """
+        read = Challenge.parse(challenge)
+        if read.did != self.did:
+            raise ValueError("the challenge is for another DID")
+        if read.purpose is None or (read.purpose in CHANGES and read.body_hash is None):
+            raise ValueError(_UNBOUND)
+        if (read.purpose, read.body_hash) != (purpose, digest):
+            raise ValueError("the challenge authorises something else than what was asked for")
+        if origin is not None and _place(read.origin) != _place(origin):
+            raise ForeignOrigin(read.origin)
+        return f"{scheme} {build_header(challenge if named else self.did, self.pair.sign(challenge.encode()))}"
 
 
 def _place(origin: str) -> tuple[str, str | None, int | None]:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from identity_core.client.did_auth import Signer
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
-from identity_core.domain.proofs.handover import handed_over
+from identity_core.domain.proofs.presented import handed_over
 
 
 def hand_over(proof: str, signer: Signer, *, audience: str, challenge: str) -> str:
     """The text ``ZKProof.proof`` with the agent's signature, which the verifier needs. Raises ``ProofInvalid`` for a proof that names
     another key, audience or challenge: nothing is signed then; and ``ValueError`` for a signer without an Ed25519 key."""
-    kind, secret = multikey.decode_secret(signer.secret)
-    if kind != multikey.ED25519:
-        raise ValueError("a proof is handed over with an Ed25519 key")
-    pair = ed25519.generate(secret)
+    pair = signer.pair
     return handed_over(proof, pair.public, pair.sign, audience=audience, challenge=challenge.encode())

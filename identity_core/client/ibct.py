@@ -14,9 +14,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from identity_core.client.did_auth import Signer
-from identity_core.codec import multibase, multikey
+from identity_core.codec import multibase
 from identity_core.codec.times import parse, printed
-from identity_core.crypto import ed25519
 from identity_core.domain.delegations.action import (
     CREDENTIAL,
     PSEUDONYM,
@@ -93,11 +92,7 @@ def sign(token: Mapping[str, str], signer: Signer) -> dict[str, str]:
         raise ValueError("the token would be signed in the name of another DID")
     parse(token["issuedAt"])
     parse(token["expiresAt"])
-    kind, secret = multikey.decode_secret(signer.secret)
-    if kind != multikey.ED25519:
-        raise ValueError("tokens are signed with an Ed25519 key")
-    signature = ed25519.sign(secret, signing_input_of(token))
-    return {**token, PROOF_VALUE: multibase.base58_encode(signature)}
+    return {**token, PROOF_VALUE: multibase.base58_encode(signer.pair.sign(signing_input_of(token)))}
 
 
 def issue(signer: Signer, wish: IbctTemplate) -> dict[str, str]:
@@ -108,9 +103,11 @@ def issue(signer: Signer, wish: IbctTemplate) -> dict[str, str]:
 
 
 def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValue) -> dict[str, Any]:
-    """The body of generateDelegatedProof for a token: parties and predicates are those that it names. ``more`` may give ``value`` (left out
-    where it is pinned) or ``values``, a list with one for each predicate, ``anchor``, ``syncWaitMs``, ``challenge`` and
-    ``domain``. Raises ``ValueError`` for an action that names no predicate, and for another number of values."""
+    """Return the body for a token, whose operation ``operation_of`` names: parties and predicates are those of the token.
+
+    ``more`` may give ``value`` (left out where it is pinned) or ``values``, a list with one for each predicate, ``holderConsent``,
+    ``anchor``, ``syncWaitMs``, ``challenge`` and ``domain``. Raises ``ValueError`` for an action that names no predicate, and for another
+    number of values."""
     predicates: list[dict[str, JsonValue]] = [
         {"attributeName": action.attribute, "type": action.type} for action in Action.parse_all(token["action"])
     ]
@@ -121,7 +118,7 @@ def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValu
         for predicate, value in zip(predicates, values, strict=True):
             predicate["value"] = value
     # The member ``predicate`` knows the types of the specification.
-    is_plain = len(predicates) == 1 and predicates[0]["type"] != NOT_EQUAL
+    is_plain = len(predicates) == 1 and predicates[0]["type"] != NOT_EQUAL and "holderConsent" not in more
     return {
         "holderDid": token["invoker"],
         "agentDid": token["target"],
@@ -131,9 +128,14 @@ def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValu
     } | more
 
 
+def operation_of(body: Mapping[str, Any]) -> str:
+    """Return the operationId for a body of ``proof_request`` or ``question_request``."""
+    return "generateDelegatedProof" if "predicate" in body else "createDelegatedPresentation"
+
+
 def question_request(token: Mapping[str, str], question: Mapping[str, Any], **more: JsonValue) -> dict[str, Any]:
-    """The body of generateDelegatedProof for a token of ``question_action`` and its question, with ``either`` too. ``more`` as for
-    ``proof_request``, without values."""
+    """Return the body of createDelegatedPresentation for a token of ``question_action`` and its question, with ``either`` too. ``more`` as
+    for ``proof_request``, without values."""
     asked = {name: question[name] for name in ("credentials", "same", "either", "pseudonym") if name in question}
     return {"holderDid": token["invoker"], "agentDid": token["target"], "ibct": dict(token)} | asked | more
 

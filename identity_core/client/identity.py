@@ -7,6 +7,7 @@ page. It believes no answer: each has a size, an end and the form that was asked
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
 import re
 import time
@@ -21,25 +22,22 @@ import orjson
 
 from identity_core.client.did_auth import Signer
 from identity_core.client.operations import ServedOperation, served_operations
-from identity_core.client.session import PREFIX, ServiceError, ServiceUnreachable
+from identity_core.client.session import (
+    PREFIX,
+    ServiceError,
+    ServiceUnreachable,
+    UnreadableAnswer,
+    create_strictly,
+    read_whole,
+    refusal_of,
+)
 from identity_core.codec import jcs
 from identity_core.codec.structs import python_name
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.values import value_class
 
-UNREADABLE: Final = "UNREADABLE"
-"""The ``code`` of an answer that is not one of the service."""
-
 _PASSING: Final = frozenset({502, 503, 504})
-_SECONDS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _FIRST_WAIT_SECONDS: Final = 0.25
-
-
-class UnreadableAnswer(ServiceError):
-    """What answers is not the service, or answers otherwise than it promised."""
-
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(status, UNREADABLE, why, {})
 
 
 @value_class
@@ -88,7 +86,11 @@ class Identity:
     def call(self, operation_id: str, body: Any = None, **parameters: Any) -> Any:
         """The answer: parsed JSON, text, octets, or None where there is none. ``parameters`` are those of path, query and header in snake
         case: ``did``, ``version_id``, ``if_match``. Raises ``KeyError`` for an operation that there is not, ``TypeError`` for such a
-        parameter."""
+        parameter. createDid asks for ``strictEvidence`` as ``session.create_strictly`` does."""
+        send = functools.partial(self._called, operation_id, **parameters)
+        return create_strictly(body, send) if operation_id == "createDid" else send(body)
+
+    def _called(self, operation_id: str, body: Any, /, **parameters: Any) -> Any:
         operation = served_operations()[operation_id]
         values = _by_place(operation, parameters)
         octets = None if body is None else jcs.canonicalize(body)
@@ -137,8 +139,8 @@ class Identity:
         challenge = answer.get("challenge") if isinstance(answer, dict) else None
         if not isinstance(challenge, str):
             raise ValueError("the answer holds no challenge")
-        bound = {"purpose": operation.purpose, "digest": digest, "origin": self.origin or self.url, "named": True}
-        return {"Authorization": self.signer.header(challenge, scheme=operation.scheme, **bound)}  # type: ignore[arg-type]
+        sign = functools.partial(self.signer.header, challenge, purpose=operation.purpose, digest=digest, named=True)
+        return {"Authorization": sign(scheme=operation.scheme, origin=self.origin or self.url)}
 
     def _attempt(
         self, operation: ServedOperation, values: Mapping[str, Any], headers: Mapping[str, str], body: bytes | None
@@ -162,20 +164,10 @@ class Identity:
             raise ServiceUnreachable(f"{self.url} does not answer: {type(error).__name__} {error}") from error
 
     def _read(self, operation: ServedOperation, answer: httpx.Response, ends: float) -> Any:
-        octets = bytearray()
-        if answer.headers.get("content-encoding", "identity") != "identity":
-            raise UnreadableAnswer(answer.status_code, "the answer is packed")
-        for part in answer.iter_raw():
-            octets += part
-            if len(octets) > self.limits.max_answer_octets:
-                raise UnreadableAnswer(
-                    answer.status_code, f"the answer has more than {self.limits.max_answer_octets} octets"
-                )
-            if time.monotonic() > ends:
-                raise ServiceUnreachable(f"{self.url} does not answer within {self.limits.timeout_seconds:g} s")
+        octets = read_whole(answer, self.limits.max_answer_octets, ends=ends)
         if not answer.is_success:
-            raise _refusal(answer, bytes(octets))
-        return None if answer.status_code == 204 else _meaning(operation, answer, bytes(octets))
+            raise refusal_of(answer, octets)
+        return None if answer.status_code == 204 else _meaning(operation, answer, octets)
 
 
 def _by_place(operation: ServedOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,19 +206,3 @@ def _meaning(operation: ServedOperation, answer: httpx.Response, octets: bytes) 
         return octets.decode() if media.startswith("text/") else orjson.loads(octets)
     except ValueError as error:
         raise UnreadableAnswer(answer.status_code, f"the answer is no {media}: {error}") from error
-
-
-def _refusal(answer: httpx.Response, octets: bytes) -> ServiceError:
-    said = answer.headers.get("retry-after", "")
-    wait = float(said) if _SECONDS.fullmatch(said) else None
-    try:
-        error = orjson.loads(octets)["error"]
-        code, message, details = error["code"], error["message"], error.get("details") or {}
-        if not isinstance(code, str) or not isinstance(details, dict):
-            raise TypeError("not the shape of an error")
-        refused = ServiceError(answer.status_code, code, str(message), details)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        # A proxy before the service, for example: its own words are all that there is.
-        refused = UnreadableAnswer(answer.status_code, octets[:200].decode("utf-8", "backslashreplace"))
-    refused.retry_after_seconds = wait
-    return refused

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from time import perf_counter
-from typing import Any
+from time import monotonic, perf_counter
+from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
@@ -14,9 +16,16 @@ import orjson
 from identity_core.client.did_auth import Signer
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.errors import IdempotencyMismatch
 from identity_core.values import value_class
 
 PREFIX = "/api/v1"
+_STRICT_EVIDENCE = "strictEvidence"
+_SECONDS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+UNREADABLE: Final = "UNREADABLE"
+"""The ``code`` of an answer that is not one of the service."""
+MOST_OCTETS: Final = 64 * 1024 * 1024
+"""More than any answer of the service has."""
 
 
 @value_class
@@ -45,8 +54,30 @@ class ServiceError(Exception):
         self.retry_after_seconds: float | None = None
 
 
+class UnreadableAnswer(ServiceError):
+    """What answers is not the service, or answers otherwise than it promised."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(status, UNREADABLE, why, {})
+
+
 class ServiceUnreachable(Exception):
     """No one answers at the URL."""
+
+
+def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> bytes:
+    """Return the body of a streamed answer. Raises ``UnreadableAnswer`` for one that is compressed, because a small one can unpack to any
+    size, or has more than ``most`` bytes; ``ServiceUnreachable`` at the monotonic time ``ends``."""
+    if answer.headers.get("content-encoding", "identity") != "identity":
+        raise UnreadableAnswer(answer.status_code, "the answer is compressed")
+    octets = bytearray()
+    for part in answer.iter_raw():
+        octets += part
+        if len(octets) > most:
+            raise UnreadableAnswer(answer.status_code, f"the answer has more than {most} octets")
+        if monotonic() > ends:
+            raise ServiceUnreachable(f"{answer.url} does not answer in time")
+    return bytes(octets)
 
 
 class Client:
@@ -71,7 +102,10 @@ class Client:
         # Plain HTTP shows no certificate, and to read those that are trusted takes longer than a request.
         # Environment: certificates that are trusted (SSL_CERT_FILE), but no proxy.
         verify = False if self.url.startswith("http://") else httpx.create_ssl_context()
-        self._http = httpx.Client(base_url=self.url, timeout=timeout_seconds, trust_env=False, verify=verify)
+        plain = {"Accept-Encoding": "identity"}
+        self._http = httpx.Client(
+            headers=plain, base_url=self.url, timeout=timeout_seconds, trust_env=False, verify=verify
+        )
         self._authorization = f"ApiKey {api_key}" if api_key else f"Bearer {token}" if token else None
 
     def close(self) -> None:
@@ -98,9 +132,8 @@ class Client:
         sent = dict(headers or {})
         if self._authorization and signed_in and "Authorization" not in sent:
             sent["Authorization"] = self._authorization
-        content = None
-        if body is not None:
-            content = orjson.dumps(body)
+        content = None if body is None else orjson.dumps(body)
+        if content is not None:
             sent["Content-Type"] = "application/json"
         params = {name: value for name, value in (query or {}).items() if value is not None}
         started = perf_counter()
@@ -112,18 +145,21 @@ class Client:
             self._on_exchange(Exchange(method, asked, body, answer.status_code, value, milliseconds))
         if answer.status_code < 400:
             return value
-        raise _refusal(answer.status_code, value)
+        raise refusal_of(answer, answer.content)
 
     def octets(self, path: str, *, query: Mapping[str, Any] | None = None, accept: str = "*/*") -> bytes:
         """The body of a GET as it is. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         answer = self._request("GET", path, content=None, params=dict(query or {}), headers={"Accept": accept})
         if answer.status_code < 400:
             return answer.content
-        raise _refusal(answer.status_code, _value(answer))
+        raise refusal_of(answer, answer.content)
 
     def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
-            return self._http.request(method, PREFIX + path, **more)
+            with self._http.stream(method, PREFIX + path, **more) as answer:
+                octets = read_whole(answer, MOST_OCTETS)
+                same: Any = {"headers": answer.headers, "request": answer.request}
+                return httpx.Response(answer.status_code, content=octets, **same)
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {error}") from error
 
@@ -152,19 +188,17 @@ class Client:
 
     def token(self, signer: Signer, *, scope: str | None = None) -> Any:
         """issueToken: an access token of the DID of ``signer``, narrowed to ``scope`` where one is given."""
-        body = {} if scope is None else {"scope": scope}
-        return self.signed("POST", "/auth/token", body, signer, "token")
+        return self.signed("POST", "/auth/token", {} if scope is None else {"scope": scope}, signer, "token")
 
     def key_token(self, *, scope: str | None = None, subject: str | None = None) -> Any:
         """issueToken for the session's API key, or for the DID ``subject`` that it acts for."""
         wanted = {"scope": scope, "subject": subject}
-        body = {name: value for name, value in wanted.items() if value is not None}
-        return self.call("POST", "/auth/token", body=body)
+        return self.call("POST", "/auth/token", body={name: each for name, each in wanted.items() if each is not None})
 
     def create(self, body: Any, *, idempotency_key: str | None = None) -> Any:
-        """createDid; sent again with the same ``idempotency_key``, it gives the same DID."""
+        """createDid, as ``create_strictly`` sends it; sent again with the same ``idempotency_key``, it gives the same DID."""
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        return self.call("POST", "/dids", body=body, headers=headers)
+        return create_strictly(body, lambda asked: self.call("POST", "/dids", body=asked, headers=headers))
 
     def resolve(self, did: str, **query: Any) -> Any:
         """resolveDid."""
@@ -205,6 +239,20 @@ class Client:
         return str(self.call("GET", f"{_place(did)}/log", signed_in=False))
 
 
+def create_strictly(body: Any, send: Callable[[Any], Any]) -> Any:
+    """Send a request of createDid with ``options.strictEvidence``, and as it is to a method whose entries hold no evidence. A request that
+    has the member, or that is malformed, is sent once."""
+    options = body.get("options", {}) if isinstance(body, Mapping) else None
+    if isinstance(options, Mapping) and _STRICT_EVIDENCE not in options:
+        try:
+            return send({**body, "options": {**options, _STRICT_EVIDENCE: True}})
+        except ServiceError as error:
+            # The Idempotency-Key is that of an earlier try, which such a method answered.
+            if error.details.get("member") != _STRICT_EVIDENCE and error.code != IdempotencyMismatch.code:
+                raise
+    return send(body)
+
+
 def _place(did: str) -> str:
     return f"/dids/{quote(did, safe='')}"
 
@@ -222,9 +270,17 @@ def _value(answer: httpx.Response) -> Any:
         return answer.text
 
 
-def _refusal(status: int, value: Any) -> ServiceError:
+def refusal_of(answer: httpx.Response, octets: bytes) -> ServiceError:
+    """Return the error of an answer; ``UnreadableAnswer`` when it has not the shape of one of the service."""
+    said = answer.headers.get("retry-after", "")
     try:
-        error = value["error"]
-        return ServiceError(status, error["code"], error["message"], error.get("details") or {})
-    except (KeyError, TypeError):
-        return ServiceError(status, "UNREADABLE", str(value)[:200], {})
+        error = orjson.loads(octets)["error"]
+        code, message, details = error["code"], error["message"], error.get("details") or {}
+        if not isinstance(code, str) or not isinstance(details, dict):
+            raise TypeError("not the shape of an error")
+        refused = ServiceError(answer.status_code, code, str(message), details)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        # A proxy before the service, for example: its own words are all that there is.
+        refused = UnreadableAnswer(answer.status_code, octets[:200].decode("utf-8", "backslashreplace"))
+    refused.retry_after_seconds = float(said) if _SECONDS.fullmatch(said) else None
+    return refused

@@ -11,9 +11,9 @@ import re
 from typing import Final
 
 import httpx
+from identity_tlog.note import MAX_NOTE
+from identity_tlog.witness import Stale
 
-from identity_core.domain.ledger.note import MAX_NOTE
-from identity_core.domain.ledger.witness import Stale
 from identity_core.ports.witnesses import WitnessFailed
 
 MAX_ANSWER: Final = 16 * 1024

@@ -41,6 +41,7 @@ NUMBER: Final = ("minimum", "maximum")
 KEYWORDS: Final = {
     *("type", "format", "description", "required", "properties", "items", "enum", "nullable", "additionalProperties"),
     *("x-enum-varnames", "exclusiveMinimum", "default", "$ref", *TEXT, *ARRAY, *OBJECT, *NUMBER),
+    (LATER := "x-checked-later"),
 }
 
 Schema = Mapping[str, Any]
@@ -72,6 +73,11 @@ def member_names(value: Struct) -> set[str]:
     return {encoded for name, encoded in names if not isinstance(getattr(value, name), UnsetType)}
 
 
+def checked_now(schema: Schema) -> Schema:
+    """Return ``schema`` without the keywords that it leaves to a later check, which has an error code of its own."""
+    return {name: value for name, value in schema.items() if name not in schema[LATER]} if LATER in schema else schema
+
+
 def python_name(name: str) -> str:
     """``holderDid`` → ``holder_did``, ``@context`` → ``context``, ``from`` → ``from_``."""
     snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower().lstrip("@")
@@ -97,6 +103,7 @@ class Types:
 
     def of(self, schema: Schema) -> Any:
         """The type of the values of ``schema``."""
+        schema = checked_now(schema)
         if schema.keys() - KEYWORDS:
             raise ValueError(f"the wire types do not know {sorted(schema.keys() - KEYWORDS)}")
         if "$ref" in schema:
@@ -109,9 +116,8 @@ class Types:
             made = _limited(types.GenericAlias(tuple, (self.of(schema["items"]), ...)), schema, ARRAY)
         elif schema.get("type") == "object":
             more = schema.get("additionalProperties")
-            made = _limited(
-                types.GenericAlias(dict, (str, self.of(more) if isinstance(more, Mapping) else Any)), schema, OBJECT
-            )
+            values = self.of(more) if isinstance(more, Mapping) else Any
+            made = _limited(types.GenericAlias(dict, (str, values)), schema, OBJECT)
         elif "type" in schema:
             kind = {"string": str, "integer": int, "number": float, "boolean": bool}[schema["type"]]
             made = _limited(kind, schema, TEXT if kind is str else NUMBER)
@@ -130,12 +136,10 @@ class Types:
             name = schema["$ref"].removeprefix(NAMED)
             # A schema that refers to itself is any value there.
             return name not in above and self.say_all(self.schemas[name], (*above, name))
-        if schema.get("format") == "date-time" or (is_record(schema) and schema.keys() & {*OBJECT}):
+        if checked_now(schema).get("format") == "date-time" or (is_record(schema) and schema.keys() & {*OBJECT}):
             return False
-        members = schema.get("properties", {}).values()
-        return all(
-            self.say_all(part, above) for part in (*members, schema.get("items"), schema.get("additionalProperties"))
-        )
+        parts = (*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties"))
+        return all(self.say_all(part, above) for part in parts)
 
     def _of_name(self, name: str) -> Any:
         if name not in self.named:
@@ -221,7 +225,5 @@ def _anything(schema: Schema) -> Any:
     """A value of any type, with the limits that the schema has for some of them."""
     if not schema.keys() & LIMITS.keys():
         return Any
-    text = _limited(str, schema, TEXT)
-    return (
-        text | _limited(list[Any], schema, ARRAY) | _limited(dict[str, Any], schema, OBJECT) | int | float | bool | None
-    )
+    array, record = _limited(list[Any], schema, ARRAY), _limited(dict[str, Any], schema, OBJECT)
+    return _limited(str, schema, TEXT) | array | record | int | float | bool | None

@@ -23,6 +23,8 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from typing import ClassVar
 
 import pytest
+from identity_tlog.note import Checkpoint
+from identity_tlog.tree import Frontier, leaf_hash
 
 from identity_core.conformance.ledger_examined import DID, ExaminedLedger, check_lines, whole
 from identity_core.conformance.ledger_writers import (
@@ -37,8 +39,7 @@ from identity_core.conformance.ledger_writers import (
 )
 from identity_core.conformance.loops import close, in_own_loop, run
 from identity_core.domain.ledger.audit import Audit, LogFault
-from identity_core.domain.ledger.note import Checkpoint
-from identity_core.domain.ledger.tree import Frontier, LogLeaf, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
 

@@ -174,7 +174,7 @@ class SecuringConformance:
             assert at(disclosed.claims, pointer) is not None, pointer
         shown = json.dumps([derived, disclosed.claims], ensure_ascii=False)
         assert not [text for text in hidden if text in shown], "it shows what is hidden"
-        fewer = await deriving.derive(secured, public_key, pointers=())
+        fewer = await deriving.derive(secured, public_key, pointers=pointers[:1])
         await deriving.verify(fewer, public_key)
 
     @in_own_loop

@@ -11,14 +11,10 @@ microseconds. Left out: a file that is written over in place; its content tells 
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
-import secrets
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from identity_core.database.interface import DatabaseReplaced
 
@@ -69,68 +65,6 @@ def _identity(name: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-@contextlib.contextmanager
-def new_draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """A new file beside ``path`` (mode 0600), and the same open. The caller fills and settles it, and gives it its name inside; the folder
-    is on disk afterwards, and no draft is left."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        # Nobody has named the draft.
-        error.filename = os.fspath(path)
-        raise
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield draft, file
-    finally:
-        draft.unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
-@contextlib.contextmanager
-def durable_draft(path: Path, octets: bytes) -> Iterator[Path]:
-    """A file beside ``path`` (mode 0600) with these octets on disk. The caller gives it its name, by ``replace`` or ``hardlink_to``, does
-    so inside; the folder is on disk afterwards, and no draft is left."""
-    with new_draft(path) as (draft, file):
-        file.write(octets)
-        settle(file)
-        yield draft
-
-
-def settle(file: BinaryIO) -> None:
-    """Returns when what was written to ``file`` is on disk."""
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def sync_folder(path: Path) -> None:
-    """Returns when the names in a folder are on disk."""
-    with _folder(path) as folder:
-        os.fsync(folder)
-
-
-@contextlib.contextmanager
-def locked_folder(path: Path) -> Iterator[bool]:
-    """An exclusive ``flock`` on a folder itself, which needs no file in it. Whether it is ours: it is not waited for."""
-    with _folder(path) as folder:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-
-
-@contextlib.contextmanager
-def _folder(path: Path) -> Iterator[int]:
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield folder
-    finally:
-        os.close(folder)
 
 
 class Turn:

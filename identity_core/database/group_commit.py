@@ -12,7 +12,9 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -29,6 +31,9 @@ from identity_core.database.interface import (
 from identity_core.values import value_class
 
 ItemT = TypeVar("ItemT")
+
+FOLLOWED_BY: ContextVar[Callable[[Transaction, Any], None] | None] = ContextVar("followed by", default=None)
+"""Runs in the transaction of the next job that the task submits, behind it and with its result; what it raises undoes both."""
 
 QUEUE_LIMIT = 4096
 GROUP_LIMIT = 256
@@ -83,7 +88,7 @@ class WriterThread:
         self._thread.join()
 
 
-def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: type[Exception] | None = None) -> bool:
+def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: tuple[type[Exception], ...] = ()) -> bool:
     """Runs the jobs as if none would raise. False when one did, and what all of them did is to be undone: no one is told yet,
     each runs again by itself, and its caller gets what it raises then. What is ``fatal`` costs the whole group and is raised."""
     try:
@@ -97,10 +102,15 @@ def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: ty
             for pending, result in zip(batch, results, strict=True):
                 pending.result = result
     except Exception as error:
-        if fatal is not None and isinstance(error, fatal):
+        if isinstance(error, fatal):
             raise
         return False
     return True
+
+
+def _followed(job: Job[T], follow: Callable[[Transaction, T], None], transaction: Transaction) -> T:
+    follow(transaction, result := job(transaction))
+    return result
 
 
 def _batch_of(pending: Pending) -> Callable[..., Sequence[Any]] | None:
@@ -128,6 +138,7 @@ class GroupCommit:
     groups: int = field(default=0, init=False)
     jobs: int = field(default=0, init=False)
     repeated: int = field(default=0, init=False)
+    is_failing: bool = field(default=False, init=False)
     _loop: asyncio.AbstractEventLoop | None = None
     _waiting: deque[Pending] = field(default_factory=deque)
     _idle: asyncio.Future[None] | None = None
@@ -156,6 +167,9 @@ class GroupCommit:
         if len(self._waiting) >= self.queue_limit:
             future.set_exception(DatabaseOverloaded(f"{len(self._waiting)} writes are waiting"))
             return future
+        if (follow := FOLLOWED_BY.get()) is not None:
+            FOLLOWED_BY.set(None)
+            job = partial(_followed, job, follow)
         self._waiting.append(Pending(job, durable, future, heavy, then))
         due = loop.time() + patience_seconds if patience_seconds else 0.0
         if not self.busy:
@@ -195,6 +209,8 @@ class GroupCommit:
 
     def deliver(self, group: Sequence[Pending], error: DatabaseError | None) -> None:
         """Resolves the futures of a group: each with its own outcome, or all with ``error``."""
+        if group:
+            self.is_failing = error is not None
         for pending in group:
             # Once: a group that waits for a checkpoint is delivered before and after it.
             then, pending.then = pending.then, None
@@ -212,7 +228,8 @@ class GroupCommit:
     @property
     def load(self) -> DatabaseLoad:
         """How much waits, and how much went through."""
-        return DatabaseLoad(len(self._waiting), self.queue_limit, self.jobs, self.groups, self.repeated)
+        counts = (self.queue_limit, self.jobs, self.groups, self.repeated)
+        return DatabaseLoad(len(self._waiting), *counts, is_failing=self.is_failing)
 
     def give_up(self, group: Sequence[Pending], error: DatabaseError) -> None:
         """Fails a group that cannot start, and everything behind it; the writer itself lives on."""

@@ -150,7 +150,8 @@ class Database(Protocol):
 class DatabaseLoad:
     """``waiting`` jobs of at most ``limit``; ``jobs`` and ``groups`` since the start: their quotient is how many share a commit.
     ``repeated`` groups were undone by the server for the sake of another process, and begun again. ``reads``, look-ups
-    among them, are under way or wait for one of ``readers``, the connections for them in this process; 0 where reads wait for none."""
+    among them, are under way or wait for one of ``readers``, the connections for them in this process; 0 where reads wait for none.
+    ``is_failing``: the last commit did not come through."""
 
     waiting: int
     limit: int
@@ -159,6 +160,7 @@ class DatabaseLoad:
     repeated: int = 0
     reads: int = 0
     readers: int = 0
+    is_failing: bool = False
 
 
 class DatabaseError(Exception):

@@ -36,7 +36,7 @@ try:
     from psycopg.conninfo import conninfo_to_dict
 
     from identity_core.database.postgresql_look_ups import LookUps
-    from identity_core.database.postgresql_session import PostgresqlSession, run_jobs, translated
+    from identity_core.database.postgresql_session import READ_ONLY, PostgresqlSession, run_jobs, translated
 except ImportError as missing:
     raise DatabaseUnavailable("PostgreSQL needs psycopg: install identity-service[postgresql]") from missing
 
@@ -151,7 +151,7 @@ class PostgresqlDatabase:
             self._writer.commit()
         # The caller waits in another thread; whatever was raised belongs to it.
         except Exception as error:  # noqa: BLE001
-            self._roll_back()
+            self._roll_back(anew=isinstance(error, READ_ONLY))
             result.set_exception(translated(error) if isinstance(error, psycopg.Error) else error)
         else:
             result.set_result(value)
@@ -170,7 +170,7 @@ class PostgresqlDatabase:
                 error = failure
             except psycopg.Error as failure:
                 error = translated(failure)
-                self._roll_back()
+                self._roll_back(anew=isinstance(failure, READ_ONLY))
                 if isinstance(failure, UNDONE) and run < RUNS:
                     self._queue.repeated += 1
                     continue
@@ -192,10 +192,13 @@ class PostgresqlDatabase:
         self._queue.deliver(group, error)
         self._queue.proceed()
 
-    def _roll_back(self) -> None:
+    def _roll_back(self, *, anew: bool) -> None:
+        """``anew``: the next group needs another connection."""
         try:
             self._writer.command("ROLLBACK")
         except psycopg.Error:
+            anew = True
+        if anew:
             self._writer.drop()
 
     def _recover(self) -> None:

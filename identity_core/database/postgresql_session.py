@@ -36,6 +36,10 @@ STEADY = "; SET LOCAL enable_sort TO off; SET LOCAL enable_bitmapscan TO off; SE
 # The function of the server whose warning says so; its text is in the server's language.
 _WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 
+READ_ONLY = psycopg.errors.ReadOnlySqlTransaction
+"""SQLSTATE 25006: the server, the database or the session has turned read-only."""
+FATAL = (psycopg.OperationalError, READ_ONLY)
+
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
 
 
@@ -87,8 +91,9 @@ class PostgresqlSession:
         if not self.connection_is_lost():
             try:
                 return step()
-            except psycopg.OperationalError:
-                if not self.connection_is_lost():
+            except FATAL as error:
+                # A server that was demoted keeps its connections: behind the same name there may be one that takes writes by now.
+                if not self.connection_is_lost() and not isinstance(error, READ_ONLY):
                     raise
         self.drop()
         self._connection = self._connect()
@@ -128,7 +133,7 @@ def run_jobs(writer: PostgresqlSession, wanted: Sequence[Pending]) -> None:
     """Runs the jobs, first as if none would raise: a savepoint for each is a second journey to the server for each. Raises
     ``psycopg.Error`` when the connection is gone."""
     # A lock or an answer that did not come would not come for the next job either.
-    if not run_together(writer, wanted, fatal=psycopg.OperationalError):
+    if not run_together(writer, wanted, fatal=FATAL):
         writer.command("ROLLBACK TO SAVEPOINT jobs")
         writer.group += 1
         _run_apart(writer, wanted)
@@ -144,7 +149,7 @@ def _run_apart(writer: PostgresqlSession, jobs: Sequence[Pending]) -> None:
             savepoint = "RELEASE SAVEPOINT job; SAVEPOINT job"
         # Whatever the job raises belongs to its caller, who is not here; the writer must outlive it.
         except Exception as error:
-            if isinstance(error, psycopg.OperationalError) or writer.connection_is_lost():
+            if isinstance(error, FATAL) or writer.connection_is_lost():
                 raise
             pending.error = translated(error) if isinstance(error, psycopg.Error) else error
             savepoint = "ROLLBACK TO SAVEPOINT job; RELEASE SAVEPOINT job; SAVEPOINT job"

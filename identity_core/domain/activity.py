@@ -17,9 +17,11 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
-from typing import Any, Final
+from datetime import datetime
+from typing import Any, Final, Protocol
 
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.verification import ProofVerification
@@ -27,15 +29,45 @@ from identity_core.errors import JsonValue
 from identity_core.values import value_class
 
 
+class RequestAttempt(Protocol):
+    """One run of a request that carries an ``Idempotency-Key``. ``intent`` is what an earlier run has noted of the change that it was about
+    to make, None where there is no such run."""
+
+    intent: Mapping[str, Any] | None
+
+    def random(self, size: int) -> bytes:
+        """Return random bytes; in a later run those of the earlier one, so that it makes the same keys."""
+        ...
+
+    async def intend(self, intent: Mapping[str, JsonValue]) -> None:
+        """Store, durably and sealed, what is about to be changed. Raises ``RequestInProgress`` where another run has taken over."""
+        ...
+
+    def keeping(self, result: Callable[[Any], Any]) -> AbstractContextManager[None]:
+        """Store the answer in the transaction of the next write within the context. ``result`` turns what the write returns into what the
+        handler shows; None stores nothing."""
+        ...
+
+
 @value_class
 class RequestContext:
     """Who asked, through which operation and request, and what the caller noted about a change. Where there was no request, its id is
-    ``-``."""
+    ``-``. ``attempt`` is there where the request carries an ``Idempotency-Key``."""
 
     operation: str
     caller: Caller
     request_id: str = "-"
     note: str | None = None
+    attempt: RequestAttempt | None = None
+
+    @property
+    def intent(self) -> Mapping[str, Any] | None:
+        """What an earlier run of the same request was about to change."""
+        return None if self.attempt is None else self.attempt.intent
+
+    def keeping(self, result: Callable[[Any], Any]) -> AbstractContextManager[None]:
+        """See ``RequestAttempt.keeping``; without an ``Idempotency-Key`` nothing is stored."""
+        return nullcontext() if self.attempt is None else self.attempt.keeping(result)
 
 
 SERVICE: Final = Caller(name="service")
@@ -46,6 +78,7 @@ OPERATOR: Final = Caller()
 
 DONE: Final = "done"
 REFUSED: Final = "refused"
+REPLAYED: Final = "replayed"
 
 
 @value_class
@@ -207,3 +240,17 @@ def check_kept(reached: ChainHead, kept: KeyedHead) -> None:
         raise ChainBroken(f"line {said.sequence + 1} was not written by this service")
     if reached.link != said.link:
         raise ChainBroken("the log does not lead to the head that was written: it was written anew")
+
+
+@value_class
+class AuditRow:
+    """One line of the audit log. No secrets; ``caller`` is an identity such as ``key:ab12…`` with its fingerprint."""
+
+    at: datetime
+    request_id: str
+    operation: str
+    caller: str | None
+    fingerprint: str | None
+    target: str | None
+    outcome: str
+    details: Mapping[str, JsonValue]

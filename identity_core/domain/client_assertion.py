@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.crypto import jws
+from identity_core.domain.jose import LEEWAY, check_claims, media_type
 from identity_core.domain.tokens import Envelope
 from identity_core.values import value_class
 
@@ -21,9 +22,7 @@ AUTH_METHOD: Final = "private_key_jwt"
 TYPE: Final = "client-authentication+jwt"
 MAX_LIFETIME_SECONDS: Final = 3_600
 """What common libraries write where they are told nothing; the ``jti`` is kept as long."""
-
-LEEWAY_SECONDS: Final = 60
-"""How far the client's clock may be ahead of ours. An expiry has no leeway."""
+LONGEST: Final = LEEWAY + timedelta(seconds=MAX_LIFETIME_SECONDS)
 
 MAX_IDENTIFIER: Final = 256
 
@@ -48,13 +47,15 @@ class ClientAssertion:
         client = _text(claims, "iss", 2_048)
         if claims.get("sub") != client:
             raise ValueError("iss and sub differ")
-        audience = claims.get("aud")
-        if isinstance(audience, list) and len(audience) == 1 and not explicit:
-            audience = audience[0]
-        if not isinstance(audience, str) or audience not in ({issuer} if explicit else {issuer, *token_endpoints}):
-            raise ValueError("the audience is another")
+        # One audience alone: a client that names several could be impersonated by any of them.
+        if isinstance(claims.get("aud"), list) and (explicit or len(claims["aud"]) != 1):
+            raise ValueError("aud is not one audience")
+        audience = {issuer} if explicit else {issuer, *token_endpoints}
+        expires_at = check_claims(claims, now, audience=audience, required=("aud", "exp")).ends
+        if expires_at is None or expires_at > now + LONGEST:
+            raise ValueError("the assertion lives for too long")
         key_id = _text(envelope.header, "kid", 2_048) if "kid" in envelope.header else None
-        return cls(client, key_id, _text(claims, "jti", MAX_IDENTIFIER), _expiry(claims, int(now.timestamp())))
+        return cls(client, key_id, _text(claims, "jti", MAX_IDENTIFIER), expires_at)
 
     @property
     def digest(self) -> bytes:
@@ -68,21 +69,9 @@ def _check_header(header: Mapping[str, Any]) -> bool:
         raise ValueError("the header has other members than alg, typ and kid")
     if header["alg"] not in jws.ALGORITHMS:
         raise ValueError("the algorithm is another")
-    if header.get("typ", "JWT") not in ("JWT", TYPE):
+    if "typ" in header and media_type(header) not in ("jwt", TYPE):
         raise ValueError("the typ is another")
-    return header.get("typ") == TYPE
-
-
-def _expiry(claims: Mapping[str, Any], now: int) -> datetime:
-    times = {name: claims[name] for name in ("exp", "iat", "nbf") if name in claims}
-    # bool is an int, and a float or a text of digits is what other readers let through.
-    if "exp" not in times or not all(type(each) is int for each in times.values()):
-        raise ValueError("exp is missing, or a time is no integer")
-    if not now < times["exp"] <= now + LEEWAY_SECONDS + MAX_LIFETIME_SECONDS:
-        raise ValueError("the assertion has expired or lives for too long")
-    if max(times.get("iat", now), times.get("nbf", now)) > now + LEEWAY_SECONDS:
-        raise ValueError("the assertion is of another time")
-    return datetime.fromtimestamp(times["exp"], UTC)
+    return media_type(header) == TYPE
 
 
 def _text(members: Mapping[str, Any], name: str, longest: int) -> str:

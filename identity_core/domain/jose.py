@@ -8,7 +8,8 @@ nothing of what came.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from identity_core.codec import jcs, multibase, multikey, strict_json
@@ -22,6 +23,10 @@ ES256: Final = "ES256"
 ALGORITHMS: Final = {multikey.P256: (ES256,), multikey.ED25519: ("EdDSA", "Ed25519")}
 """What a key of a type signs with; the first is what is written here."""
 SIGNATURE_OCTETS: Final = 64
+LEEWAY: Final = timedelta(seconds=60)
+"""How far the clock of the one who signed may be ahead of ours."""
+LAST_SECOND: Final = 253_402_300_799
+Claims = Mapping[str, Any]
 
 
 @value_class
@@ -47,11 +52,61 @@ class CompactJws:
         signature = multibase.base64url_decode(parts[2])
         return cls(header, claims, f"{parts[0]}.{parts[1]}".encode("ascii"), signature)
 
-    def check_type(self, typ: str) -> None:
-        """Raises unless the header says that the text is one of these; ``application/`` before it may be left out (RFC 7515 §4.1.9)."""
-        found = self.header.get("typ")
-        if not isinstance(found, str) or found.lower().removeprefix("application/") != typ:
-            raise ValueError(f"the typ is not {typ}")
+    def check_type(self, *types: str) -> None:
+        """Raises unless the header says that the text is one of these."""
+        if media_type(self.header) not in types:
+            raise ValueError(f"the typ is not {' or '.join(types)}")
+
+
+def media_type(header: Mapping[str, Any]) -> str | None:
+    """Return the ``typ`` in lower case, without ``application/`` before it (RFC 7515 §4.1.9)."""
+    found = header.get("typ")
+    return found.lower().removeprefix("application/") if isinstance(found, str) else None
+
+
+@value_class
+class ClaimTimes:
+    """``iat``, ``nbf`` and ``exp`` of a JWT, as aware UTC times."""
+
+    issued: datetime | None
+    begins: datetime | None
+    ends: datetime | None
+
+
+def check_claims(
+    claims: Claims, now: datetime | None, *, audience: Collection[str] | None, required: Collection[str] = ()
+) -> ClaimTimes:
+    """Check the registered claims that every JWT may have (RFC 7519 §4.1.3 to §4.1.6), and return its times.
+
+    ``now`` None compares no time, ``audience`` None no audience: that is left to the caller. ``audience`` are the names of the reader; a
+    JWT without ``aud`` is for any reader, unless ``required`` names that claim. The issuer's clock may be ``LEEWAY`` ahead; an expiry has
+    none.
+    """
+    for name in required:
+        if name not in claims:
+            raise ValueError(f"{name} is missing")
+    times = ClaimTimes(*(_numeric_date(claims, name) for name in ("iat", "nbf", "exp")))
+    named = claims.get("aud")
+    names = [one for one in (named if isinstance(named, list) else [named]) if isinstance(one, str)]
+    if audience is not None and "aud" in claims and not {*names} & {*audience}:
+        raise ValueError("aud names another audience")
+    if now is None:
+        return times
+    if times.ends is not None and now >= times.ends:
+        raise ValueError("exp is in the past")
+    if any(time is not None and time > now + LEEWAY for time in (times.issued, times.begins)):
+        raise ValueError("iat or nbf is in the future")
+    return times
+
+
+def _numeric_date(claims: Claims, name: str) -> datetime | None:
+    """RFC 7519 §2: seconds, also with a fraction. A null, a text or a truth value is none."""
+    if name not in claims:
+        return None
+    value = claims[name]
+    if type(value) not in (int, float) or not 0 <= value <= LAST_SECOND:
+        raise ValueError(f"{name} is no NumericDate")
+    return datetime.fromtimestamp(value, UTC)
 
 
 @value_class
@@ -82,15 +137,12 @@ class JoseKey:
     def of_jwk(cls, value: JsonValue) -> JoseKey:
         """The key of a public JWK. A private one is refused."""
         try:
-            jwk.check(value)
+            key = jwk.public_key(value)
         except InvalidDocument as error:
             raise ValueError("the JWK is no public key on P-256 or Ed25519") from error
-        if not isinstance(value, dict) or value.get("use", "sig") != "sig" or value["crv"] == "X25519":
+        if not jwk.verifies(value, ALGORITHMS.get(key.type, ("none",))):
             raise ValueError("the JWK is no key that signs")
-        x = multibase.base64url_decode(str(value["x"]))
-        if value["crv"] == "P-256":
-            return cls.checked(multikey.P256, p256.compress(x, multibase.base64url_decode(str(value["y"]))))
-        return cls.checked(multikey.ED25519, x)
+        return cls.checked(key.type, key.raw)
 
     @property
     def jwk(self) -> dict[str, JsonValue]:

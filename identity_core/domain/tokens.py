@@ -2,7 +2,7 @@
 
 The profile is RFC 9068. What is refused here and not by the usual libraries: a ``typ`` other than ``at+jwt`` (a token of
 another kind signed by the same key), a missing ``kid``, header members that name a key (``jku``, ``jwk``, ``x5u``) or
-anything else, duplicate names, times that are no integers, unknown claims. The signature is the caller's to verify, with
+anything else, duplicate names, unknown claims. The signature is the caller's to verify, with
 the key that ``key_id`` names, before ``read`` is asked. All errors are ``ValueError``, whose text no one outside sees.
 
 A token says by which key it was obtained, so that it dies with that key: for a DID the multikey that signed the
@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.codec import jcs, multibase, strict_json
+from identity_core.codec import jcs, multibase
 from identity_core.crypto import jws, sealing
+from identity_core.domain.jose import CompactJws, check_claims, media_type
 from identity_core.values import value_class
 
 TYPE: Final = "at+jwt"
@@ -25,7 +26,8 @@ MAX_LENGTH: Final = 8192
 MAX_SCOPE: Final = 2048
 MAX_LIFETIME_SECONDS: Final = 86_400
 LEEWAY_SECONDS: Final = 60
-"""How far the clock of the process that issued a token may be ahead of ours. An expiry has no leeway."""
+"""How far the clock of the process that issued a token may be ahead of ours."""
+LONGEST: Final = timedelta(seconds=MAX_LIFETIME_SECONDS)
 
 DID: Final = "did:"
 API_KEY: Final = "key:"
@@ -86,20 +88,15 @@ class Envelope:
 
     @classmethod
     def open(cls, text: str) -> Envelope:
-        """The two objects of a compact JWS: canonical base64url, strict JSON, at most ``MAX_LENGTH`` characters."""
-        parts = text.split(".", 3) if len(text) <= MAX_LENGTH else []
-        if len(parts) != 3:
-            raise ValueError("not a compact JWS")
-        header, claims = (strict_json.loads(multibase.base64url_decode(part)) for part in parts[:2])
-        if not isinstance(header, dict) or not isinstance(claims, dict):
-            raise ValueError("header and claims are JSON objects")
-        return cls(header, claims)
+        """The two objects of a compact JWS of at most ``MAX_LENGTH`` characters."""
+        found = CompactJws.open(text, longest=MAX_LENGTH)
+        return cls(found.header, found.claims)
 
     def key_id(self) -> str:
         """The ``kid`` of a header that holds exactly what ours do."""
         if self.header.keys() != _HEADER:
             raise ValueError("the header has other members than alg, typ and kid")
-        if self.header["typ"] != TYPE:
+        if media_type(self.header) != TYPE:
             raise ValueError("the typ is another")
         if self.header["alg"] not in jws.ALGORITHMS:
             raise ValueError("the algorithm is another")
@@ -110,9 +107,9 @@ class Envelope:
         claims = self.claims
         if not _CLAIMS <= claims.keys() <= _CLAIMS | _OPTIONAL:
             raise ValueError("claims are missing or unknown")
-        audience = _text(claims, "aud")
-        if claims["iss"] != issuer or audience not in accepted:
-            raise ValueError("the token is of another issuer or for another audience")
+        times, audience = check_claims(claims, now, audience=accepted), _text(claims, "aud")
+        if claims["iss"] != issuer:
+            raise ValueError("the token is of another issuer")
         subject, client = _text(claims, "sub"), _text(claims, "client_id")
         if not client.startswith((DID, API_KEY)):
             raise ValueError("the client is neither a DID nor an API key")
@@ -122,7 +119,9 @@ class Envelope:
             raise ValueError("only for DIDs does anybody act")
         if subject != client and client.startswith(DID) and "scope" not in claims:
             raise ValueError("a client that a holder has let in has the scopes that she gave it")
-        issued_at, expires_at = _times(claims, int(now.timestamp()))
+        issued_at, expires_at = times.issued, times.ends
+        if issued_at is None or expires_at is None or not timedelta() < expires_at - issued_at <= LONGEST:
+            raise ValueError("the token lives for no time or for too long")
         scopes = parse_scopes(_text(claims, "scope", least=0)) if "scope" in claims else None
         key, identifier = _text(claims, "key"), _text(claims, "jti")
         only = None if audience == issuer else audience
@@ -139,18 +138,6 @@ AGENTS: Final = "/mcp"
 
 TASKS: Final = "/a2a"
 """Where agents give tasks; a resource of its own, too."""
-
-
-def _times(claims: Mapping[str, Any], now: int) -> tuple[datetime, datetime]:
-    issued_at, expires_at = claims["iat"], claims["exp"]
-    # bool is an int, and a float or a text of digits is what other readers let through.
-    if type(issued_at) is not int or type(expires_at) is not int:
-        raise ValueError("iat and exp are integers")
-    if not 0 < expires_at - issued_at <= MAX_LIFETIME_SECONDS:
-        raise ValueError("the token lives for no time or for too long")
-    if not issued_at - LEEWAY_SECONDS <= now < expires_at:
-        raise ValueError("the token is of another time")
-    return datetime.fromtimestamp(issued_at, UTC), datetime.fromtimestamp(expires_at, UTC)
 
 
 def _text(members: Mapping[str, Any], name: str, *, least: int = 1) -> str:

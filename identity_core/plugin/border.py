@@ -209,6 +209,9 @@ def _awaited(member: Member, bulkhead: Bulkhead) -> Any:
             else:
                 took = now() - began
                 result = await rest(coroutine, waits_for, deadline)
+        except Overloaded:
+            circuit.undecided()
+            raise
         except contract_errors:
             circuit.succeeded()
             raise
@@ -219,7 +222,7 @@ def _awaited(member: Member, bulkhead: Bulkhead) -> Any:
         except Fault as fault:
             raise bulkhead.failed(name, str(fault), circuit=circuit) from None
         except BaseException as error:
-            if _from_outside(error):
+            if from_outside(error):
                 circuit.undecided()
                 raise
             raise bulkhead.failed(name, f"raised {type(error).__name__}", circuit=circuit, error=error)  # noqa: B904
@@ -238,7 +241,7 @@ def _awaited(member: Member, bulkhead: Bulkhead) -> Any:
     return made
 
 
-def _from_outside(error: BaseException) -> bool:
+def from_outside(error: BaseException) -> bool:
     """Whether a call ended because its caller goes away or somebody interrupts the process, and not by the plugin's fault."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()

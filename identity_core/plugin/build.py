@@ -27,7 +27,7 @@ from identity_core.settings import PluginTables, SettingsError, StartError
 from identity_core.values import value_class
 
 if TYPE_CHECKING:
-    from identity_core.plugin.processes.prover import ProverProcesses
+    from identity_core.plugin.processes.prover import Processes
 
 SLOW_SECONDS = 5.0
 
@@ -40,7 +40,7 @@ class Built:
     thing: Any
     port: Any
     bulkhead: Bulkhead
-    processes: ProverProcesses | None = None
+    processes: Processes | None = None
 
 
 def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: BuildContext, bulkhead: Bulkhead) -> Built:

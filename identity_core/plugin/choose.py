@@ -10,7 +10,7 @@ from identity_core.plugin.border import Bulkhead
 from identity_core.plugin.build import Built
 from identity_core.plugin.load import Collection, Offer, PluginSource
 from identity_core.plugin.provider import NotConfigured, PluginError
-from identity_core.plugin.sockets import BEARER_HOOK, CUSTODIAN, KEY_STORE, LEDGER, PROVER, Socket
+from identity_core.plugin.sockets import BEARER_HOOK, CUSTODIAN, KEY_STORE, LEDGER, PROVER, SECURING, Socket
 from identity_core.settings import Settings, SettingsError, places_of
 from identity_core.values import value_class
 
@@ -22,6 +22,10 @@ PROOF_WORKERS = f"{PROVER.hook} in processes"
 
 ANONYMOUS_VERIFIER = f"{PROVER.hook} for strangers"
 """In place of the hook: the process in which the proofs of strangers are verified."""
+
+KNOWN_FORMATS = f"{SECURING.hook} in processes"
+ANONYMOUS_FORMATS = f"{SECURING.hook} for strangers"
+"""The same for the verification of secured credentials."""
 
 Key = tuple[str, str]
 """Hook and name of what was built, or could not be."""

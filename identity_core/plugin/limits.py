@@ -3,7 +3,8 @@
 **Deadline.** A coroutine that ends without suspending (a cache, an embedded database read on the loop) is stepped once and done: no
 timer is made. One that suspends is driven inside the caller's task. At the deadline it is cancelled and has a grace period for its
 clean-up; one that goes on waiting after that is closed, so that a plugin which swallows the cancellation holds no one. What no deadline
-can reach is a coroutine that blocks the event loop; such code belongs into ``in_threads``.
+can reach is a coroutine that blocks the event loop; such code belongs into ``in_threads``. A call that is still in a queue at its
+deadline raises ``Overloaded``, which is no failure.
 
 **Circuit.** Failures in a row shut a plugin's method off; after a while one call may try again.
 """
@@ -18,7 +19,7 @@ from collections.abc import Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from identity_core.errors import PluginUnavailable
+from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.clock import Clock
 from identity_core.values import value_class
 
@@ -184,8 +185,8 @@ def rest(coroutine: Coroutine[Any, Any, T], waits_for: Any, deadline: Deadline) 
         if late is None:
             result: T = done.value
             return result
-    except (asyncio.CancelledError, Exception):
-        if late is None:
+    except (asyncio.CancelledError, Exception) as error:
+        if late is None or isinstance(error, Overloaded):
             raise
     finally:
         deadline.unset(alarm)

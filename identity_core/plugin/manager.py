@@ -20,7 +20,9 @@ from identity_core.domain.callers import Caller
 from identity_core.plugin.border import Bulkhead
 from identity_core.plugin.build import BearerChain, Built, LookOnly, build
 from identity_core.plugin.choose import (
+    ANONYMOUS_FORMATS,
     ANONYMOUS_VERIFIER,
+    KNOWN_FORMATS,
     PROOF_WORKERS,
     InstalledPlugin,
     InUse,
@@ -67,7 +69,7 @@ class PluginManager:
     _bearers: BearerChain = field(init=False)
 
     def __post_init__(self) -> None:
-        limits = self._limits(self.settings.plugins.deadline_seconds)
+        limits = self.limits(self.settings.plugins.deadline_seconds)
         self._bearers = BearerChain.of(self.collection.bearers, limits, self.clock, self.logger)
 
     @classmethod
@@ -162,12 +164,24 @@ class PluginManager:
     def proof_workers(self, name: str | None, *, workers: int, deadline_seconds: float) -> ProofWorkers | None:
         """The prover of this name in ``workers`` processes of its own, for the event loop that runs now; None as for ``prover``. They
         start in the background: ``proof_workers_settled`` waits."""
-        return self._in_processes(PROOF_WORKERS, name, workers, deadline_seconds)
+        return self._provers(PROOF_WORKERS, name, workers, deadline_seconds)
 
     def anonymous_verifier(self, name: str | None, *, deadline_seconds: float) -> ProofWorkers | None:
         """The prover of this name in a process for what strangers have verified, which starts with the first of them; None as for
         ``prover``."""
-        return self._in_processes(ANONYMOUS_VERIFIER, name, 1, deadline_seconds)
+        return self._provers(ANONYMOUS_VERIFIER, name, 1, deadline_seconds)
+
+    def securing_workers(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
+        """Every installed format by its own name, each with a process that reads and verifies: one for known callers, another for
+        ``anonymous`` ones. They start with their first call, and have the limits of a prover. What only this process can build stays in
+        it."""
+        found = dict(self.securing_formats())
+        for offer in offers_of(self.collection, SECURING).values():
+            built = self._built.get((offer.hook, offer.provider.name))
+            if built is not None and offer.source.reference:
+                use, seconds = ANONYMOUS_FORMATS if anonymous else KNOWN_FORMATS, self.settings.prover.deadline_seconds
+                found[built.port.name] = self._in_processes(SECURING, offer, use, 1, seconds)
+        return found
 
     async def proof_workers_settled(self) -> None:
         """Returns when it is known whether the prover can be had, soon in any case unless ``prover.backend`` names it. Raises
@@ -213,26 +227,19 @@ class PluginManager:
             except BaseException as error:  # noqa: BLE001  (the plugin border)
                 self.logger.error("%s could not be closed: %s", built.offer.source, type(error).__name__)
 
-    def _in_processes(self, use: str, name: str | None, workers: int, deadline_seconds: float) -> ProofWorkers | None:
+    def _provers(self, use: str, name: str | None, workers: int, seconds: float) -> ProofWorkers | None:
         offer = chosen_or_lone(self.collection, PROVER, name, self.settings)
-        if offer is None:
-            return None
+        return None if offer is None else self._in_processes(PROVER, offer, use, workers, seconds)
+
+    def _in_processes(self, socket: Socket[Any], offer: Offer, use: str, workers: int, seconds: float) -> Any:
         key = (use, offer.provider.name)
         if key not in self._built:
             from identity_core.plugin.processes.prover import in_processes
 
-            self._built[key] = in_processes(
-                offer,
-                self.settings,
-                anonymous=use == ANONYMOUS_VERIFIER,
-                workers=workers,
-                limits=self._limits(deadline_seconds),
-                clock=self.clock,
-                logger=self.logger,
-                tracing=self.tracing,
-            )
-        port: ProofWorkers = self._built[key].port
-        return port
+            anonymous = use in (ANONYMOUS_VERIFIER, ANONYMOUS_FORMATS)
+            made = in_processes(self, socket, offer, anonymous=anonymous, workers=workers, seconds=seconds)
+            self._built[key] = made
+        return self._built[key].port
 
     def _every(self, socket: Socket[T]) -> Iterator[tuple[Offer, T]]:
         """All that is offered and can be built; what waits for settings is no fault."""
@@ -260,7 +267,7 @@ class PluginManager:
                 public_url=settings.server.public_url,
                 mapped_mebibytes=settings.mapped_mebibytes,
             )
-            limits = self._limits(getattr(settings, socket.table).deadline_seconds)
+            limits = self.limits(getattr(settings, socket.table).deadline_seconds)
             name = f"{socket.kind}:{offer.provider.name}"
             bulkhead = Bulkhead(name, limits, socket.contract, self.clock, self.logger, tracing=self.tracing)
             make = build if self.look is None else self.look.build
@@ -272,7 +279,8 @@ class PluginManager:
         port: T = self._built[key].port
         return port
 
-    def _limits(self, deadline_seconds: float) -> Limits:
+    def limits(self, deadline_seconds: float) -> Limits:
+        """The limits of a plugin whose calls may take so long."""
         plugins = self.settings.plugins
         return Limits(deadline_seconds, plugins.calls_in_flight, plugins.failures_to_open, plugins.retry_seconds)
 

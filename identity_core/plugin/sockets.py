@@ -62,6 +62,7 @@ from identity_core.ports.securing import DerivingFormat, IssuingFormat, Securing
 from identity_core.values import value_class
 
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
+_OF_DIDS = (InvalidDid, InvalidDocument, DidDeactivated, DidNotFound, VersionConflict, LogInvalid)
 
 
 T = TypeVar("T")
@@ -90,19 +91,7 @@ DID_METHOD: Socket[DidMethod] = Socket(
     "DID method",
     "did.method",
     (ResolvingDidMethod, PreRotatingDidMethod, PublishingDidMethod, DescribedDidMethod, DidMethod),
-    Contract(
-        (
-            InvalidDid,
-            InvalidDocument,
-            DidDeactivated,
-            DidNotFound,
-            AuthFailed,
-            Forbidden,
-            VersionConflict,
-            LogInvalid,
-            *_AWAY,
-        )
-    ),
+    Contract((*_OF_DIDS, AuthFailed, Forbidden, *_AWAY)),
 )
 LEDGER: Socket[LedgerBackend] = Socket(
     "identity_provide_ledger_backend",

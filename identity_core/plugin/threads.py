@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from identity_core.errors import IdentityError, LedgerUnavailable, Overloaded, PluginUnavailable
+from identity_core.plugin.border import from_outside
 from identity_core.ports.ledger import LedgerBackend
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ class Threads:
         self._changed = threading.Condition(threading.Lock())
         self._started = 0
         self._idle = 0
+        self._done = 0
         self._closed = False
 
     async def run(self, call: Callable[[], T]) -> T:
@@ -53,15 +55,19 @@ class Threads:
             if len(self._jobs) >= self._workers * _WAITING_PER_WORKER:
                 raise Overloaded(details={"retryAfter": 1})
             self._jobs.append((future, call))
+            done = self._done
             if self._idle < len(self._jobs) and self._started < self._workers:
                 self._started += 1
                 threading.Thread(target=self._work, name=f"{self._name}-{self._started}", daemon=True).start()
             self._changed.notify()
         try:
             result, error = await future
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             with self._changed, contextlib.suppress(ValueError):
                 self._jobs.remove((future, call))
+                if self._done > done and not from_outside(error):
+                    # The threads ended other calls meanwhile: none of them hangs.
+                    raise Overloaded(details={"retryAfter": 1}) from None
             raise
         if error is not None:
             raise error
@@ -89,10 +95,12 @@ class Threads:
                 if not self._jobs:
                     return
                 future, call = self._jobs.popleft()
+            outcome = _outcome(call)
+            self._done += 1
             with contextlib.suppress(RuntimeError):
                 # A closed loop has no one who waits.
-                future.get_loop().call_soon_threadsafe(_settle, future, _outcome(call))
-            del future, call  # else the last result lives until the next job
+                future.get_loop().call_soon_threadsafe(_settle, future, outcome)
+            del future, call, outcome  # else the last result lives until the next job
 
 
 def _settle(future: asyncio.Future[Outcome], outcome: Outcome) -> None:

@@ -3,19 +3,22 @@
 Beside the audit log, which is the operator's and complete, the timeline is what holder, agent and issuer may see. No
 attribute value, no predicate value, no secret ever stands in it.
 
-Verifications by callers who are known, and the challenges that verifiers obtain from the service.
+Verifications by callers who are known, the challenges that verifiers obtain from the service, and the answers that an
+``Idempotency-Key`` replays.
 
 No attribute value and no predicate value is kept: a row says which attribute was asked about and how, and whether the proof held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
+from identity_core.domain.activity import AuditRow
 from identity_core.domain.ledger.anchoring import Anchor
-from identity_core.ports.repositories import AuditRow
+from identity_core.domain.proofs.checks import BoundPart, compared_of
 from identity_core.values import value_class
 
 
@@ -72,7 +75,8 @@ class Timeline(Protocol):
 class Verification:
     """One verification. ``caller`` is ``Caller.identity``; ``verifier`` its DID or ``fingerprint`` that of its key. ``holder`` is set only
     where the proof is one that is kept here, octet by octet: what a stranger's proof says of itself names no one. ``attribute`` and
-    ``predicate_type`` are None for a proof of several predicates, or one that cannot be read."""
+    ``predicate_type`` are None for a proof of several predicates, or one that cannot be read. ``codes`` say why it was not verified; of a
+    verified one they are the parts of ``BOUND`` that were compared, of which older rows have none."""
 
     at: datetime
     verified: bool
@@ -86,6 +90,11 @@ class Verification:
     attribute: str | None
     predicate_type: str | None
     codes: tuple[str, ...]
+
+    @property
+    def missing(self) -> tuple[BoundPart, ...]:
+        """The parts of ``BOUND`` that were not compared; none for one that was not verified."""
+        return compared_of(self.codes) if self.verified else ()
 
 
 @value_class
@@ -115,9 +124,10 @@ class VerificationQuery:
 
 @value_class
 class VerificationCounts:
-    """How many verifications there were, how many held, and how often each reason came up among the others."""
+    """How many verifications there were, how many were valid and verified, and how often each reason came up among the others."""
 
     total: int
+    valid: int
     verified: int
     reasons: Mapping[str, int]
 
@@ -173,4 +183,55 @@ class VerifierChallenges(Protocol):
 
     async def forget(self, until: datetime, *, limit: int) -> int:
         """Deletes at most ``limit`` that were spent and had expired by then; how many there were."""
+        ...
+
+
+@value_class
+class StoredAnswer:
+    """The answer that an Idempotency-Key replays."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+@value_class
+class IdempotencyRecord:
+    """``answer`` is None until there is one. ``intent`` is what an earlier run was about to do, where the reservation is the caller's."""
+
+    fingerprint: str
+    answer: StoredAnswer | None
+    intent: bytes | None = None
+
+
+class IdempotencyKeys(Protocol):
+    """Requests by the hash of (caller, method, path, key); the key itself is not stored. A run is known by the time at which its
+    reservation began, ``since``: one that was overtaken changes nothing. Answers and intents are sealed by the caller of the port."""
+
+    async def begin(self, key_hash: str, fingerprint: str, now: datetime) -> IdempotencyRecord | None:
+        """Reserve the key and return None, or return what is there. A reservation older than the lease is taken over, with an intent
+        only by the same request. Without an intent none need outlive a loss of power, as its request does not."""
+        ...
+
+    async def intend(self, key_hash: str, since: datetime, intent: bytes) -> bool:
+        """Store what is about to be done, durably. False where the run was overtaken."""
+        ...
+
+    async def complete(self, key_hash: str, since: datetime, answer: StoredAnswer, now: datetime) -> None:
+        """Store the answer in the place of the intent, durably; the first one counts."""
+        ...
+
+    def completing(
+        self, key_hash: str, since: datetime, answer: Callable[[Any], tuple[StoredAnswer, datetime] | None]
+    ) -> AbstractContextManager[None]:
+        """Complete in the transaction of the next write within the context, with what ``answer`` makes of its result, perhaps on another
+        thread. Where the run was overtaken, the write is undone and raises ``RequestInProgress``."""
+        ...
+
+    async def abandon(self, key_hash: str, since: datetime) -> None:
+        """Free a reservation whose request ended without an answer. An intent stays, for the next run of the same request."""
+        ...
+
+    async def forget(self, now: datetime, *, limit: int) -> int:
+        """Deletes at most ``limit`` answers that need not be kept any longer; how many there were. Need not be durable."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from identity_core.domain.ledger.witness import Remembered
+from identity_core.domain.ledger.remembered import Remembered
 
 
 class CheckpointMemory(Protocol):

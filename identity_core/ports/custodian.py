@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from identity_core.crypto.bbs.blind import IssueRequest
+from identity_core.domain.custody import KeyNameTaken as KeyNameTaken
+from identity_core.domain.custody import KeyNotHeld as KeyNotHeld
+from identity_core.domain.custody import KeyRefused as KeyRefused
 from identity_core.domain.proofs.presentation import HolderConsent
-from identity_core.errors import IdentityError
 from identity_core.values import value_class
 
 
@@ -142,21 +144,3 @@ class AttendedCustodian(ResealingCustodian, Protocol):
         """Tells that this process serves and whether it opens what is about to be sealed anew; how many seconds later to call again.
         Called from the start on, one call at a time; ``close`` ends it. Raises ``PluginUnavailable``."""
         ...
-
-
-class KeyNotHeld(IdentityError):
-    """The custodian holds no key under this name."""
-
-    message = "The custodian holds no such key."
-
-
-class KeyNameTaken(IdentityError):
-    """Another key lives under this name."""
-
-    message = "The custodian holds another key under this name."
-
-
-class KeyRefused(IdentityError):
-    """The custodian does not hold keys of this type, or the secret or the name is not one that it can take."""
-
-    message = "The custodian does not take this key."

@@ -56,17 +56,17 @@ class Delegations(Protocol):
         """Newest first, those after ``after``."""
         ...
 
-    async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> bool:
-        """Revokes it for good. False when it was revoked before or is unknown, and nothing changed."""
+    async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> DelegationChain | None:
+        """Revokes it for good, and returns its chain as it is then. None when it was revoked before or is unknown, and nothing changed."""
         ...
 
-    async def suspend(self, delegation_id: str, now: datetime) -> bool:
-        """Suspends it by hand. False when it is suspended, revoked or expired, and nothing changed."""
+    async def suspend(self, delegation_id: str, now: datetime) -> DelegationChain | None:
+        """Suspends it by hand, and returns its chain as it is then. None when it is suspended, revoked or expired, and nothing changed."""
         ...
 
-    async def resume(self, delegation_id: str, now: datetime) -> bool:
-        """Ends a suspension; one by a limit also gives that limit's questions back. False when it is not suspended, or
-        revoked or expired, and nothing changed."""
+    async def resume(self, delegation_id: str, now: datetime) -> DelegationChain | None:
+        """Ends a suspension; one by a limit also gives that limit's questions back. Returns its chain as it is then. None when it is not
+        suspended, or revoked or expired, and nothing changed."""
         ...
 
     async def revoke_ibct(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
+from identity_core.errors import LedgerUnavailable, PluginUnavailable
+from identity_core.ports.clock import Clock
 from identity_core.values import value_class
 
 
@@ -192,3 +194,30 @@ class ExaminableLedger(NewestAnchoringLedger, Protocol):
         """Looks at no more than ``limit`` records behind the place ``after``, the first of them against the one before it. Changes
         nothing."""
         ...
+
+
+MOST_AHEAD_SECONDS: Final = 60.0
+
+
+@runtime_checkable
+class WatchedClock(Clock, Protocol):
+    """A clock with a second opinion of the time."""
+
+    def ahead_seconds(self, at: datetime) -> float:
+        """Return by how much ``at`` is later than the time can be now."""
+        ...
+
+
+class ClockAhead(LedgerUnavailable):
+    """The clock is ahead; it passes, so the answer is 503."""
+
+    code, status = PluginUnavailable.code, PluginUnavailable.status
+    message = "The service's clock is more than a minute ahead, so nothing is recorded. Set it, or restart the service if it is right."
+
+
+def require_steady(clock: Clock, at: datetime, *, server: datetime | None = None) -> None:
+    """Raise ``ClockAhead`` where ``at``, a time to be recorded for good, is more than a minute ahead of what a watched clock
+    counts, or of ``server``, the clock of the database."""
+    counted = clock.ahead_seconds(at) if isinstance(clock, WatchedClock) else 0.0
+    if max(counted, 0.0 if server is None else (at - server).total_seconds()) > MOST_AHEAD_SECONDS:
+        raise ClockAhead(details={"outcome": "not recorded", "retryAfter": 60})

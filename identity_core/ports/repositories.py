@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead
+from identity_core.domain.activity import AuditRow, ChainedLine, ChainHead, KeyedHead
 from identity_core.domain.dids.state import DidState
-from identity_core.errors import JsonValue
+from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.ports.ledger import Receipt
 from identity_core.values import value_class
 
 
 @value_class
 class IndexedVersion:
-    """One version of a DID as the index knows it. ``receipt`` is None for did:key-like states that were expanded and
-    never recorded. ``changes`` are public strings such as ``keyAdded #z6Mk…``."""
+    """One version of a DID in the index. ``receipt`` is None for a state that was expanded and never recorded, as of did:key. ``changes``
+    are public strings such as ``keyAdded #z6Mk…``."""
 
     state: DidState
     receipt: Receipt | None
     changes: tuple[str, ...] = ()
-
-
-@value_class
-class StoredVersion:
-    """A version as the index has it, and as it is answered. ``changes``: octets of a JSON array. Times: microseconds since 1970."""
-
-    version_id: int
-    created: int
-    updated: int
-    deactivated: bool
-    document: bytes
-    sequence: int
-    transaction_hash: str
-    operation: str
-    recorded: int
-    block_number: int
-    previous_hash: str | None
-    entry_hash: str
-    key_id: str | None
-    changes: bytes
 
 
 class DocumentIndex(Protocol):
@@ -60,9 +40,8 @@ class DocumentIndex(Protocol):
         ...
 
     async def version_at(self, did: str, second: datetime, *, newest: int) -> int:
-        """The number of the last version up to ``newest`` whose printed second is not later than ``second`` (whole seconds), or 0. It is
-        searched for, by halves, in rows whose tags are not looked at: whoever uses it reads that version and the next."""
-        ...
+        """The number of the last version up to ``newest`` whose printed second is not later than ``second``, or 0. It is searched for, by
+        halves, in rows whose tags are not looked at: whoever uses it reads that version and the next."""
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
         """Versions beyond ``after`` in the asked direction (descending: below ``after``; 0 means from the end)."""
@@ -104,21 +83,16 @@ class DocumentIndex(Protocol):
         """Within it ``head`` may say what was so when it was first asked: for several DIDs of one request, which came before it."""
         ...
 
-    def known(self, did: str, turn: object | None = None) -> IndexedVersion | None:
-        """What ``head`` gives where it is cheap to know and cannot be stale, else None. Requests with one ``turn`` may share an answer."""
-        ...
-
-    @property
-    def is_embedded(self) -> bool:
-        """Whether what it reads is there without waiting, within microseconds."""
+    def known(self, did: str) -> IndexedVersion | None:
+        """What ``head`` gives where it is cheap to know and cannot be stale, else None."""
         ...
 
     def follow(self, did: str, version_id: int) -> None:
         """Has ``generation`` tell of a DID whose newest version an embedded index has just given as ``version_id``."""
         ...
 
-    def generation(self, did: str, turn: object | None = None) -> int | None:
-        """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``). ``turn`` as for ``known``."""
+    def generation(self, did: str) -> int | None:
+        """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``)."""
         ...
 
 
@@ -126,11 +100,13 @@ class IndexRows(Protocol):
     """The rows of the document index, held against what the fold of a DID's ledger entries gives. ``folded`` is that, from version 1."""
 
     async def compare(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """What is different, a line for each version that is: changed, missing, not on the ledger, or without a tag of ours."""
+        """What is different, a line for each version that is: changed, missing, not on the ledger, or without a tag of ours.
+        A row of an earlier form that says the same is not different."""
         ...
 
     async def seal(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """Adds what is missing and tags the rows of before there were tags, if nothing else is different. Returns what is."""
+        """Adds what is missing, tags the rows of before there were tags, and writes those of an earlier form anew, if nothing else is
+        different. Returns what is."""
         ...
 
     async def rebuild(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
@@ -138,8 +114,8 @@ class IndexRows(Protocol):
         more or otherwise than ``folded``, which then is not the ledger that they came from, and returns them."""
         ...
 
-    async def unsealed(self, *, after: str, limit: int) -> Sequence[str]:
-        """The DIDs that have rows without a tag, in order."""
+    def unfinished(self, *, limit: int) -> AsyncIterator[Sequence[str]]:
+        """The DIDs that have rows without a tag, or of an earlier form; a page is done when the next one is asked for."""
         ...
 
     async def dids(self, *, after: str, limit: int) -> Sequence[str]:
@@ -234,58 +210,6 @@ class SpentChallenges(Protocol):
     async def forget_offered(self, until: datetime, *, limit: int) -> int:
         """Do the same to those that were handed out."""
         ...
-
-
-@value_class
-class StoredAnswer:
-    """The answer that an Idempotency-Key replays. ``body`` is sealed by the caller of the port."""
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-
-
-@value_class
-class IdempotencyRecord:
-    """``answer`` is None while the first request is still being answered."""
-
-    fingerprint: str
-    answer: StoredAnswer | None
-
-
-class IdempotencyKeys(Protocol):
-    """Requests by the hash of (caller, method, path, key); the key itself is not stored."""
-
-    async def begin(self, key_hash: str, fingerprint: str, now: datetime) -> IdempotencyRecord | None:
-        """Reserves the key and returns None, or returns what is there. A reservation older than the lease is taken over; none need outlive
-        a loss of power, as the request that it stands for does not."""
-        ...
-
-    async def complete(self, key_hash: str, answer: StoredAnswer, now: datetime) -> None:
-        """Keeps the answer; the first one counts. Durable on return."""
-        ...
-
-    async def abandon(self, key_hash: str) -> None:
-        """Frees a reservation whose request was refused."""
-        ...
-
-    async def forget(self, now: datetime, *, limit: int) -> int:
-        """Deletes at most ``limit`` answers that need not be kept any longer; how many there were. Need not be durable."""
-        ...
-
-
-@value_class
-class AuditRow:
-    """One line of the audit log. No secrets; ``caller`` is an identity such as ``key:ab12…`` with its fingerprint."""
-
-    at: datetime
-    request_id: str
-    operation: str
-    caller: str | None
-    fingerprint: str | None
-    target: str | None
-    outcome: str
-    details: Mapping[str, JsonValue]
 
 
 class AuditLog(Protocol):

@@ -29,22 +29,26 @@ class SecuredHead:
 
 @value_class
 class KeyBinding:
-    """What a verifier demands of whoever presents: a proof of the holder's key, made for ``audience`` and ``nonce`` and fresh at the aware
-    UTC time ``now``."""
+    """The binding that a verifier demands: a proof of the holder's key, made for ``audience`` and ``nonce`` and fresh at the aware UTC time
+    ``now``. ``holder`` is the multikey that signed the presentation around the credential, if there is one: then a credential that is
+    bound to that key, or to none, needs no proof of its own. An empty ``audience`` or ``nonce`` matches no proof."""
 
     audience: str
     nonce: str
     now: datetime
+    holder: str | None = None
 
 
 @value_class
 class Disclosed:
     """What a verified credential discloses. ``claims`` is the payload without its proof, ``holder_key`` the public JWK of the holder whose
-    key binding was verified; None where none was demanded."""
+    key binding was verified; None where none was demanded. ``head`` is that of the verified claims. The names in ``claims`` of a JSON-LD
+    format are those of contexts that the format brings, never of the credential's own; ``warnings`` state what was replaced."""
 
     head: SecuredHead
     claims: Mapping[str, Any]
     holder_key: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @value_class

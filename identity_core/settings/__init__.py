@@ -9,7 +9,6 @@ Left out on purpose: reloading, but for what is logged (SIGHUP). A setting chang
 
 from identity_core.settings.fields import Origin, SettingsError, StartError, as_toml, places_of, setting
 from identity_core.settings.load import load
-from identity_core.settings.sample import sample
 from identity_core.settings.server import ChallengesSettings, Quota, Server, TokensSettings
 from identity_core.settings.show import ShownSetting, buckets_of, require_extras, show, shown_hosts
 from identity_core.settings.sources import PluginTables
@@ -53,7 +52,6 @@ __all__ = [
     "load",
     "places_of",
     "require_extras",
-    "sample",
     "setting",
     "show",
     "shown_hosts",

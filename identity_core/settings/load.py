@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from identity_core.files import read_regular
+from identity_core.files import read_regular, require_own
 from identity_core.settings.fields import (
     Given,
     Origin,
@@ -25,7 +26,7 @@ from identity_core.settings.tree import Settings
 
 DEFAULT_FILE = Path("identity.toml")
 SYSTEM_FILE = Path("/etc/identity/identity.toml")
-"""Read where there is no other."""
+"""Read where there is no other; by root first, whose working directory may be anyone's."""
 
 # Variables with names of their own, and the keys that they set. ``API_KEY`` is the first.
 ALIASES = {"API_KEY": "plugins.env.api_key", "IDENTITY_API_KEYS": "plugins.env.api_keys"}
@@ -42,12 +43,15 @@ def load(
     is wrong.
 
     ``file`` is the TOML file; without it the variable ``IDENTITY_CONFIG`` names one, else ``identity.toml`` in the
-    working directory is read if it is there, else ``/etc/identity/identity.toml``. ``environment`` is the process's own when None.
+    working directory is read if it is there, else ``/etc/identity/identity.toml``; for root the other way round. A file, or a data
+    directory, that another user can write is refused (``files.require_own``). ``environment`` is the process's own when None.
     ``overrides`` maps dotted keys to values of the command line; None values are options that were not given.
     """
     environ = os.environ if environment is None else environment
     keys = frozenset(keys_of(Settings, ""))
     path = _file_read(file, environ)
+    if path is not None:
+        _require_own(path, "settings file", is_named=bool(file or environ.get("IDENTITY_CONFIG")))
     from_file = {} if path is None else _file_layer(path, keys, found)
     from_environment, plugin_variables, aliases = _environment_layer(environ, keys, found)
     from_command = {
@@ -67,6 +71,7 @@ def load(
     )
     origins: dict[str, Origin] = {}
     settings = build(Settings, from_file | from_environment | from_command, "", origins, found)
+    _require_own(settings.data_dir, "data directory", is_named="data_dir" in origins)
     plugins = dataclasses.replace(settings.plugins, tables=tables)
     return dataclasses.replace(settings, origins=origins, file=path, plugins=plugins)
 
@@ -74,7 +79,22 @@ def load(
 def _file_read(file: Path | None, environ: Mapping[str, str]) -> Path | None:
     """The settings file that was named, whether it is there or not, else the first that there is."""
     named = file or (Path(environ["IDENTITY_CONFIG"]) if environ.get("IDENTITY_CONFIG") else None)
-    return named or next((path for path in (DEFAULT_FILE, SYSTEM_FILE) if path.exists()), None)
+    known = (SYSTEM_FILE, DEFAULT_FILE) if os.geteuid() == 0 else (DEFAULT_FILE, SYSTEM_FILE)
+    return named or next((path for path in known if path.exists()), None)
+
+
+def _require_own(path: Path, what: str, *, is_named: bool) -> None:
+    """Raise ``SettingsError`` where another user can write it, or the folder in which a settings file was found. Whatever else keeps it
+    from being read is for its reader to report."""
+    try:
+        if path.is_file() and not is_named:
+            for folder in (path.absolute().parent, path.resolve().parent):
+                require_own(folder, is_named=False)
+        require_own(path, is_named=is_named)
+    except OSError as error:
+        if error.errno == errno.EPERM:
+            fix = "Run the command elsewhere, or name one of your own; or take it over: chown, chmod go-w. A container mounts it read-only."
+            raise SettingsError(f"The {what} is not used: {error.strerror}.", str(error.filename), fix) from error
 
 
 def _file_layer(path: Path, keys: frozenset[str], found: list[SettingsError] | None) -> dict[str, Given]:

@@ -87,18 +87,19 @@ def _masked(value: object) -> object:
     return urlunsplit((parts.scheme, user + place, parts.path, MASKED if parts.query else "", ""))
 
 
-def buckets_of(throttle: Throttle, processes: int) -> str:
-    """What ``throttle.store`` means: ``memory``, ``sql`` or ``redis``."""
+def buckets_of(throttle: Throttle, processes: int, database_url: str | None) -> str:
+    """What ``throttle.store`` means: ``memory``, ``sql`` or ``redis``. Replicas may share a database server."""
     if throttle.store != "auto":
         return throttle.store
-    return "redis" if throttle.redis_url is not None else "sql" if processes > 1 else "memory"
+    is_shared = processes > 1 or database_url is not None
+    return "redis" if throttle.redis_url is not None else "sql" if is_shared else "memory"
 
 
 def require_extras(settings: Settings) -> None:
     """Raises ``SettingsError`` for the first library that the settings need and that is not installed."""
     if settings.database_url is not None:
         _require("psycopg", "postgresql", "database_url", settings)
-    if buckets_of(settings.throttle, settings.server.workers) == "redis":
+    if buckets_of(settings.throttle, settings.server.workers, settings.database_url) == "redis":
         key = "throttle.store" if settings.throttle.store == "redis" else "throttle.redis_url"
         _require("redis", "redis", key, settings)
     if settings.tracing.endpoint is not None:

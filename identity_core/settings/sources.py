@@ -10,7 +10,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from identity_core.files import read_regular
+from identity_core.files import read_regular, require_own
 from identity_core.settings.fields import Given, Origin, SettingsError, build, keys_of, variable
 from identity_core.values import value_class
 
@@ -61,6 +61,7 @@ def value_of(environment: Mapping[str, str], name: str) -> Given | None:
             f"{name} and {name}_FILE are both set.", f"environment {name}, {name}_FILE", "Unset one of them."
         )
     try:
+        require_own(Path(path))
         content = read_regular(Path(path)).decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"

@@ -138,11 +138,9 @@ class ProofSettings:
 
 @value_class
 class HistorySettings:
-    """The history and the log of a DID."""
+    """The history of a DID. What its log answers is a setting of its own: ``log.after_deactivation``."""
 
-    after_deactivation: Literal["visible", "gone"] = setting(
-        "visible", "What a deactivated DID's history and log answer."
-    )
+    after_deactivation: Literal["visible", "gone"] = setting("gone", "What a deactivated DID's history answers.")
 
 
 @value_class
@@ -150,7 +148,7 @@ class Throttle:
     """Token buckets. Rates are requests a second; a burst is a number of requests."""
 
     store: Literal["auto", "memory", "sql", "redis"] = setting(
-        "auto", "Where buckets live. auto: redis with a redis_url, else sql with several workers, else memory."
+        "auto", "Where buckets live. auto: redis with redis_url, sql with database_url or workers, else memory."
     )
     redis_url: str | None = setting(
         None, "The Redis server.", check=_redis, secret=True, example='"redis://localhost:6379/0"'
@@ -187,13 +185,16 @@ class AnchoringSettings:
 
 @value_class
 class Log:
-    """What goes to standard error."""
+    """What is written to standard error; and ``after_deactivation``, of the logs of DIDs."""
 
     level: Literal["debug", "info", "warning", "error"] = setting("info", "The lowest level that is written.")
     format: Literal["text", "json"] = setting("text", "One line of text, or one JSON object, a record.")
     requests: bool = setting(True, "Whether each answered request has a line; it names no DID, key, target or address.")
     success_share: float = setting(
         1.0, "Of answers below 400 the share that has one; refusals all have.", least=0, most=1
+    )
+    after_deactivation: Literal["visible", "gone"] = setting(
+        "visible", "What the log of a deactivated DID, and bundles of ledger entries, answer."
     )
 
 

@@ -12,6 +12,8 @@ import orjson
 
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
+from identity_core.domain.activity import AuditRow
+from identity_core.domain.proofs.checks import compared_of
 from identity_core.errors import Overloaded
 from identity_core.ports.activity import (
     ActivityRow,
@@ -24,7 +26,6 @@ from identity_core.ports.activity import (
     VerificationRow,
     VerifierChallenge,
 )
-from identity_core.ports.repositories import AuditRow
 from identity_core.store.audit import AuditLines
 from identity_core.store.proofs import anchors_of
 from identity_core.store.records import Repository, Table, bounds, delete_first, row_id
@@ -122,11 +123,13 @@ class StoredVerifications:
         sql = f"SELECT verified, codes, count(*) FROM ({seen}) AS seen GROUP BY verified, codes"  # noqa: S608
         rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
         reasons: Counter[str] = Counter()
-        for _, codes, count in rows:
-            for code in orjson.loads(bytes(codes)):
-                reasons[code] += count
-        held = sum(count for verified, _, count in rows if verified)
-        return VerificationCounts(sum(row[2] for row in rows), held, dict(sorted(reasons.items())))
+        valid = held = 0
+        for verified, encoded, count in rows:
+            codes = orjson.loads(bytes(encoded))
+            held += count if verified else 0
+            valid += count if verified and not compared_of(codes) else 0
+            reasons.update(dict.fromkeys(() if verified else codes, count))
+        return VerificationCounts(sum(row[2] for row in rows), valid, held, dict(sorted(reasons.items())))
 
 
 def _parts(wish: VerificationQuery, *, before: str | None) -> tuple[list[str], dict[str, object]]:

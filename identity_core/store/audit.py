@@ -20,8 +20,7 @@ import orjson
 
 from identity_core.codec.times import parse, printed_exactly
 from identity_core.database import Database, Transaction
-from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
-from identity_core.ports.repositories import AuditRow
+from identity_core.domain.activity import AuditRow, ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
 from identity_core.store.records import delete_first
 from identity_core.store.row_mac import RowMac
 from identity_core.values import value_class
@@ -60,7 +59,7 @@ _CUT = (
     # What they approve of is cut, too.
     "DELETE FROM witness_files WHERE did IN (SELECT did FROM did_versions WHERE sequence > :sequence)",
     "DELETE FROM did_versions WHERE sequence > :sequence",
-    "DELETE FROM projections WHERE name = 'documents' AND sequence > :sequence",
+    "DELETE FROM projections WHERE sequence > :sequence",
     "DELETE FROM cosigned_checkpoints WHERE size > :sequence",
     "DELETE FROM transparency_tiles",
     "DELETE FROM transparency_places",

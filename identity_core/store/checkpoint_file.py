@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from identity_core.database.files import durable_draft
-from identity_core.domain.ledger.tree import Malformed
-from identity_core.domain.ledger.witness import Remembered
-from identity_core.files import open_regular
+from identity_tlog.tree import Malformed
+
+from identity_core.domain.ledger.remembered import Remembered
+from identity_core.files import durable_draft, open_regular
 from identity_core.values import value_class
 
 # Two kilobytes are usual; whatever has more is another file.

@@ -179,15 +179,14 @@ class StoredCredentials:
         }
         touched = {"id": status_list.list_id(credential.issuer, number), "changed_at": micros(now)}
 
-        def change(transaction: Transaction) -> Any:
+        def change(transaction: Transaction) -> Credential | None:
             if not transaction.execute(_SET_STATUS, parameters).rowcount:
                 return None
             transaction.execute(_TOUCH_LIST, touched)
             set_listed(transaction, credential.id, listed=status is not CredentialStatus.ACTIVE)
-            return transaction.execute(_GET, {"id": credential.id}).fetchone()
+            return _credential(transaction.execute(_GET, {"id": credential.id}).fetchone())
 
-        row = await self._database.write(change)
-        return None if row is None else _credential(row)
+        return await self._database.write(change)
 
     async def reset_disclosures(self, credential_id: str, holder: str, now: datetime) -> bool:
         parameters = {"id": _text(credential_id), "holder": holder, "at": micros(now)}

@@ -99,25 +99,28 @@ class StoredDelegations(Repository):
 
         return await self._database.read(page)
 
-    async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> bool:
-        parameters = {"id": delegation_id, "by": by, "reason": reason, "now": micros(now)}
-        return await self._change(_REVOKE, parameters) > 0
+    async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> DelegationChain | None:
+        return await self._changed((_REVOKE,), delegation_id, now, by=by, reason=reason)
 
-    async def suspend(self, delegation_id: str, now: datetime) -> bool:
-        return await self._change(_SUSPEND, {"id": delegation_id, "now": micros(now)}) > 0
+    async def suspend(self, delegation_id: str, now: datetime) -> DelegationChain | None:
+        return await self._changed((_SUSPEND,), delegation_id, now)
 
-    async def resume(self, delegation_id: str, now: datetime) -> bool:
-        parameters = {"id": delegation_id, "now": micros(now)}
+    async def resume(self, delegation_id: str, now: datetime) -> DelegationChain | None:
+        return await self._changed((_RESUME_BY_HAND, _RESUME_LIMITED), delegation_id, now)
 
-        def resume(transaction: Transaction) -> bool:
-            if transaction.execute(_RESUME_BY_HAND, parameters).rowcount:
-                return True
-            if not transaction.execute(_RESUME_LIMITED, parameters).rowcount:
-                return False
-            transaction.execute(_FORGET_THRESHOLDS, parameters)
-            return True
+    async def _changed(
+        self, statements: Sequence[str], delegation_id: str, now: datetime, **values: str | None
+    ) -> DelegationChain | None:
+        """The chain after the first of the statements that changes the delegation; None where none does."""
+        parameters = {"id": delegation_id, "now": micros(now), **values}
 
-        return await self._database.write(resume)
+        def change(transaction: Transaction) -> DelegationChain | None:
+            done = next((sql for sql in statements if transaction.execute(sql, parameters).rowcount), None)
+            if done == _RESUME_LIMITED:
+                transaction.execute(_FORGET_THRESHOLDS, parameters)
+            return None if done is None else read_chain(transaction, delegation_id)
+
+        return await self._database.write(change)
 
     async def revoke_ibct(
         self, invoker: Did, member: IbctMember, value: str, *, keep_until: datetime, now: datetime

@@ -19,15 +19,21 @@ from datetime import datetime
 from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
 from identity_core.database import BatchJob, Database, Transaction
+from identity_core.domain.activity import AuditRow
+from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import DidQuarantined
-from identity_core.ports.repositories import AuditRow, IndexedVersion, StoredVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.store.audit import AuditLines
 from identity_core.store.index_rows import (
+    AFTER,
     AT,
     SELECT,
+    STATE,
     VERSIONS,
     Row,
+    StoredCursor,
     are_inserted,
+    is_earlier,
     is_ours,
     row_of,
     stored_version_of,
@@ -35,33 +41,26 @@ from identity_core.store.index_rows import (
     version_of,
 )
 from identity_core.store.quarantine import QuarantinedDids
+from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac
 
 # Versions with their rows, and the line of the audit log that tells of them.
 _Record = tuple[Sequence[tuple[IndexedVersion, Row]], AuditRow | None]
 HEADS_KEPT = 4096
-CHANGED = "a row of the index is not the one that was written"
+CHANGED = "a row of the index is not the one that this version writes"
 
 _HEAD = f"{SELECT} WHERE did = :did ORDER BY version_id DESC LIMIT 1"
 _VERSION = f"{SELECT} WHERE did = :did AND version_id = :version_id"
 _ASCENDING = f"{SELECT} WHERE did = :did AND version_id > :after ORDER BY version_id LIMIT :limit"
 _DESCENDING = f"{SELECT} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
-_EVENTS = f"{SELECT} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 _OWNED = f"{SELECT} WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit"
 _OWNED_HEADS = f"""
 {SELECT} AS head WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
 AND did IN (SELECT did FROM did_versions WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit)
 """  # noqa: S608 - made of constants
 _CLAIM = "UPDATE did_versions SET owner = :owner, mac = :mac WHERE did = :did AND version_id = 1 AND owner IS NULL"
-_KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = 'documents'"
 _BEHIND = "SELECT count(*), max(sequence) FROM did_versions WHERE sequence > :known"
 _SEQUENCES = "SELECT sequence FROM did_versions WHERE sequence > :known ORDER BY sequence LIMIT 1000"
-# A cursor that is not ours says nothing, however far it claims to be.
-_KEEP_CURSOR = """
-INSERT INTO projections (name, sequence, mac) VALUES ('documents', :sequence, :mac)
-ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, mac = excluded.mac
-WHERE projections.sequence < excluded.sequence OR :replace
-"""
 
 
 @dataclass(slots=True)
@@ -74,7 +73,7 @@ class _Look:
 _LOOK: ContextVar[_Look | None] = ContextVar("what a task has asked of other writers", default=None)
 
 
-class Documents:
+class Documents(Repository):
     """The port ``DocumentIndex`` on the tables of the store."""
 
     def __init__(
@@ -86,17 +85,16 @@ class Documents:
         *,
         heads_kept: int = HEADS_KEPT,
     ) -> None:
-        self._database = database
+        super().__init__(database)
         self.is_embedded = database.dialect == "sqlite"
         self._audit = audit
-        self._rows = RowMac(secret, VERSIONS)
-        self._cursors = RowMac(secret, b"identity projections v1")
+        self._mac = RowMac(secret, VERSIONS)
+        self._cursor = StoredCursor(database, secret, "documents")
         self._quarantine = quarantine
         self._heads: BoundedCache[str, IndexedVersion] = BoundedCache(heads_kept)
         # The newest version ids of DIDs whose heads were not decoded.
         self._numbers: BoundedCache[str, int] = BoundedCache(heads_kept)
         self._foreign = database.foreign_changes()
-        self._looked_in: object | None = None  # the turn of that
 
     async def head(self, did: str) -> IndexedVersion | None:
         if (known := self.known(did)) is not None:
@@ -138,9 +136,9 @@ class Documents:
         while len(found) < limit:
             wanted = limit - len(found)
             parameters = {"owner": owner, "after": last, "limit": wanted}
-            firsts = await self._read(_OWNED, parameters)
+            firsts = await self._rows(_OWNED, parameters)
             # Of a DID whose first row or head is not ours nothing is said, and the list goes on without it.
-            heads = {row[0]: row for row in await self._read(_OWNED_HEADS, parameters) if self._is_ours(row)}
+            heads = {row[0]: row for row in await self._rows(_OWNED_HEADS, parameters) if self._is_ours(row)}
             found += [version_of(heads[row[0]]) for row in firsts if self._is_ours(row) and row[0] in heads]
             if len(firsts) < wanted:
                 break
@@ -148,7 +146,7 @@ class Documents:
         return found
 
     async def events(self, *, after: int, limit: int) -> Sequence[IndexedVersion]:
-        while rows := await self._read(_EVENTS, {"after": after, "limit": limit}):
+        while rows := await self._rows(AFTER, {"after": after, "limit": limit}):
             if found := [version_of(row) for row in rows if self._is_ours(row)]:
                 return found
             after = rows[-1][3]
@@ -158,11 +156,11 @@ class Documents:
         if did not in self._heads:
             self._numbers.put(did, version_id)
 
-    def generation(self, did: str, turn: object | None = None) -> int | None:
-        if (known := self.known(did, turn)) is not None:
+    def generation(self, did: str) -> int | None:
+        if (known := self.known(did)) is not None:
             return known.state.version_id
         number = self._numbers.get(did)
-        return None if number is None or not self._is_current(turn) else number
+        return None if number is None or not self._is_current() else number
 
     async def record(
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
@@ -174,60 +172,50 @@ class Documents:
 
     def _insert(self, transaction: Transaction, records: Sequence[_Record]) -> list[list[IndexedVersion]]:
         """Of each record the versions whose rows are in their places now."""
-        are_new = are_inserted(transaction, self._rows, *[row for record, _ in records for _, row in record])
+        are_new = are_inserted(transaction, self._mac, *[row for record, _ in records for _, row in record])
         if lines := [line for _, line in records if line is not None]:
             self._audit.append(transaction, *lines)
         return [[each for each, row in record if are_new or self._inserted(transaction, row)] for record, _ in records]
 
     def _inserted(self, transaction: Transaction, row: Row) -> bool:
         """Whether the row is in its place now. One that somebody put there before is found out when it is read."""
-        if are_inserted(transaction, self._rows, row):
+        if are_inserted(transaction, self._mac, row):
             return True
         # Who repairs the index does not know the owner; who created the DID, and was slower, does.
-        if row[-1] is not None and transaction.execute(_CLAIM, tagged(self._rows, row)).rowcount == 1:
+        if row[-1] is not None and transaction.execute(_CLAIM, tagged(self._mac, row)).rowcount == 1:
             return True
         found = transaction.execute(_VERSION, {"did": row[0], "version_id": row[1]}).fetchone()
-        return found is not None and is_ours(self._rows, found) and bytes(found[6]) == row[6]
+        return found is not None and is_ours(self._mac, found) and bytes(found[6]) == row[6]
 
     async def cursor(self) -> int:
         """See ``DocumentIndex.cursor``. It is worked out when asked, which is at a start, so that no write pays for it."""
-        kept = await self._database.read(lambda transaction: transaction.execute(_KNOWN_CURSOR).fetchone())
-        known = kept[0] if kept is not None and self._cursors.holds(_counted(kept[0]), kept[1]) else 0
+        known = await self._cursor.known()
         cursor = await self._database.read(lambda transaction: _gapless(transaction, known))
         if cursor > known and not self._database.read_only:
-            await self._keep_cursor(cursor, replace=kept is not None and known == 0)
+            await self._cursor.keep(cursor, replace=known == 0)
         return cursor
 
     async def is_empty(self) -> bool:
         """Whether there is no row at all."""
-        return not await self._read(_EVENTS, {"after": 0, "limit": 1})
+        return not await self._rows(AFTER, {"after": 0, "limit": 1})
 
     async def pass_over(self, sequence: int) -> None:
-        await self._keep_cursor(sequence, replace=False)
+        await self._cursor.keep(sequence, replace=False)
 
-    async def _keep_cursor(self, sequence: int, *, replace: bool) -> None:
-        parameters = {"sequence": sequence, "mac": self._cursors.tag(_counted(sequence)), "replace": replace}
-        await self._database.write(
-            lambda transaction: transaction.execute(_KEEP_CURSOR, parameters).rowcount, durable=False
-        )
-
-    def known(self, did: str, turn: object | None = None) -> IndexedVersion | None:
+    def known(self, did: str) -> IndexedVersion | None:
         known, look = self._heads.get(did), _LOOK.get()
         if known is not None and look is not None and look.foreign == self._foreign is not None:
             return known
         # Whether somebody else has written is a statement of its own, so it is asked only where something depends on it.
-        return known if known is not None and self._is_current(turn) else None
+        return known if known is not None and self._is_current() else None
 
-    def _is_current(self, turn: object | None) -> bool:
+    def _is_current(self) -> bool:
         """Whether it is known that nobody else has written since what is remembered was read. Forgets it where somebody has."""
-        if turn is not None and turn is self._looked_in:
-            return True
         if (foreign := self._database.foreign_changes()) is None:
             return False
         look = _LOOK.get()
         if look is not None:
             look.foreign = foreign
-        self._looked_in = turn or self._looked_in
         if foreign == self._foreign:
             return True
         self._heads.clear()
@@ -255,26 +243,21 @@ class Documents:
             return await self._database.look_up(_ASCENDING, {"did": did, "after": after, "limit": limit})
         return await self._database.look_up(_DESCENDING, {"did": did, "after": after or 2**62, "limit": limit})
 
-    async def _read(self, sql: str, parameters: Mapping[str, object]) -> list[Row]:
-        return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
-
-    def _is_ours(self, row: Row) -> bool:
-        if is_ours(self._rows, row):
+    def _is_ours(self, row: Row, *, decides: bool = False) -> bool:
+        """Whether the row is ours; with ``decides`` also that its state is of the present form, so that nothing is decided by members
+        that an earlier version did not know. What is not is put under suspicion."""
+        if is_ours(self._mac, row) and not (decides and is_earlier(row[STATE])):
             return True
         self._quarantine.suspect(str(row[0]), CHANGED)
         return False
 
     def _opened(self, row: Row) -> IndexedVersion:
-        return version_of(self._ours(row))
+        return version_of(self._ours(row, decides=True))
 
-    def _ours(self, row: Row) -> Row:
-        if not self._is_ours(row):
+    def _ours(self, row: Row, *, decides: bool = False) -> Row:
+        if not self._is_ours(row, decides=decides):
             raise DidQuarantined(details={"did": str(row[0])})
         return row
-
-
-def _counted(sequence: int) -> bytes:
-    return b"documents %d" % sequence
 
 
 def _gapless(transaction: Transaction, known: int) -> int:

@@ -8,16 +8,25 @@ before there were tags, as it was then.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any, Final
 
 import orjson
 
 from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Dialect, Transaction
-from identity_core.domain.dids.state import state_from_json, state_to_json
+from identity_core.domain.dids.state import (
+    FORM,
+    counted,
+    has_present_form,
+    is_earlier_form,
+    state_from_json,
+    state_to_json,
+)
+from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion, StoredVersion
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac, version_octets
 
 VERSIONS: Final = b"identity did_versions v1"
@@ -26,7 +35,9 @@ NAMES: Final = (
     *("state", "document", "changes", "key_id", "owner"),
 )
 _COLUMNS: Final = (*NAMES, "mac")
+STATE: Final = NAMES.index("state")
 SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM did_versions"  # noqa: S608 - made of constants
+AFTER: Final = f"{SELECT} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 _INSERT: Final = (
     f"INSERT INTO did_versions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT DO NOTHING"  # noqa: S608
 )
@@ -115,11 +126,43 @@ def stored_version_of(read: Row) -> StoredVersion:
     created, updated, deactivated, operation = said["created"], said["updated"], said["deactivated"], said["operation"]
     of_document = number, created, updated, deactivated, bytes(document), place, bytes(digest).hex()
     of_history = operation, recorded, block, said["previous"], said["hash"], said["keyId"], bytes(changes)
-    return StoredVersion(*of_document, *of_history)
+    return StoredVersion(*of_document, *of_history, counted(said))
+
+
+_KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = :name"
+# A cursor that is not ours says nothing, however far it claims to be.
+_KEEP_CURSOR = """
+INSERT INTO projections (name, sequence, mac) VALUES (:name, :sequence, :mac)
+ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, mac = excluded.mac
+WHERE projections.sequence < excluded.sequence OR :replace
+"""
+
+
+class StoredCursor(Repository):
+    """A number with a tag under a name: how far on the ledger something is done."""
+
+    def __init__(self, database: Database, secret: bytes, name: str) -> None:
+        super().__init__(database)
+        self._name, self._mac = name, RowMac(secret, b"identity projections v1")
+
+    async def known(self) -> int:
+        """Return the number; 0 where there is none that is ours."""
+        kept = await self._rows(_KNOWN_CURSOR, {"name": self._name})
+        return kept[0][0] if kept and self._mac.holds(self._counted(kept[0][0]), kept[0][1]) else 0
+
+    async def keep(self, sequence: int, *, replace: bool) -> None:
+        """Store the number where it is the higher one, or ``replace`` says that the stored one is not ours."""
+        tag = self._mac.tag(self._counted(sequence))
+        row = {"name": self._name, "sequence": sequence, "mac": tag, "replace": replace}
+        await self._change(_KEEP_CURSOR, row, durable=False)
+
+    def _counted(self, sequence: int) -> bytes:
+        return f"{self._name} {sequence}".encode()
 
 
 MISSING: Final = "is missing"
 UNSEALED: Final = "has no tag"
+EARLIER: Final = "is of an earlier form"
 NOT_ON_LEDGER: Final = "is not on the ledger"
 
 _ROWS = f"{SELECT} WHERE did = :did ORDER BY version_id"
@@ -127,20 +170,20 @@ _SEAL = "UPDATE did_versions SET mac = :mac WHERE did = :did AND version_id = :v
 _DELETE = "DELETE FROM did_versions WHERE did = :did"
 _AT_SEQUENCE = f"{SELECT} WHERE sequence = :sequence"
 _DELETE_AT = "DELETE FROM did_versions WHERE sequence = :sequence"
-_UNSEALED = "SELECT DISTINCT did FROM did_versions WHERE mac IS NULL AND did > :after ORDER BY did LIMIT :limit"
 _DIDS = "SELECT DISTINCT did FROM did_versions WHERE did > :after ORDER BY did LIMIT :limit"
 
 
-class StoredIndexRows:
+class StoredIndexRows(Repository):
     """The port ``IndexRows`` on the tables of the store."""
 
     def __init__(self, database: Database, secret: bytes) -> None:
-        self._database = database
+        super().__init__(database)
         self._mac = RowMac(secret, VERSIONS)
+        self._cursor = StoredCursor(database, secret, f"documents of form {FORM}")
 
     async def compare(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
         stored = await self._database.read(lambda transaction: _rows(transaction, did))
-        return [f"version {number} {what}" for number, what in self._differences(stored, folded)]
+        return _lines(found for found in self._differences(stored, folded) if found[1] != EARLIER)
 
     async def seal(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
         return await self._database.write(lambda transaction: self._seal(transaction, did, folded), durable=False)
@@ -148,26 +191,27 @@ class StoredIndexRows:
     def _seal(self, transaction: Transaction, did: str, folded: Sequence[IndexedVersion]) -> list[str]:
         stored = _rows(transaction, did)
         found = self._differences(stored, folded)
-        wrong = [f"version {number} {what}" for number, what in found if what not in (MISSING, UNSEALED)]
-        if wrong:
+        if wrong := _lines(one for one in found if one[1] not in (MISSING, UNSEALED, EARLIER)):
             return wrong
         for number, what in found:
             version = folded[number - 1]
             if what == MISSING:
                 are_inserted(transaction, self._mac, row_of(version, None))
-            else:
+            elif what == UNSEALED:
                 row = (*row_of(version, None)[:-1], _owner(stored[number - 1]) if number == 1 else None)
                 transaction.execute(_SEAL, tagged(self._mac, row))
-        return []
+        return self._rebuild(transaction, did, folded) if any(what == EARLIER for _, what in found) else []
 
     async def rebuild(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
         return await self._database.write(lambda transaction: self._rebuild(transaction, did, folded))
 
     def _rebuild(self, transaction: Transaction, did: str, folded: Sequence[IndexedVersion]) -> list[str]:
         stored = _rows(transaction, did)
-        genuine = {row[1]: tuple(row[: len(NAMES) - 1]) for row in stored if is_ours(self._mac, row)}
-        said = {version.state.version_id: row_of(version, None)[:-1] for version in folded}
-        contradicted = [number for number, row in genuine.items() if said.get(number) != row]
+        genuine = {row[1]: row for row in stored if is_ours(self._mac, row)}
+        said = {version.state.version_id: row_of(version, None) for version in folded}
+        contradicted = [
+            number for number in genuine if number not in said or self._changed(genuine[number], said[number])
+        ]
         if contradicted:
             return [f"version {number} was written by this service and is not on the ledger" for number in contradicted]
         owner = _owner(stored[0]) if 1 in genuine else None
@@ -190,36 +234,48 @@ class StoredIndexRows:
             if row is None:
                 found.append((number, MISSING))
                 continue
-            columns = _changed(row, row_of(version, None))
-            if columns:
+            if columns := self._changed(row, row_of(version, None)):
                 found.append((number, f"differs in {', '.join(columns)}"))
             elif row[-1] is None:
                 found.append((number, UNSEALED))
             elif not is_ours(self._mac, row):
                 found.append((number, "has a tag that is not ours"))
+            elif is_earlier(row[STATE]):
+                found.append((number, EARLIER))
         return found + [(number, NOT_ON_LEDGER) for number in by_number]
 
-    async def unsealed(self, *, after: str, limit: int) -> Sequence[str]:
-        return await self._names(_UNSEALED, after, limit)
+    def _changed(self, row: Row, said: Row) -> list[str]:
+        """The columns that say something else; all but the owner, which the ledger does not know. A state of an earlier form says the same
+        where the row is ours."""
+        # psycopg may give octets as memoryview, and SQLite whatever somebody put there.
+        read = [bytes(value) if isinstance(value, memoryview) else value for value in row[: len(NAMES) - 1]]
+        changed = [name for name, stored, expected in zip(NAMES, read, said, strict=False) if stored != expected]
+        if changed == ["state"] and is_ours(self._mac, row) and is_earlier_form(read[STATE], said[STATE]):
+            return []
+        return changed
+
+    async def unfinished(self, *, limit: int) -> AsyncIterator[Sequence[str]]:
+        known = after = await self._cursor.known()
+        while rows := await self._rows(AFTER, {"after": after, "limit": limit}):
+            yield sorted({str(row[0]) for row in rows if row[-1] is None or is_earlier(row[STATE])})
+            after = rows[-1][3]
+            await self._cursor.keep(after, replace=known == 0)
 
     async def dids(self, *, after: str, limit: int) -> Sequence[str]:
-        return await self._names(_DIDS, after, limit)
-
-    async def _names(self, sql: str, after: str, limit: int) -> Sequence[str]:
-        parameters = {"after": after, "limit": limit}
-        rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
-        return [str(row[0]) for row in rows]
+        return [str(row[0]) for row in await self._rows(_DIDS, {"after": after, "limit": limit})]
 
 
 def _rows(transaction: Transaction, did: str) -> list[Row]:
     return [tuple(row) for row in transaction.execute(_ROWS, {"did": did}).fetchall()]
 
 
-def _changed(row: Row, said: Row) -> list[str]:
-    """The columns that say something else; all but the owner, which the ledger does not know."""
-    # psycopg may give octets as memoryview, and SQLite whatever somebody put there.
-    read = [bytes(value) if isinstance(value, memoryview) else value for value in row[: len(NAMES) - 1]]
-    return [name for name, stored, expected in zip(NAMES, read, said, strict=False) if stored != expected]
+def is_earlier(state: object) -> bool:
+    """Return whether the column ``state`` of a row is of an earlier form. One of another type is of none, and its row is not ours."""
+    return isinstance(state, bytes | memoryview) and not has_present_form(bytes(state))
+
+
+def _lines(found: Iterable[tuple[int, str]]) -> list[str]:
+    return [f"version {number} {what}" for number, what in found]
 
 
 def _owner(row: Row) -> str | None:

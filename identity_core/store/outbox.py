@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
+from identity_tlog.note import Checkpoint
 
 from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Transaction
 from identity_core.domain.ledger.anchor_proof import AnchorPath
 from identity_core.domain.ledger.anchoring import Anchor, AnchoredCheckpoint, AnchorStatus, Batch, BatchState
-from identity_core.domain.ledger.note import Checkpoint
 from identity_core.ports.anchoring import AnchorLeaf, LeaseLost, RevokedLeaf, Sealing, Work
 from identity_core.store import anchor_revocations
 from identity_core.store.anchor_revocations import LEAVES

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from identity_core.codec.times import micros
-from identity_core.database import Database, Transaction
-from identity_core.errors import QuotaExceeded
+from identity_core.database import FOLLOWED_BY, Database, Transaction
+from identity_core.errors import QuotaExceeded, RequestInProgress
+from identity_core.ports.activity import IdempotencyRecord, StoredAnswer
 from identity_core.ports.api_keys import KEPT, Charge
-from identity_core.ports.repositories import ChallengeUseRow, IdempotencyRecord, OfferedChallengeRow, StoredAnswer
+from identity_core.ports.repositories import ChallengeUseRow, OfferedChallengeRow
 from identity_core.store.records import Repository, Table, delete_first
 
 LEASE = timedelta(seconds=60)
@@ -21,21 +23,25 @@ PRUNED_AT_ONCE = 8
 
 _ANSWERS = Table("idempotency_keys", StoredAnswer)
 _FORGET_KEYS = delete_first("idempotency_keys", "begun_at <= :kept_from ORDER BY begun_at")
-# A reservation is taken over when its lease is up and nothing was answered, or when even the answer is past keeping.
+# A reservation is taken over when its lease is up and nothing was answered, or when even the answer is past keeping. Where nothing was
+# answered, the body is what was intended, which only the same request may go on with.
 _BEGIN = """
 INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at) VALUES (:key_hash, :fingerprint, :now)
-ON CONFLICT (key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, begun_at = excluded.begun_at, status = NULL,
-headers = NULL, body = NULL
-WHERE (idempotency_keys.status IS NULL AND idempotency_keys.begun_at <= :leased_from)
+ON CONFLICT (key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, begun_at = excluded.begun_at, status = NULL, headers = NULL,
+body = CASE WHEN idempotency_keys.status IS NULL AND idempotency_keys.begun_at > :kept_from THEN idempotency_keys.body END
+WHERE (idempotency_keys.status IS NULL AND idempotency_keys.begun_at <= :leased_from
+AND (idempotency_keys.body IS NULL OR idempotency_keys.fingerprint = excluded.fingerprint))
 OR idempotency_keys.begun_at <= :kept_from
-RETURNING begun_at
+RETURNING body
 """
 _FIND = f"SELECT fingerprint, {_ANSWERS.columns} FROM idempotency_keys WHERE key_hash = :key_hash"  # noqa: S608 - made of constants
-_COMPLETE = """
-UPDATE idempotency_keys SET status = :status, headers = :headers, body = :body, begun_at = :now
-WHERE key_hash = :key_hash AND status IS NULL
-"""
-_ABANDON = "DELETE FROM idempotency_keys WHERE key_hash = :key_hash AND status IS NULL"
+_OURS = "WHERE key_hash = :key_hash AND begun_at = :since AND status IS NULL"
+_INTEND = f"UPDATE idempotency_keys SET body = :body {_OURS}"  # noqa: S608
+_COMPLETE = f"""
+UPDATE idempotency_keys SET status = :status, headers = :headers, body = :body, begun_at = :now {_OURS}
+"""  # noqa: S608
+_ABANDON = f"DELETE FROM idempotency_keys {_OURS} AND body IS NULL"  # noqa: S608
+_RELEASE = f"UPDATE idempotency_keys SET begun_at = :released {_OURS}"  # noqa: S608
 
 
 class StoredIdempotencyKeys(Repository):
@@ -57,19 +63,46 @@ class StoredIdempotencyKeys(Repository):
         }
 
         def reserve(transaction: Transaction) -> IdempotencyRecord | None:
-            if transaction.execute(_BEGIN, parameters).fetchone() is not None:
+            reserved = transaction.execute(_BEGIN, parameters).fetchone()
+            if reserved is not None:
                 transaction.execute(_FORGET_KEYS[self._database.dialect], parameters)
-                return None
+                return None if reserved[0] is None else IdempotencyRecord(fingerprint, None, bytes(reserved[0]))
             known, *answer = transaction.execute(_FIND, parameters).fetchone()
             return IdempotencyRecord(known, None if answer[0] is None else _ANSWERS.read(answer))
 
         return await self._database.write(reserve, durable=False)
 
-    async def complete(self, key_hash: str, answer: StoredAnswer, now: datetime) -> None:
-        await self._change(_COMPLETE, _ANSWERS.write(answer, key_hash=key_hash, now=micros(now)))
+    async def intend(self, key_hash: str, since: datetime, intent: bytes) -> bool:
+        return await self._change(_INTEND, {"key_hash": key_hash, "since": micros(since), "body": intent}) > 0
 
-    async def abandon(self, key_hash: str) -> None:
-        await self._change(_ABANDON, {"key_hash": key_hash}, durable=False)
+    async def complete(self, key_hash: str, since: datetime, answer: StoredAnswer, now: datetime) -> None:
+        await self._change(_COMPLETE, _ANSWERS.write(answer, key_hash=key_hash, since=micros(since), now=micros(now)))
+
+    @contextmanager
+    def completing(
+        self, key_hash: str, since: datetime, answer: Callable[[Any], tuple[StoredAnswer, datetime] | None]
+    ) -> Iterator[None]:
+        def complete(transaction: Transaction, result: Any) -> None:
+            if (found := answer(result)) is None:
+                return
+            row = _ANSWERS.write(found[0], key_hash=key_hash, since=micros(since), now=micros(found[1]))
+            if transaction.execute(_COMPLETE, row).rowcount != 1:
+                raise RequestInProgress(details={"retryAfter": 1})
+
+        before = FOLLOWED_BY.set(complete)
+        try:
+            yield
+        finally:
+            FOLLOWED_BY.reset(before)
+
+    async def abandon(self, key_hash: str, since: datetime) -> None:
+        parameters = {"key_hash": key_hash, "since": micros(since), "released": micros(since - self._lease)}
+
+        def free(transaction: Transaction) -> None:
+            if not transaction.execute(_ABANDON, parameters).rowcount:
+                transaction.execute(_RELEASE, parameters)
+
+        await self._database.write(free, durable=False)
 
     async def forget(self, now: datetime, *, limit: int) -> int:
         parameters = {"kept_from": micros(now - self._retention), "limit": limit}

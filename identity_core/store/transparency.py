@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 import orjson
+from identity_tlog.tiles import TileKey, edge_of, grown
+from identity_tlog.tree import Frontier, Malformed
 
 from identity_core.database import Database, DatabaseMismatch, Transaction
-from identity_core.domain.ledger.tiles import TileKey, edge_of, grown
-from identity_core.domain.ledger.tree import Frontier, Malformed
 from identity_core.ports.anchoring import Growth
 from identity_core.store.records import Repository
 

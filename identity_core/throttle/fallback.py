@@ -73,11 +73,6 @@ class FallbackStorage(TokenBucketStorage):
                 self._open_circuit(error)
         return self._spend_locally(key, rate, burst, cost)
 
-    @property
-    def at_once(self) -> bool:
-        """As the store that is in use."""
-        return self.degraded or self._shared.at_once
-
     def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision | None:
         if not self.degraded:
             try:
@@ -156,10 +151,10 @@ def open_buckets(
 ) -> TokenBucketStorage:
     """The storage that the setting ``throttle.store`` means, for ``processes`` that share the limits.
 
-    ``auto`` is Redis where there is a ``redis_url``, else SQL for several processes, else memory. SQL is ``limits.sqlite``
-    in ``data_dir``, or the PostgreSQL server. To be opened, used and closed in one event loop.
+    ``auto`` is Redis where there is a ``redis_url``, else SQL for several processes or on a server, which replicas may share, else memory.
+    SQL is ``limits.sqlite`` in ``data_dir``, or the PostgreSQL server. To be opened, used and closed in one event loop.
     """
-    store = buckets_of(settings, processes)
+    store = buckets_of(settings, processes, database_url)
     if store == "memory":
         return TokenBucketMemoryStorage(monotonic=monotonic)
     shared: TokenBucketStorage

@@ -42,11 +42,6 @@ class TokenBucketMemoryStorage(TokenBucketStorage):
         """What ``limits`` would wrap; nothing here fails."""
         return MemoryError
 
-    @property
-    def at_once(self) -> bool:
-        """Always."""
-        return True
-
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         """See ``TokenBucketSupport``. Never suspends."""
         return self.spend_at_once(key, rate, burst, cost)

@@ -88,28 +88,13 @@ class Policy:
         """Tokens of the bucket of a stranger's address, at most a full one. Raises ``RateLimited``."""
         return await self._spend(f"address:{bucket_address(address)}", self.address, tokens)
 
-    def spend_address_at_once(self, address: str | None, tokens: int = 1) -> Headers | None:
-        """The same without waiting; None where that cannot be, and nothing is spent then."""
-        limit = self.address
-        name, cost = f"address:{bucket_address(address)}", min(tokens, limit.burst)
-        decision = self.buckets.spend_at_once(name, limit.rate, limit.burst, cost)
-        if decision is None:
-            return None
-        if not decision.allowed:
-            raise BucketEmpty(limit, decision)
-        return limit_fields(limit, decision)
-
-    def look_at_address(self, address: str | None, tokens: int = 1) -> None:
-        """Raises ``RateLimited`` where ``spend_address`` certainly would; spends nothing."""
-        limit = self.address
-        found = self.buckets.spend_at_once(f"address:{bucket_address(address)}", limit.rate, limit.burst, 0)
-        _require(limit, found, tokens)
-
     async def require_address(self, address: str | None, tokens: int) -> Headers:
-        """Do the same, and wait for a shared store."""
-        limit = self.address
-        name = f"address:{bucket_address(address)}"
-        _require(limit, await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst, 0), tokens)
+        """Raise ``RateLimited``: when the bucket of the address holds fewer tokens. Spends nothing."""
+        limit, name, cost = self.address, f"address:{bucket_address(address)}", min(tokens, self.address.burst)
+        found = await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst, 0)
+        if found.remaining < cost:
+            wait = found.reset_after_seconds + (cost - limit.burst) / limit.rate
+            raise BucketEmpty(limit, Decision(False, found.remaining, wait, found.reset_after_seconds))
         return []
 
     async def spend_did(self, account: str, tokens: int = 1) -> Headers:
@@ -128,13 +113,6 @@ class Policy:
         if not decision.allowed:
             raise BucketEmpty(limit, decision)
         return limit_fields(limit, decision)
-
-
-def _require(limit: Limit, found: Decision | None, tokens: int) -> None:
-    cost = min(tokens, limit.burst)
-    if found is not None and found.remaining < cost:
-        wait = found.reset_after_seconds + (cost - limit.burst) / limit.rate
-        raise BucketEmpty(limit, Decision(False, found.remaining, wait, found.reset_after_seconds))
 
 
 @lru_cache(maxsize=4096)

@@ -93,11 +93,6 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
         """The faults of the file: locked, full, unreadable."""
         return sqlite3.Error
 
-    @property
-    def at_once(self) -> bool:
-        """Always."""
-        return True
-
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         """See ``TokenBucketSupport``. Never suspends."""
         return self.spend_at_once(key, rate, burst, cost)

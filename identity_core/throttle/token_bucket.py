@@ -79,11 +79,6 @@ class TokenBucketSupport(ABC):
         Cost 0 only looks. Raises ``ValueError`` for a cost above the burst, which could never pass."""
         raise NotImplementedError
 
-    @property
-    def at_once(self) -> bool:
-        """Whether ``spend_at_once`` decides."""
-        return False
-
     def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision | None:
         """The same without waiting, where the buckets are in this process or on this machine; None elsewhere, and nothing is spent."""
         return None

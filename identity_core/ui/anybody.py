@@ -17,6 +17,7 @@ from identity_core.api.request import Answer, Request
 from identity_core.codec import strict_json
 from identity_core.codec.structs import ValidationError, convert
 from identity_core.errors import (
+    DidDeactivated,
     DidNotFound,
     IdentityError,
     InvalidRequest,
@@ -93,8 +94,8 @@ class PublicPages:
         history: Mapping[str, Any] | None = None
         try:
             history = await ask(self.dids.list_did_history, "listDidHistory", request, path={"did": did}, query=wanted)
-        except DidNotFound:
-            # A DID from elsewhere has a document here, and no history.
+        except (DidNotFound, DidDeactivated):
+            # A DID from elsewhere has a document here and no history; that of a deactivated DID is not shown by default.
             history = None
         metadata = resolved.get("didDocumentMetadata") or {}
         return page(
@@ -107,7 +108,7 @@ class PublicPages:
             refusal=resolved.get("error"),
             history=history,
             lives=key_lives(history["items"]) if history else {},
-            changed=await self._changed(request, resolved) if history else [],
+            changed=await self._changed(request, resolved),
             selected=number,
         )
 
@@ -200,7 +201,16 @@ def _second(text: str | None) -> str | None:
 
 def _shown(fields: Mapping[str, str]) -> dict[str, str]:
     """The fields of the form as it shows them again."""
-    return {name: fields.get(name, "") for name in ("proof", *_EXPECTED)}
+    return {name: fields.get(name, "") for name in ("proof", "predicates", *_EXPECTED)}
+
+
+def _predicate(line: str) -> dict[str, Any]:
+    """Return the predicate of a line such as ``age gte 18``, whose value is JSON or else a text."""
+    name, kind, text = (*line.split(None, 2), "", "", "")[:3]
+    try:
+        return {"attributeName": name, "type": kind, "value": strict_json.loads(text.encode())}
+    except strict_json.JsonRefused:
+        return {"attributeName": name, "type": kind, "value": text}
 
 
 def _pasted(given: Mapping[str, str]) -> dict[str, Any]:
@@ -214,6 +224,8 @@ def _pasted(given: Mapping[str, str]) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidRequest("A proof is a JSON object with the member proof.")
     wish = {name: value[name] for name in _MEMBERS if name in value}
+    if predicates := [_predicate(line) for line in given["predicates"].splitlines() if line.strip()]:
+        wish["predicates"] = predicates
     return wish | {member: given[field] for field, member in _EXPECTED.items() if given[field]}
 
 

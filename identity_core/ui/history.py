@@ -6,9 +6,10 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from identity_tlog.proofs import inclusion_spans
+from identity_tlog.tree import node_hash
+
 from identity_core.codec import multibase
-from identity_core.domain.ledger.proofs import inclusion_spans
-from identity_core.domain.ledger.tree import node_hash
 from identity_core.ui.render import readable
 from identity_core.values import value_class
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
+from identity_tlog.note import Checkpoint, Note
 
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.audit import AuditHandlers
@@ -22,7 +23,6 @@ from identity_core.api.request import Answer, Handler, Request
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.codec.times import printed
-from identity_core.domain.ledger.note import Checkpoint, Note
 from identity_core.errors import AuthFailed, Forbidden, InvalidRequest
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.ports.panel import OperatorPanel

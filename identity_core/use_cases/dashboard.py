@@ -125,4 +125,5 @@ class RotateHolderSecret:
             details: dict[str, JsonValue] = {"generation": done.generation, "credentials": len(done.credentials)}
             return rows_of(context, Event(kind, did, Parties(holder=did), details=details), now)
 
-        return holder, await change(did, root, now, tell, limit=MOST_TOLD)
+        with context.keeping(lambda done: (holder, done)):
+            return holder, await change(did, root, now, tell, limit=MOST_TOLD)

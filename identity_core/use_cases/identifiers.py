@@ -48,7 +48,7 @@ class ResolveIdentifier:
     resolve: ResolveDid
 
     async def __call__(self, text: str, query: ResolveIdentifierQuery) -> Dereferenced:
-        url = _with_options(DidUrl.parse(text), query)
+        url = DidUrl.parse(text).with_options(query.version_id, query.version_time, query.service, query.relative_ref)
         reader = self.resolve.reader
         did = reader.parse(str(url.did))
         if url.relative_ref is not None and url.service is None:
@@ -104,23 +104,6 @@ def _with_multikeys(found: Resolution) -> Resolution:
     state = found.version.state
     octets = orjson.dumps(keys.with_multikeys(orjson.loads(state.document.octets)))
     return replace(found, version=replace(found.version, state=replace(state, document=DidDocument.load(octets))))
-
-
-def _with_options(url: DidUrl, query: ResolveIdentifierQuery) -> DidUrl:
-    """The DID URL with the options beside it. Raises ``InvalidRequest`` for one that the DID URL has too."""
-    given = (query.version_id, query.version_time, query.service, query.relative_ref)
-    if given == (None, None, None, None):
-        return url
-    said = (url.version_id, url.version_time, url.service, url.relative_ref)
-    if any(one is not None and other is not None for one, other in zip(given, said, strict=True)):
-        raise InvalidRequest("An option stands in the DID URL and beside it.")
-    return replace(
-        url,
-        version_id=url.version_id or query.version_id,
-        version_time=url.version_time or query.version_time,
-        service=url.service or query.service,
-        relative_ref=url.relative_ref or query.relative_ref,
-    )
 
 
 @value_class

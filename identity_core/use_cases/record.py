@@ -13,11 +13,11 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Final
 
-from identity_core.domain.activity import REFUSED, Event, Parties, RequestContext
+from identity_core.domain.activity import REFUSED, AuditRow, Event, Parties, RequestContext
 from identity_core.domain.callers import Caller
+from identity_core.domain.proofs.checks import compared_of
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.ports.activity import ActivityLog, ActivityRow, TimelineEntry, Verification
-from identity_core.ports.repositories import AuditRow
 from identity_core.values import value_class
 
 # In the order in which ``TimelineEntry`` has them.
@@ -85,5 +85,5 @@ def _verification(caller: Caller, event: Event, verdict: ProofVerification, at: 
         proof_id=event.target,
         attribute=None if only is None else str(only["attributeName"]),
         predicate_type=None if only is None else str(only["type"]),
-        codes=tuple(map(str, verdict.errors)),
+        codes=compared_of(verdict.missing) if verdict.verified else tuple(map(str, verdict.errors)),
     )

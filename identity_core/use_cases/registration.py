@@ -8,14 +8,22 @@ is done is what was signed, whoever carries the job.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Any
 
-from identity_core.codec.structs import UnsetType, ValidationError, convert, given, plain
+from identity_core.codec.structs import given, plain
 from identity_core.domain.activity import RequestContext
-from identity_core.domain.dids import challenge, keys, registration, requests
+from identity_core.domain.dids import keys, registration, requests
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.registration_create import create_body, own_keys
-from identity_core.domain.dids.registration_jobs import RegistrationJob, digest, signature
+from identity_core.domain.dids.registration_jobs import (
+    RegistrationJob,
+    SignedChange,
+    begun_creation,
+    digest,
+    present_members,
+    signed_change,
+    typed_body,
+)
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.use_cases.dids.create import Created, CreateDid
@@ -27,16 +35,10 @@ from identity_core.wire import (
     RegisterDidQuery,
     RegisterDidRequest,
     RegisterDidUpdateRequest,
-    RegistrationChangeOptions,
     RegistrationKeys,
     RegistrationOptions,
-    RegistrationSignatures,
     UpdateDidRequest,
 )
-
-T = TypeVar("T")
-
-SIGNING_REQUEST: Final = "signingRequest0"
 
 
 @value_class
@@ -57,15 +59,6 @@ class ChangeToSign:
 
 
 @value_class
-class SignedChange:
-    """``body`` of our own operation, and the value of ``DIDAuth`` that came for it; neither is judged yet."""
-
-    did: Did
-    body: Mapping[str, Any]
-    signed: str
-
-
-@value_class
 class RegisterDid:
     """Raises what ``CreateDid`` does, and ``InvalidRequest`` for keys that are not where they belong. ``method`` is the DID method where
     none is named."""
@@ -79,21 +72,28 @@ class RegisterDid:
         document, options = given(wish.did_document, {}), given(wish.options, RegistrationOptions())
         brought = given(given(wish.secret, RegistrationKeys()).verification_method, ())
         public_keys = own_keys(plain(brought), document)
-        job_id, documents = given(wish.job_id, None), _present(didDocument=wish.did_document)
+        job_id, documents = given(wish.job_id, None), present_members(didDocument=wish.did_document)
         if job_id is not None:
-            body = _begun(job_id, documents, query)
+            body = begun_creation(job_id, documents, query)
             if not public_keys:
                 raise InvalidRequest("The keys of the job are missing.", details={"member": "secret"})
         else:
             body = self._asked(query, document, options)
             own = given(options.client_secret_mode, False)
             if own and not public_keys:
-                return KeysWanted(RegistrationJob(plain(_typed(body, CreateDidRequest)), None, digest(documents)))
+                return KeysWanted(RegistrationJob(plain(typed_body(body, CreateDidRequest)), None, digest(documents)))
             if public_keys and not own:
                 raise InvalidRequest("The caller's own keys need clientSecretMode.", details={"member": "options"})
         if public_keys:
             body["options"]["publicKeys"] = public_keys
-        return await self.create(_typed(body, CreateDidRequest), context)
+        try:
+            strict = {**body, "options": {**body["options"], "strictEvidence": True}}
+            return await self.create(typed_body(strict, CreateDidRequest), context)
+        except InvalidDocument as error:
+            # The entries of this method hold no evidence.
+            if error.details.get("member") != "strictEvidence":
+                raise
+        return await self.create(typed_body(body, CreateDidRequest), context)
 
     def _asked(
         self, query: RegisterDidQuery, document: Mapping[str, Any], options: RegistrationOptions
@@ -118,8 +118,8 @@ class RegisterDidUpdate:
 
     async def __call__(self, wish: RegisterDidUpdateRequest) -> ChangeToSign | SignedChange:
         did = self.reader.parse(wish.did)
-        said = _present(didDocument=wish.did_document, didDocumentOperation=wish.did_document_operation)
-        signed = _signed(did, wish, said)
+        said = present_members(didDocument=wish.did_document, didDocumentOperation=wish.did_document_operation)
+        signed = signed_change(did, wish, said)
         if signed is not None:
             return signed
         state = (await self.reader.active(did)).head.state
@@ -127,7 +127,7 @@ class RegisterDidUpdate:
         operations = given(wish.did_document_operation, (registration.SET,) * len(documents))
         body = registration.update_body(state.document, operations, documents)
         # What the operation would refuse for its form alone is not worth a signature.
-        requests.operations(plain(_typed(body, UpdateDidRequest)), str(did))
+        requests.operations(plain(typed_body(body, UpdateDidRequest)), str(did))
         return ChangeToSign(did, _signer(state), body, digest(said))
 
 
@@ -139,51 +139,11 @@ class RegisterDidDeactivation:
 
     async def __call__(self, wish: RegisterDidDeactivationRequest) -> ChangeToSign | SignedChange:
         did = self.reader.parse(wish.did)
-        signed = _signed(did, wish, {})
+        signed = signed_change(did, wish, {})
         if signed is not None:
             return signed
         state = (await self.reader.active(did)).head.state
         return ChangeToSign(did, _signer(state), {"confirm": True}, digest({}))
-
-
-def _present(**members: Any) -> dict[str, Any]:
-    """Those that are there."""
-    return {name: value for name, value in members.items() if not isinstance(value, UnsetType)}
-
-
-def _begun(job_id: str, documents: Mapping[str, Any], query: RegisterDidQuery) -> dict[str, Any]:
-    """The body of createDid that the first request of a job made. Raises ``InvalidRequest``."""
-    job = RegistrationJob.parse(job_id)
-    job.require_same(documents)
-    body: dict[str, Any] = plain(_typed(job.body, CreateDidRequest))
-    if query.method not in (None, body["method"]):
-        raise InvalidRequest("The job was begun for another method.", details={"parameter": "method"})
-    return {"options": {}} | body
-
-
-def _signed(
-    did: Did, wish: RegisterDidUpdateRequest | RegisterDidDeactivationRequest, said: Mapping[str, Any]
-) -> SignedChange | None:
-    """What came to be done; None for the first request of a job. Raises ``InvalidRequest``, also where the service shall sign: the keys of
-    a DID are its controller's."""
-    if not given(given(wish.options, RegistrationChangeOptions()).client_secret_mode, False):
-        remedy = "Set options.clientSecretMode to true, and sign what the answer asks for."
-        raise InvalidRequest("Only the controller of a DID signs its changes.", details={"remedy": remedy})
-    job_id = given(wish.job_id, None)
-    responses = given(given(wish.secret, RegistrationSignatures()).signing_response, {})
-    if job_id is None and not responses:
-        return None
-    if job_id is None or responses.keys() != {SIGNING_REQUEST}:
-        raise InvalidRequest(
-            "A jobId comes with the one signature that it needs.", details={"signingResponse": [SIGNING_REQUEST]}
-        )
-    job = RegistrationJob.parse(job_id)
-    job.require_same(said)
-    if job.challenge is None:
-        raise InvalidRequest("The jobId is of another operation.", details={"member": "jobId"})
-    return SignedChange(
-        did, job.body, challenge.build_header(job.challenge, signature(responses[SIGNING_REQUEST].signature))
-    )
 
 
 def _signer(state: DidState) -> str:
@@ -193,11 +153,3 @@ def _signer(state: DidState) -> str:
         if method.id in related and method.revoked is None:
             return method.id
     raise InvalidDocument("The document has no key that authenticates, so nobody can change it.")
-
-
-def _typed(body: Mapping[str, Any], kind: type[T]) -> T:
-    """By the schema of our own operation. Raises ``InvalidDocument``: it was made of a document that is not as it should be."""
-    try:
-        return convert(body, kind)
-    except ValidationError as error:
-        raise InvalidDocument("Something in the document is longer than it may be, or has another type.") from error

@@ -86,9 +86,10 @@ class GetMetrics:
 
 @value_class
 class GetVersion:
-    """Versions of the service and its parts."""
+    """Versions of the service and its parts; ``build`` reads files when it is first called."""
 
     version: dict[str, str]
+    build: Callable[[], str]
 
     async def __call__(self) -> dict[str, str]:
-        return self.version
+        return {**self.version, "build": await asyncio.to_thread(self.build)}

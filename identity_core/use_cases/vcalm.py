@@ -32,7 +32,7 @@ from identity_core.errors import (
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
-from identity_core.ports.securing import Disclosed, Secured, SecuredHead, SecuringFormat
+from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuringFormat
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.check import IssuerKeys
@@ -52,6 +52,7 @@ _ENVELOPED: Final = "EnvelopedVerifiableCredential"
 _DATA: Final = "data:application/"
 _TYPES: Final = {
     "PARSING_ERROR": "https://www.w3.org/TR/vc-data-model#PARSING_ERROR",
+    "MALFORMED_VALUE_ERROR": "https://www.w3.org/TR/vc-data-model#MALFORMED_VALUE_ERROR",
     "RANGE_ERROR": "https://www.w3.org/TR/vc-data-model#RANGE_ERROR",
     "STATUS_RETRIEVAL_ERROR": "https://www.w3.org/ns/credentials/status-list#STATUS_RETRIEVAL_ERROR",
     "STATUS_VERIFICATION_ERROR": "https://www.w3.org/ns/credentials/status-list#STATUS_VERIFICATION_ERROR",
@@ -76,10 +77,11 @@ def problem(kind: str, detail: str) -> VcalmProblem:
 
 @dataclass(slots=True)
 class CredentialFindings:
-    """What was found out of a credential: its payload where the proof is right, what is wrong, what its verifier is warned of, and the
-    parts that were compared."""
+    """The outcome for a credential: its payload where the proof is right, what is wrong, warnings, and the parts that were compared.
+    ``shown`` is a JSON-LD credential with the verified claims and its proof, without names of the holder's choice; None for the others."""
 
     claims: Mapping[str, Any] | None = None
+    shown: Any = None
     problems: list[VcalmProblem] = field(default_factory=list)
     warnings: list[VcalmProblem] = field(default_factory=list)
     valid_from: bool | None = None
@@ -100,6 +102,7 @@ class PresentationFindings:
     warnings: list[VcalmProblem] = field(default_factory=list)
     proof: bool = False
     credentials: list[bool] = field(default_factory=list)
+    shown: list[Any] = field(default_factory=list)
 
     @property
     def verified(self) -> bool:
@@ -121,8 +124,11 @@ class VerifyVcalmCredential:
         options = given(wish.options, VcalmCredentialOptions())
         return await self.findings(wish.verifiable_credential, needs_status=_needs_status(options)), options
 
-    async def findings(self, credential: Any, *, needs_status: bool = True) -> CredentialFindings:
-        """What there is to say of what somebody says is a credential. Unless it ``needs_status``, one that is not known is a warning."""
+    async def findings(
+        self, credential: Any, *, needs_status: bool = True, binding: KeyBinding | None = None
+    ) -> CredentialFindings:
+        """Verify an object that claims to be a credential. Unless it ``needs_status``, an unknown status is a warning. ``binding`` is that
+        of the presentation that it is a part of."""
         if not isinstance(credential, dict):
             return _wrong("PARSING_ERROR", "a credential is a JSON object")
         found = self._format(credential)
@@ -131,7 +137,7 @@ class VerifyVcalmCredential:
                 return await self._own(credential)
             return _wrong("PROOF_VERIFICATION_ERROR", "it has no proof of a format that is installed here")
         securing, secured = found
-        return await self._secured(securing, secured, needs_status=needs_status)
+        return await self._secured(securing, secured, needs_status=needs_status, binding=binding)
 
     def _format(self, credential: dict[str, Any]) -> tuple[SecuringFormat, Secured] | None:
         types, address = credential.get("type"), credential.get("id")
@@ -148,39 +154,40 @@ class VerifyVcalmCredential:
         claims = {name: part for name, part in credential.items() if name != "proof"} if verdict.verified else None
         problems = [problem(_OWN_CHECKS[check.check], check.reason or str(check.code)) for check in wrong]
         statuses = [check.ok is True for check in verdict.checks if check.check == "status"]
-        return CredentialFindings(claims, problems, statuses=statuses)
+        return CredentialFindings(claims, None, problems, statuses=statuses)
 
-    async def _secured(self, securing: SecuringFormat, secured: Secured, *, needs_status: bool) -> CredentialFindings:
+    async def _secured(
+        self, securing: SecuringFormat, secured: Secured, *, needs_status: bool, binding: KeyBinding | None
+    ) -> CredentialFindings:
         now = self.clock.now()
         try:
             head = await securing.read(secured)
             key = await self.issuer_keys.multikey(head.verification_method, now)
             if not isinstance(key, str):
                 return _wrong("INVALID_VERIFICATION_METHOD", f"the issuer's key: {key.code}")
-            disclosed = await securing.verify(secured, key)
+            disclosed = await securing.verify(secured, key, binding=binding)
         except InvalidCredential as error:
             return _wrong("PARSING_ERROR", str(error.details.get("reason", error)))
         except ProofInvalid as error:
             return _wrong("PROOF_VERIFICATION_ERROR", str(error.details.get("reason", error)))
-        found = _judged(head, disclosed, now)
-        await self._look_up_status(found, disclosed.claims, needs_status=needs_status)
+        found = _judged(disclosed, now)
+        if isinstance(secured, dict):
+            found.shown = {**disclosed.claims, "proof": secured["proof"]}
+        await self._look_up_status(found, disclosed.claims, found.problems if needs_status else found.warnings)
         return found
 
-    async def _look_up_status(
-        self, found: CredentialFindings, claims: Mapping[str, Any], *, needs_status: bool
-    ) -> None:
+    async def _look_up_status(self, found: CredentialFindings, said: Mapping[str, Any], to: list[VcalmProblem]) -> None:
         """As JSON Web Tokens call it, where the list is this service's; and as the data model does, an entry or several, of which none is
-        looked up."""
-        told = found.problems if needs_status else found.warnings
-        said = claims.get("credentialStatus", [])
-        found.statuses += [False for _ in (said if isinstance(said, list) else [said])]
-        if "credentialStatus" in claims:
-            told.append(problem("STATUS_RETRIEVAL_ERROR", "its status is not kept here, and nobody is asked for it"))
+        looked up. ``to`` takes the status that is not known."""
+        entries = said.get("credentialStatus", [])
+        found.statuses += [False for _ in (entries if isinstance(entries, list) else [entries])]
+        if "credentialStatus" in said:
+            to.append(problem("STATUS_RETRIEVAL_ERROR", "its status is not kept here, and nobody is asked for it"))
         try:
-            status = await self.copy_status(claims)
+            status = await self.copy_status(said)
         except ValueError as error:
             found.statuses.append(False)
-            told.append(problem("STATUS_RETRIEVAL_ERROR", str(error)))
+            to.append(problem("STATUS_RETRIEVAL_ERROR", str(error)))
             return
         if status is not None:
             found.statuses.append(status is CredentialStatus.ACTIVE)
@@ -202,13 +209,13 @@ class VerifyVcalmPresentation:
         self, wish: VerifyVcalmPresentationRequest
     ) -> tuple[PresentationFindings, VcalmPresentationOptions]:
         options = given(wish.options, VcalmPresentationOptions())
-        challenge, now = given(options.challenge, None), self.clock.now()
+        challenge, domain, now = given(options.challenge, None), given(options.domain, None), self.clock.now()
         found = PresentationFindings()
         try:
             use = None if challenge is None else self._use(challenge, now)
             presentation = SignedPresentation.parse(wish.verifiable_presentation)
             document = (await self.reader.active(self.reader.parse(presentation.holder))).head.state.document
-            presentation.check(document, now, challenge=challenge, domain=given(options.domain, None))
+            key = presentation.check(document, now, challenge=challenge, domain=domain)
         except PresentationRefused as refused:
             found.problems.append(problem(refused.kind, str(refused)))
             return found, options
@@ -216,9 +223,11 @@ class VerifyVcalmPresentation:
             found.problems.append(problem("INVALID_VERIFICATION_METHOD", "the holder has no DID document here"))
             return found, options
         found.proof = True
+        binding, needs_status = KeyBinding(domain or "", challenge or "", now, key), _needs_status(options)
         for number, credential in enumerate(presentation.credentials):
-            one = await self.credentials.findings(credential, needs_status=_needs_status(options))
+            one = await self.credentials.findings(credential, needs_status=needs_status, binding=binding)
             found.credentials.append(one.verified)
+            found.shown.append(credential if one.shown is None else one.shown)
             found.problems += [problem(each.title, f"{number}: {each.detail}") for each in one.problems]
             found.warnings += [problem(each.title, f"{number}: {each.detail}") for each in one.warnings]
         # Spent last and once: of two that come together one loses.
@@ -257,13 +266,12 @@ def _needs_status(options: VcalmCredentialOptions | VcalmPresentationOptions) ->
     return {*given(options.checks, ())} != {"proof"}
 
 
-def _judged(head: SecuredHead, disclosed: Disclosed, now: datetime) -> CredentialFindings:
+def _judged(disclosed: Disclosed, now: datetime) -> CredentialFindings:
     """What verifies, compared with the time."""
-    found = CredentialFindings(disclosed.claims)
-    if head.valid_from is not None:
-        found.valid_from = head.valid_from <= now
-    if head.valid_until is not None:
-        found.valid_until = now < head.valid_until
+    warnings = [problem("MALFORMED_VALUE_ERROR", warning) for warning in disclosed.warnings]
+    found, head = CredentialFindings(disclosed.claims, warnings=warnings), disclosed.head
+    found.valid_from = None if head.valid_from is None else head.valid_from <= now
+    found.valid_until = None if head.valid_until is None else now < head.valid_until
     if found.valid_from is False:
         found.problems.append(problem("RANGE_ERROR", "it is not valid yet"))
     if found.valid_until is False:
@@ -279,7 +287,5 @@ def _suites(credential: Mapping[str, Any]) -> set[str]:
     """The cryptosuites of its proofs."""
     proof = credential.get("proof")
     proofs = proof if isinstance(proof, list) else [proof]
-    said = {
-        one.get("cryptosuite") for one in proofs if isinstance(one, dict) and isinstance(one.get("cryptosuite"), str)
-    }
-    return {str(suite) for suite in said}
+    suites = (one.get("cryptosuite") for one in proofs if isinstance(one, dict))
+    return {suite for suite in suites if isinstance(suite, str)}

@@ -14,7 +14,9 @@ type control struct {
 	// recoveryKey is empty where there is none.
 	recoveryKey                 string
 	strictGrace, strictEvidence bool
-	recoveryWindow              time.Duration
+	// unbound are the changes whose evidence is not bound to what their entries state.
+	unbound        int
+	recoveryWindow time.Duration
 	// retired are the keys that are gone: none of them may come back.
 	retired map[string]bool
 	// challenges are those that could still be offered again, with their ends.
@@ -43,7 +45,7 @@ var (
 	wholeSeconds = regexp.MustCompile(`^` + timePattern + `Z$`)
 	// What a change says beside its operation.
 	changeMembers = map[string]string{
-		"create": birthMembers, "update": "authorization operations", "keyRotated": "authorization newKey oldKeyId revokeAt",
+		"create": birthMembers, "update": "authorization operations strictEvidence", "keyRotated": "authorization newKey oldKeyId revokeAt",
 		"recovered":   "authorization newKey recoveryKey restoreVersion revokeAll",
 		"deactivated": "authorization", "logKeyRetired": "retired",
 	}
@@ -166,8 +168,14 @@ func (c *control) followed(after *state, change object, operation string) *contr
 		made.past = c.past
 		return &made
 	}
+	begins := operation == "update" && has(change, "strictEvidence")
+	demand(!begins || (change["strictEvidence"] == true && !c.strictEvidence), "strictEvidence begins once, and is never turned off")
+	made.strictEvidence = c.strictEvidence || begins
 	var shown evidence
-	meeting("controller", func() { shown = c.authorised(after, change, operation) })
+	meeting("controller", func() { shown = c.authorised(after, change, operation, made.strictEvidence) })
+	if !shown.isBound {
+		made.unbound++
+	}
 	made.challenges[shown.challenge] = shown.end
 	switch operation {
 	case "update":
@@ -191,9 +199,12 @@ func (c *control) updated(change, asked object, did string) *working {
 	steps, made := list(stepsOf(change, asked)), c.working.copy()
 	demand(len(steps) > 0 && len(steps) <= mostOperations, "an update has no operations, or too many")
 	isNew := func(key string) bool { return !made.has(key) && c.isNew(key) }
+	begins := false
 	for _, step := range steps {
 		made.apply(record(step), did, isNew, asked != nil)
+		begins = begins || record(step)["operation"] == "setStrictEvidence"
 	}
+	demand(begins == has(change, "strictEvidence"), "an entry begins strictEvidence where its body asks for that, and says so")
 	made.checkControlled()
 	return made
 }

@@ -111,8 +111,28 @@ func New(options Options) *Client {
 // As is the same service, with the operations that a DID may ask for signed by signer.
 func (c *Client) As(signer Signer) *Client { return &Client{c.options, &signer} }
 
-// call sends an operation until it is answered for good. needed has parameters by their names in the document.
+// call sends an operation: createDid with options.strictEvidence, and as it is to a method whose entries hold no evidence.
 func call[T, P any](ctx context.Context, c *Client, name string, needed object, content any, params []P) (answer T, err error) {
+	if wanted, is := content.(CreateDidRequest); is && name == "createDid" {
+		options := *or(wanted.Options, &CreateDidOptions{})
+		if options.StrictEvidence == nil {
+			options.StrictEvidence = Ptr(true)
+			strict := wanted
+			strict.Options = &options
+			answer, err = send[T](ctx, c, name, needed, strict, params)
+			var refused *ServiceError
+			// The Idempotency-Key may be that of an earlier try, which such a method answered.
+			isOfNoUse := errors.As(err, &refused) && (refused.Details["member"] == "strictEvidence" || refused.Code == "IDEMPOTENCY_MISMATCH")
+			if !isOfNoUse {
+				return answer, err
+			}
+		}
+	}
+	return send[T](ctx, c, name, needed, content, params)
+}
+
+// send sends an operation until it is answered for good. needed has parameters by their names in the document.
+func send[T, P any](ctx context.Context, c *Client, name string, needed object, content any, params []P) (answer T, err error) {
 	asked, body := operations[name], []byte(nil)
 	values, err := textsOf(one(params), needed)
 	if err == nil && content != nil {

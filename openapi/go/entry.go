@@ -96,11 +96,14 @@ func readEntry(value any) *entry {
 	return read
 }
 
-// instantOf reads RFC 3339 with a zone. A log counts in microseconds.
+// instantOf reads RFC 3339 §5.6 with a zone. A log counts in microseconds. As in the service, leap seconds and times outside the years 1 to
+// 9999 in UTC are refused.
 func instantOf(said string) time.Time {
 	upper := strings.ToUpper(said)
 	demand(timeText.MatchString(upper) && !strings.HasPrefix(upper, "0000"), "a time is none")
-	return taken(time.Parse(time.RFC3339, upper)).Truncate(time.Microsecond)
+	read := taken(time.Parse(time.RFC3339, upper)).UTC()
+	demand(read.Year() >= 1 && read.Year() <= 9999, "a time is none")
+	return read.Truncate(time.Microsecond)
 }
 
 // parseUnique reads JSON, and refuses two members of one name in an object, of which encoding/json keeps the last.

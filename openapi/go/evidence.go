@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// evidence is what a controller's signature shows: the body that it is over, where the log asks for bodies, and its challenge.
+// evidence is what a controller's signature shows: the body that it is over, where the log asks for bodies, its challenge, and whether it
+// is bound to what the entry states.
 type evidence struct {
 	asked     object
 	challenge string
 	end       time.Time
+	isBound   bool
 }
 
 const mostOfChallenge = 2048
@@ -34,8 +36,8 @@ func stepsOf(change, asked object) any {
 	return []any{asked}
 }
 
-// authorised checks the controller's signature.
-func (c *control) authorised(after *state, change object, operation string) evidence {
+// authorised checks the controller's signature. isStrict says that it must be bound to purpose and body.
+func (c *control) authorised(after *state, change object, operation string, isStrict bool) evidence {
 	purpose, isKnown := purposes[operation]
 	demand(isKnown, "the entry records an unknown kind of change")
 	said, isRecovery, scheme := record(change["authorization"]), operation == "recovered", "DIDAuth"
@@ -49,7 +51,7 @@ func (c *control) authorised(after *state, change object, operation string) evid
 	demand(mayAsk, "the change was asked for by a key that does not control the DID")
 	named := challengeText.FindStringSubmatch(challenge)
 	isBound := named != nil && len(challenge) <= mostOfChallenge && named[1] == after.did &&
-		(named[2] == purpose || (named[2] == "-" && !c.strictEvidence))
+		(named[2] == purpose || (named[2] == "-" && !isStrict))
 	demand(isBound, "the evidence is for something else")
 	hash := named[3]
 	isHash := len(base64urlDecode(named[4])) == 32 && (hash == "-" || len(base64urlDecode(hash)) == 32)
@@ -61,8 +63,8 @@ func (c *control) authorised(after *state, change object, operation string) evid
 	isSigned := taken(verifies(key, []byte(challenge), base64urlDecode(text(said["signature"]))))
 	demand(isSigned, "the controller's signature is wrong")
 	keeps := has(said, "body")
-	demand(keeps == (c.strictEvidence && operation != "deactivated"), "the entry lacks a body, or keeps one that is not asked for")
-	demand(!c.strictEvidence || hash != "-", "the challenge is bound to no body")
+	demand(keeps == (isStrict && operation != "deactivated"), "the entry lacks a body, or keeps one that is not asked for")
+	demand(!isStrict || hash != "-", "the challenge is bound to no body")
 	var asked object
 	if keeps {
 		asked = record(said["body"])
@@ -71,7 +73,7 @@ func (c *control) authorised(after *state, change object, operation string) evid
 	}
 	isInGrace := c.strictGrace && !isRecovery && c.working.method(after.did+"#"+key).revoked != ""
 	demand(!isInGrace || !touchesControl(change, operation, asked), "a key in its grace period cannot do this")
-	return evidence{asked, challenge, end}
+	return evidence{asked, challenge, end, isStrict || (operation == "deactivated" && named[2] == purpose && hash != "-")}
 }
 
 func touchesControl(change object, operation string, asked object) bool {
@@ -79,7 +81,7 @@ func touchesControl(change object, operation string, asked object) bool {
 	if !touches {
 		for _, step := range list(stepsOf(change, asked)) {
 			kind, _ := record(step)["operation"].(string)
-			touches = touches || strings.HasSuffix(kind, "VerificationMethod")
+			touches = touches || strings.HasSuffix(kind, "VerificationMethod") || strings.HasSuffix(kind, "StrictEvidence")
 		}
 	}
 	return touches
@@ -103,7 +105,8 @@ func asks(asked, change object, operation, did string) bool {
 		if strings.HasPrefix(old, "#") {
 			old = did + old
 		}
-		wanted, _ := asked["revokeOldAfter"].(string)
+		wanted, isText := asked["revokeOldAfter"].(string)
+		demand(!isText || wanted != "", "a time is none")
 		stands := ""
 		if has(change, "revokeAt") {
 			stands = text(change["revokeAt"])

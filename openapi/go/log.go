@@ -18,6 +18,9 @@ type VerifiedLog struct {
 	UpdateKeys []string
 	// Document has its numbers as json.Number.
 	Document map[string]any
+	// UnboundChanges is how many changes the holder of the log key could have recorded with a signature for something else: their challenges
+	// name no purpose or no body, or their entries show no body. Nil for did:webvh, whose entries hold no evidence.
+	UnboundChanges *int
 }
 
 // CheckedEntry is an entry that was checked.
@@ -111,8 +114,12 @@ func VerifyLog(log string, check LogCheck) (*VerifiedLog, error) {
 	if place, reason := unapproved(states, check.Witnesses); reason != "" {
 		return nil, &LogInvalid{place + 1, reason, "witnesses"}
 	}
+	var unbound *int
+	if current.control != nil {
+		unbound = &current.control.unbound
+	}
 	return &VerifiedLog{
-		current.did, current.number, current.versionID, current.time, current.deactivated, current.updateKeys, current.document,
+		current.did, current.number, current.versionID, current.time, current.deactivated, current.updateKeys, current.document, unbound,
 	}, nil
 }
 

@@ -42,11 +42,14 @@ func SignerOf(created CreatedDid) (Signer, error) {
 	return NewSigner(created.Did, created.Keys.Authentication.PrivateKey)
 }
 
+var changePurposes = map[string]bool{"update": true, "rotate": true, "recover": true, "deactivate": true}
+
 // HashBody is what a challenge binds a body by: base64url of the SHA-256 of its canonical form.
 func HashBody(canonical []byte) string { return base64url(sha256Of(canonical)) }
 
-// SignChallenge gives the credentials of an Authorization header. It refuses the challenge of another service, and one for another DID,
-// purpose or body: who signs whatever is put before him signs in for others. bodyHash is empty where there is no body.
+// SignChallenge gives the credentials of an Authorization header. It refuses the challenge of another service, one for another DID,
+// purpose or body, and one that any change of the DID could be recorded under: without purpose, or for a change without a body.
+// bodyHash is empty where there is no body.
 func SignChallenge(signer Signer, challenge, origin, purpose, bodyHash string) (string, error) {
 	fields := strings.Split(challenge, " ")
 	if len(fields) != 7 || fields[0] != "didauth:v1" {
@@ -57,6 +60,10 @@ func SignChallenge(signer Signer, challenge, origin, purpose, bodyHash string) (
 	}
 	if bodyHash == "" {
 		bodyHash = "-"
+	}
+	// In the log of a DID without strictEvidence such a signature serves for every change.
+	if fields[3] == "-" || (changePurposes[fields[3]] && fields[4] == "-") {
+		return "", errors.New("the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash")
 	}
 	if fields[2] != signer.DID || fields[3] != purpose || fields[4] != bodyHash {
 		return "", errors.New("the challenge authorises something else than what was asked for")
@@ -91,7 +98,7 @@ func sameOrigin(one, other string) bool {
 var Normalize func(string) string
 
 // ActionOf is the action of a token: that a predicate of this type about the attribute is proved, of value where that is not nil
-// and of any value otherwise. A value is a string, an integer, a bool, or a slice of these.
+// and of any value otherwise. A value is a string, a number, a bool, or a slice of these.
 func ActionOf(attribute string, predicate AskedPredicateType, value any) (string, error) {
 	var written strings.Builder
 	for _, octet := range []byte(attribute) {
@@ -141,7 +148,7 @@ func pinOf(value any) (string, error) {
 		canonical = "[" + canonical + "]"
 	} else if text, is := read.(string); is && isLarge(text) {
 		return text, nil
-	} else if number, is := read.(json.Number); is && number.String()[0] != '-' {
+	} else if _, is := read.(json.Number); is && canonical[0] != '-' && canonical[0] != '"' {
 		return canonical, nil
 	}
 	return "h" + base64url(sha256Of([]byte(canonical))[:16]), nil
@@ -163,6 +170,13 @@ func plainOf(value any) (string, error) {
 			octets, err := Canonicalize(value)
 			return string(octets), err
 		}
+		// A number with a fraction is pinned as its shortest decimal text.
+		text := strconv.FormatFloat(number, 'f', -1, 64)
+		digits := strings.Trim(strings.Replace(strings.TrimPrefix(text, "-"), ".", "", 1), "0")
+		if err == nil && number != math.Trunc(number) && len(digits) <= 15 {
+			return strconv.Quote(text), nil
+		}
+		return "", errors.New("a number of more than 15 significant digits, or past 2^53 - 1, is given as a text")
 	case string:
 		if Normalize != nil {
 			value = Normalize(value)
@@ -172,7 +186,7 @@ func plainOf(value any) (string, error) {
 		octets, err := Canonicalize(value)
 		return string(octets), err
 	}
-	return "", errors.New("a value is a text, an integer, a boolean, or a slice of these")
+	return "", errors.New("a value is a text, a number, a boolean, or a slice of these")
 }
 
 // isComposed says that a text is in NFC, where that is plain: no mark may join what is before it, and no character stands for another
@@ -223,28 +237,52 @@ func SignIBCT(holder Signer, wish IBCTWish) (IBCT, error) {
 	return token, err
 }
 
-// ProofRequest is the request for the proof that a token allows, of the credential: parties and predicates are those that the token names.
-// values has one for each predicate, nil where it is pinned and not said again.
-func ProofRequest(token IBCT, credentialID string, values ...any) (DelegatedProofRequest, error) {
+// ProofRequest is the request for the proof that a token for one predicate allows, of the credential: parties and predicate are those that the
+// token names. value is nil where it is pinned and not said again. For several predicates, and for neq, there is PresentationOf.
+func ProofRequest(token IBCT, credentialID string, value any) (DelegatedProofRequest, error) {
+	asked, err := predicatesOf(token, []any{value})
+	if err != nil {
+		return DelegatedProofRequest{}, err
+	}
+	if asked[0].Type == "neq" {
+		return DelegatedProofRequest{}, errors.New("neq is proved by a presentation: call PresentationRequest")
+	}
+	predicate := ZKPredicate{AttributeName: asked[0].AttributeName, Type: PredicateType(asked[0].Type), Value: asked[0].Value}
+	return DelegatedProofRequest{
+		HolderDid: token.Invoker, AgentDid: token.Target, CredentialId: credentialID, Predicate: predicate, Ibct: token,
+	}, nil
+}
+
+// PresentationOf is the request for the presentation that a token allows, of the credential. values has one for each predicate, nil where
+// it is pinned and not said again.
+func PresentationOf(token IBCT, credentialID string, values ...any) (DelegatedPresentationRequest, error) {
+	asked, err := predicatesOf(token, values)
+	if err != nil {
+		return DelegatedPresentationRequest{}, err
+	}
+	return DelegatedPresentationRequest{
+		HolderDid: token.Invoker, AgentDid: token.Target, CredentialId: &credentialID, Predicates: &asked, Ibct: token,
+	}, nil
+}
+
+func predicatesOf(token IBCT, values []any) ([]AskedPredicate, error) {
 	actions := strings.Split(token.Action, " ")
 	if len(values) != len(actions) {
-		return DelegatedProofRequest{}, fmt.Errorf("the token names %d predicates, and %d values are given", len(actions), len(values))
+		return nil, fmt.Errorf("the token names %d predicates, and %d values are given", len(actions), len(values))
 	}
 	asked := make([]AskedPredicate, len(actions))
 	for place, action := range actions {
 		parts := strings.Split(action, ".")
 		if len(parts) < 4 {
-			return DelegatedProofRequest{}, fmt.Errorf("%s names no predicate", action)
+			return nil, fmt.Errorf("%s names no predicate", action)
 		}
 		attribute, err := url.PathUnescape(parts[2])
 		if err != nil {
-			return DelegatedProofRequest{}, err
+			return nil, err
 		}
 		asked[place] = AskedPredicate{AttributeName: attribute, Type: AskedPredicateType(parts[3]), Value: values[place]}
 	}
-	return DelegatedProofRequest{
-		HolderDid: token.Invoker, AgentDid: token.Target, CredentialId: &credentialID, Predicates: &asked, Ibct: token,
-	}, nil
+	return asked, nil
 }
 
 // uuid writes 16 random octets as a UUID of version 4 (RFC 9562 §5.4).

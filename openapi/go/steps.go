@@ -11,7 +11,7 @@ var (
 	stepMembers = map[string]string{
 		"addService": "operation,service", "updateService": "operation,service", "removeService": "operation,serviceId",
 		"addVerificationMethod": "operation,verificationMethod", "removeVerificationMethod": "keyId,operation",
-		"setAlsoKnownAs": "alsoKnownAs,operation",
+		"setAlsoKnownAs": "alsoKnownAs,operation", "setStrictEvidence": "operation,strictEvidence",
 	}
 )
 
@@ -51,6 +51,9 @@ func (w *working) apply(step object, did string, isNew func(string) bool, isBody
 		for _, one := range list(step["alsoKnownAs"]) {
 			w.aliases = append(w.aliases, text(one))
 		}
+	case "setStrictEvidence":
+		// The entry says it, not the document.
+		demand(isBody && step["strictEvidence"] == true, "strictEvidence is asked for by a body, and is never turned off")
 	default:
 		w.addMethod(step, did, isNew, isBody)
 	}

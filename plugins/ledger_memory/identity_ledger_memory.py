@@ -21,6 +21,7 @@ from identity_core.ports.ledger import (
     LogSize,
     NewestEntry,
     Receipt,
+    require_steady,
 )
 
 TICK = timedelta(microseconds=1)
@@ -47,6 +48,7 @@ class MemoryLedger:
             raise VersionConflict(details={"did": did, "versionId": len(known)})
         sequence = len(self._lines) + 1
         at = self._clock.now()
+        require_steady(self._clock, at)
         if self._lines:
             # Strictly increasing, also when the clock steps back.
             at = max(at, self._lines[-1].receipt.recorded_at + TICK)

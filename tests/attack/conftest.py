@@ -50,7 +50,8 @@ def targets() -> Iterator[Callable[[int], Target]]:
         def start(processes: int) -> Target:
             if processes not in running:
                 command = ("--workers", str(processes))
-                server = stack.enter_context(local_server(*command, environment=GENEROUS))
+                environment = GENEROUS | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "visible"}
+                server = stack.enter_context(local_server(*command, environment=environment))
                 wire = Wire(server.url)
                 stack.callback(wire.close)
                 wire.await_processes(processes)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from dataclasses import replace
+from typing import Any
 
 import identity_ledger_sql
 
-from identity_core.api.dids_at_once import DidsAtOnce
+from identity_core.api.stored_answers import StoredReads
 from identity_core.plugin import Provider, hookimpl
 from identity_core.ports.ledger import LedgerBackend
 
-DidsAtOnce.before_handlers = lambda _: {}  # type: ignore[method-assign]
+
+async def _nothing(self: StoredReads, did: str, reading: Coroutine[Any, Any, Any]) -> None:
+    reading.close()
+
+
+StoredReads._read = _nothing  # type: ignore[method-assign,assignment]
 
 
 @hookimpl

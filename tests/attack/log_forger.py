@@ -26,6 +26,7 @@ from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log import change_json, entry
 from identity_core.domain.dids.log.chain import Chain
 from identity_core.domain.dids.state import DidState
+from identity_core.values import replace
 
 LOG_KEY = WalletSigner("log key")
 MINUTE = timedelta(minutes=1)
@@ -45,10 +46,10 @@ class Ids(Chain):
 METHOD = Ids("ids", Rules())
 
 
-def new_life(seed: str = "hana") -> Life:
-    """A DID with a recovery key, at version 1."""
+def new_life(seed: str = "hana", *, is_strict: bool = False) -> Life:
+    """A DID with a recovery key, at version 1; with strictEvidence where it ``is_strict``."""
     hana = Controller(seed)
-    return Life(METHOD, hana.creation(LOG_KEY), hana, LOG_KEY)
+    return Life(METHOD, replace(hana.creation(LOG_KEY), strict_evidence=is_strict), hana, LOG_KEY)
 
 
 def whole_life(seed: str = "hana") -> Life:

@@ -307,6 +307,7 @@ def _messages(key: bytes, did: str, valid: bytes) -> list[Row]:
         ("a method in small letters", request("get", resolve), PARSER),
         ("garbage", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n", PARSER),
         ("the preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", PARSER),
+        ("HTTP/2.0", b"GET " + resolve.encode() + b" HTTP/2.0\r\nHost: h\r\n\r\n", BAD_REQUEST),
         ("HTTP/9.9", b"GET " + resolve.encode() + b" HTTP/9.9\r\nHost: h\r\n\r\n", PARSER),
         ("no version", b"GET " + resolve.encode() + b"\r\nHost: h\r\n\r\n", BAD_REQUEST),
         ("an asterisk", request("GET", "*"), NOT_FOUND),

@@ -256,3 +256,31 @@ def test_nobody_gets_in_but_by_a_token_for_this_place(scene: Scene) -> None:
         assert "insufficient_scope" in answer.headers["www-authenticate"]
     assert wire.call("GET", "/a2a", None, token).status == 405
     assert wire.call("POST", "/a2a", b"x" * 300_000, token).status == 413
+
+
+def test_several_predicates_are_a_presentation(scene: Scene) -> None:
+    """Without ``predicate`` a message asks for a presentation, by the holder's token or on her page."""
+    several = [
+        {"attributeName": "age", "type": "gte", "value": 18},
+        {"attributeName": "age", "type": "lt", "value": 100},
+    ]
+    action = "zkp.prove.age.gte.18 zkp.prove.age.lt.100"
+    body = asked(scene, ibct=scene.token(action=action), predicates=several)
+    del body["predicate"]
+    task = send(scene, body)
+    assert state(task) == "COMPLETED", task
+    assert task["artifacts"][0]["parts"][0]["data"]["predicateType"] == "gte,lt"
+    unsigned = wish(scene, predicates=several)
+    del unsigned["predicate"]
+    assert state(send(scene, unsigned)) == "AUTH_REQUIRED"
+
+
+def test_numbers_are_read_as_by_every_operation(scene: Scene) -> None:
+    """18.0 is 18; what no reader holds exactly is refused as wrong parameters (JSON-RPC 2.0 §5.1, -32602), not a fault of the service."""
+    exact = {"attributeName": "age", "type": "gte", "value": 18.0}
+    assert state(send(scene, asked(scene, predicate=exact))) == "COMPLETED"
+    for number in (1e300, -1e300, 0.1 + 0.2):
+        predicate = exact | {"value": number}
+        assert send(scene, asked(scene, predicate=predicate)) == -32602
+        assert send(scene, wish(scene, predicate=predicate)) == -32602
+    assert send(scene, asked(scene, holderDid=1e300)) == -32602

@@ -126,15 +126,11 @@ FREE_BEFORE = [
     ("OPTIONS", request("OPTIONS", "/health"), 204),
     ("a method that is not there", request("PUT", "/api/v1/dids"), 405),
     ("a path parameter that is no text", request("GET", "/api/v1/dids/%FF"), 400),
-    ("a header that is refused", request("GET", "/health", b"Content-Length: 5x"), 400),
     ("no host", b"GET /health HTTP/1.1\r\n\r\n", 400),
-    ("octets that are no request", b"nonsense\r\n\r\n", 400),
     ("too many headers", request("GET", "/health", *[b"X-A: b"] * 200), 431),
-    ("a long target", request("GET", "/" + "a" * 9000), 400),
     ("a body where none belongs", request("GET", "/health", JSON, body=b"{}"), 400),
     ("a body of another kind", request("POST", "/api/v1/dids", b"Content-Type: text/plain", body=b"{}"), 415),
     ("a body that is too long", request("POST", "/api/v1/dids", JSON, b"Content-Length: 50000000"), 413),
-    ("a broken chunk", request("POST", "/api/v1/dids", JSON, b"Transfer-Encoding: chunked") + b"x\r\n", 400),
     ("health", HEALTH, 200),
 ]
 

@@ -78,7 +78,7 @@ def outlived(turned: Turned) -> None:
     old = rotated(hana, minutes=2)
     early = header(hana.did, old.sign(hana.challenge().encode()).signature)
     assert hana.act("update", service(), key=old).status == 200
-    turned.turn(121)
+    turned.wait(121)
     assert hana.send("update", service("a"), early).outcome == FAILED
     assert hana.act("update", service("b"), key=old).outcome == FAILED
     assert len(hana.log().splitlines()) == 3

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
+from identity_tlog.proofs import TlogProof
 
 from identity_core.bootstrap import log_key_rotation
 from identity_core.cli import main
@@ -24,7 +25,6 @@ from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.chain import Chain, fold
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.history import LoggedHistory
-from identity_core.domain.ledger.proofs import TlogProof
 from identity_core.settings import load
 from identity_core.use_cases.dids.rotate_log_key import Rotation
 from tests.attack.log_thief import STOLEN_SEED, appended, make_the_key
@@ -145,9 +145,10 @@ def offline(
     folder: Path, running: Running, did: str, transactions: list[str], key: dict[str, Any], honest: Path
 ) -> None:
     """A file with everything in it that the thief's entry needs: proofs, checkpoint, and the service's own log."""
+    from identity_tlog.note import Checkpoint, Note
+
     from identity_core.cli.ledger import _leaf, _recorded
     from identity_core.client import Client
-    from identity_core.domain.ledger.note import Checkpoint, Note
 
     note = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint").body
     size = Checkpoint.parse(Note.parse(note).text).size

@@ -138,8 +138,9 @@ def test_a_wallet_shows_that_its_holder_is_of_age_and_nothing_else(story: Story)
     }
     assert story.result(asked.id).json["state"] == "pending"
     answer = story.present(asked, story.shown(asked))
-    assert (answer.status, answer.json) == (200, {"redirect_uri": "https://shop.example/done?order=7"})
     found = story.result(asked.id).json
+    place = f"https://shop.example/done?order=7&response_code={found['responseCode']}"
+    assert (answer.status, answer.json) == (200, {"redirect_uri": place})
     assert (found["id"], found["state"]) == (asked.id, "presented")
     (one,) = found["credentials"]
     assert (one["id"], one["issuerDid"], one["schemaId"]) == ("age", story.issuer.ivo.did, story.issuer.schema_id)
@@ -414,6 +415,20 @@ WISHES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES.keys())
 def test_a_request_that_no_wallet_could_answer_is_refused(story: Story, wish: dict[str, Any]) -> None:
     assert story.ask(**wish).outcome == (400, "INVALID_REQUEST")
+
+
+def test_each_redirect_has_a_fresh_response_code(story: Story) -> None:
+    """OpenID4VP 1.0 §8.2: without it, who has the link of a request could have another person answer it, and read the page."""
+    codes = []
+    for _ in range(2):
+        asked = story.asked(redirectUri="https://shop.example/done")
+        assert "responseCode" not in story.result(asked.id).json
+        answer = story.present(asked, story.shown(asked)).json
+        code = story.result(asked.id).json["responseCode"]
+        assert answer == {"redirect_uri": f"https://shop.example/done?response_code={code}"}
+        codes.append(code)
+    assert len({*codes}) == 2
+    assert all(len(code) == 22 for code in codes)
 
 
 def test_nothing_that_was_asked_or_presented_is_in_the_database(story: Story) -> None:

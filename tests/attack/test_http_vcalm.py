@@ -217,3 +217,32 @@ def test_nobody_is_asked_for_what_a_credential_names(target: Target) -> None:
         assert not verified(target, named | {"@context": [VC, TERMS, f"{place}/terms"]}, checks=["proof"])
         with pytest.raises(BlockingIOError):
             listening.accept()
+
+
+MODEL = "https://www.w3.org/2018/credentials#"
+NICKNAME = "https://www.w3.org/ns/credentials/undefined-term#nickname"
+STATUS = {"id": "https://x.example/1#7", "type": "BitstringStatusListEntry", "statusPurpose": "revocation"}
+STATUS |= {"statusListIndex": "7", "statusListCredential": "https://x.example/1"}
+
+
+@pytest.mark.parametrize("term", ["stamp", f"{MODEL}credentialStatus"])
+def test_renamed_status_is_still_a_status(target: Target, term: str) -> None:
+    """The holder renames the member; its statements are signed (VC Data Integrity BBS 1.0 §3.4). Correct: STATUS_RETRIEVAL_ERROR."""
+    named = shown(target.stranger.holder(additionalKeys=[BLS]), {"age": 24}, credentialStatus=STATUS)
+    assert problem(target, named)[0] == "STATUS_RETRIEVAL_ERROR"
+    renamed = {name: part for name, part in named.items() if name != "credentialStatus"} | {term: STATUS}
+    renamed["@context"] = [*named["@context"], {"stamp": f"{MODEL}credentialStatus"}]
+    response = post(target, CREDENTIALS, json.dumps({"verifiableCredential": renamed}).encode())
+    assert outcome(response)[0] == "STATUS_RETRIEVAL_ERROR"
+
+
+def test_claim_is_returned_by_its_signed_name(target: Target) -> None:
+    """Signed is ``nickname``; the holder's own context calls it ``role``."""
+    named = shown(target.stranger.holder(additionalKeys=[BLS]), {"nickname": "administrator"})
+    context = [*named["@context"], {"role": NICKNAME}]
+    forged = named | {"@context": context, "credentialSubject": {"role": "administrator"}}
+    body = {"verifiableCredential": forged, "options": {"returnCredential": True}}
+    answer = json.loads(post(target, CREDENTIALS, json.dumps(body).encode()).body)
+    assert answer["verified"] is True
+    assert answer["credential"]["credentialSubject"] == {"nickname": "administrator"}
+    assert [one["title"] for one in answer["problemDetails"]] == ["MALFORMED_VALUE_ERROR"]

@@ -41,15 +41,22 @@ def refused(state: history.DidState | None, entry: bytes) -> None:
 
 
 @pytest.fixture
-def life() -> Life:
-    return new_life()
+def life(request: pytest.FixtureRequest) -> Life:
+    return new_life(is_strict=getattr(request, "param", False))
+
+
+IN_BOTH_MODES = pytest.mark.parametrize("life", [False, True], ids=["plain", "strictEvidence"], indirect=True)
+BODY = {"operation": "addService", "service": {"id": "a", "type": "A", "serviceEndpoint": "https://a.example/"}}
 
 
 @pytest.fixture
 def update(life: Life) -> Item:
     """A good second entry, to be spoilt."""
     at = later(life.state)
-    return parsed(life.entry(Update((A,), life.authorize(at)), at))
+    bound = life.controller.authorize(
+        str(life.state.did), life.creation.keys[0].public, at, purpose="update", body=BODY
+    )
+    return parsed(life.entry(Update((A,), bound if life.state.strict_evidence else life.authorize(at)), at))
 
 
 EXTRA = {"id": "x", "type": "B", "serviceEndpoint": "https://mallory.example/"}
@@ -68,6 +75,7 @@ DOCUMENT: dict[str, Callable[[Item], object]] = {
 }
 
 
+@IN_BOTH_MODES
 @pytest.mark.parametrize("spoil", DOCUMENT.values(), ids=DOCUMENT)
 def test_a_document_that_the_change_does_not_make(life: Life, update: Item, spoil: Callable[[Item], object]) -> None:
     spoil(update)
@@ -92,15 +100,18 @@ PARAMETERS: dict[str, Callable[[Item], object]] = {
     "other operations": lambda item: change(item).update(operations=[]),
     "unknown step": lambda item: change(item).update(operations=[{"operation": "addMallory"}]),
     "step no object": lambda item: change(item).update(operations=["addService"]),
-    "step with more": lambda item: change(item)["operations"][0].update(x=1),
-    "one more step": lambda item: change(item)["operations"].append(
-        {"operation": "setAlsoKnownAs", "alsoKnownAs": ["did:x:y"]}
+    "step with more": lambda item: change(item).setdefault("operations", [{}])[0].update(x=1),
+    "one more step": lambda item: (
+        change(item).setdefault("operations", []).append({"operation": "setAlsoKnownAs", "alsoKnownAs": ["did:x:y"]})
     ),
     "members of another change": lambda item: change(item).update(recoveryKey=LOG_KEY.multikey),
     "proof by the controller": lambda item: change(item).update(proofBy="controller"),
     "proof by nobody": lambda item: change(item).pop("proofBy"),
     "proof by somebody": lambda item: change(item).update(proofBy="mallory"),
     "grace not strict": lambda item: change(item).update(strictGrace=False),
+    "evidence strict": lambda item: change(item).update(strictEvidence=True),
+    "evidence not strict": lambda item: change(item).update(strictEvidence=False),
+    "evidence strict by a number": lambda item: change(item).update(strictEvidence=1),
     "grace strict": lambda item: change(item).update(strictGrace=True),
     "new update keys": lambda item: item["parameters"].update(updateKeys=[WalletSigner("mallory").multikey]),
     "another method": lambda item: item["parameters"].update(method="did:ids:2.0"),
@@ -113,6 +124,7 @@ PARAMETERS: dict[str, Callable[[Item], object]] = {
 }
 
 
+@IN_BOTH_MODES
 @pytest.mark.parametrize("spoil", PARAMETERS.values(), ids=PARAMETERS)
 def test_parameters_that_are_not_those_of_the_change(life: Life, update: Item, spoil: Callable[[Item], object]) -> None:
     spoil(update)
@@ -134,12 +146,14 @@ TIMES: dict[str, Callable[[Item], object]] = {
 }
 
 
+@IN_BOTH_MODES
 @pytest.mark.parametrize("spoil", TIMES.values(), ids=TIMES)
 def test_times(life: Life, update: Item, spoil: Callable[[Item], object]) -> None:
     spoil(update)
     refused(life.state, resealed(update, life.state))
 
 
+@IN_BOTH_MODES
 @pytest.mark.parametrize("number", ["1", "3", "02", "2.0", "0", "-2", "99999999999"])
 def test_numbers(life: Life, update: Item, number: str) -> None:
     update["versionId"] = f"{number}-x"
@@ -176,6 +190,7 @@ def test_evidence(life: Life, update: Item) -> None:
 MALFORMED = ({}, {"scheme": "DIDAuth"}, [], None, "x")
 
 
+@IN_BOTH_MODES
 @pytest.mark.parametrize("authorization", MALFORMED, ids=str)
 def test_malformed_evidence(life: Life, update: Item, authorization: object) -> None:
     change(update)["authorization"] = authorization
@@ -184,6 +199,7 @@ def test_malformed_evidence(life: Life, update: Item, authorization: object) -> 
     refused(life.state, resealed(update, life.state))
 
 
+@IN_BOTH_MODES
 @pytest.mark.parametrize("member", ["scheme", "key", "challenge", "signature"])
 @pytest.mark.parametrize("value", [None, 1, "", "é", ["x"], "A" * 86 + "=="])
 def test_evidence_of_the_wrong_type(life: Life, update: Item, member: str, value: object) -> None:
@@ -272,6 +288,7 @@ def test_a_revocation_is_said_in_whole_seconds(life: Life) -> None:
     refused(life.state, resealed(item, life.state))
 
 
+@IN_BOTH_MODES
 def test_proofs(life: Life, update: Item) -> None:
     body = {name: value for name, value in update.items() if name != "proof"}
     time = update["versionTime"]

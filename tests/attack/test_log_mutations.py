@@ -31,6 +31,8 @@ def test_the_whole_log_verifies_and_holds_every_kind_of_entry() -> None:
         "versionId": f"6-{LIFE.state.entry_hash}",
         "updated": "2026-01-02T03:13:05Z",
         "deactivated": True,
+        # Update, rotation, recovery and deactivation, signed over plain challenges.
+        "unboundChanges": 4,
     }
     kinds = [state.operation for state in LIFE.states]
     assert kinds == [

@@ -1,5 +1,6 @@
-"""A thief of the log key, of the database, of both: against a DID with ``strictEvidence`` no reader takes anything that its controller
-did not ask for.
+"""A thief of the log key, of the database, of both, in three modes: against a DID that was created with ``strictEvidence``, and against one
+that began it later, no reader accepts anything that its controller did not request. Without it some of that is accepted, and every reader
+counts it (``unboundChanges``).
 
 She writes entries as plain JSON, with nacl and the standard library alone. What she has besides: the whole public log with its evidence,
 and signatures of the controller over challenges that are bound to nothing, to the purpose alone or to the body alone.
@@ -41,15 +42,20 @@ ORIGIN = "https://id.example"
 Item = dict[str, Any]
 FILES = {"id": "files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
 MORE = FILES | {"id": "more"}
+STRICT = {"operation": "setStrictEvidence", "strictEvidence": True}
 
 
 class Loot:
-    """The log of a DID with the entries create, update, rotate, update, and what the thief has of its controller's signatures."""
+    """The log of a DID with the entries create, update, rotate, update, and what the thief has of its controller's signatures. Where
+    ``begun``, strictEvidence begins in an entry before the first update."""
 
-    def __init__(self, lines: list[bytes], log_key: SigningKey, hana: SigningKey) -> None:
+    def __init__(self, lines: list[bytes], log_key: SigningKey, hana: SigningKey, creator: SigningKey) -> None:
         self.items = [json.loads(line) for line in lines]
-        self.lines, self.log_key, self._hana = lines, log_key, hana
+        self.lines, self.log_key, self._hana, self.creator = lines, log_key, hana, creator
         self.did: str = self.items[0]["state"]["id"]
+        self.begun = [
+            place for place, item in enumerate(self.items) if place and "strictEvidence" in item["parameters"]["change"]
+        ]
 
     def at(self, place: int, seconds: float = 1) -> str:
         moment = datetime.fromisoformat(self.items[place]["versionTime"]) + timedelta(seconds=seconds)
@@ -95,9 +101,9 @@ def as_json(thing: Item) -> Item:
     return {"operation": "addService", "service": thing}
 
 
-async def lived(rooms: Rooms, *, bound: bool = True, named: bool = True) -> Loot:
+async def lived(rooms: Rooms, *, bound: bool = True, named: bool = True, begins: bool = False) -> Loot:
     """A DID that was created, got a service, rotated to a key of its own, got a service; unless ``named`` it left the key to the service,
-    and did nothing more."""
+    and did nothing more. Where it ``begins``, strictEvidence is what it requests first."""
     made = await rooms.new_did()
     did, secret = made.version.state.did, secret_of(made)
     old = f"{did}#{made.keys[0].public}"
@@ -106,6 +112,10 @@ async def lived(rooms: Rooms, *, bound: bool = True, named: bool = True) -> Loot
         rooms.clock.move(seconds=1)
         return await rooms.signed(did, key, purpose, body=body if bound else None)
 
+    if begins:
+        proof = await rooms.signed(did, secret, "update", body=STRICT)
+        asked = UpdateDidRequest(operation="setStrictEvidence", strict_evidence=True)
+        await rooms.update(did, asked, proof, rooms.context(did, proof), if_match=None)
     for thing, key in ((FILES, secret), (None, secret), (MORE, "own")):
         if thing is None:
             body = {"oldKeyId": old, "newKeyType": "Ed25519", "newPublicKeyMultibase": public(OWN)}
@@ -122,7 +132,7 @@ async def lived(rooms: Rooms, *, bound: bool = True, named: bool = True) -> Loot
         proof = await signed(key, "update", as_json(thing))
         await rooms.update(did, wish(thing), proof, rooms.context(did, proof), if_match=None)
     lines = (await rooms.log(did)).splitlines()
-    return Loot(lines, signing_key(rooms.custodian.pair.secret), OWN)
+    return Loot(lines, signing_key(rooms.custodian.pair.secret), OWN, signing_key(secret))
 
 
 def with_rooms(folder: Path, story: Callable[[Rooms], Any], *, strict: bool = True) -> Any:
@@ -136,9 +146,18 @@ def with_rooms(folder: Path, story: Callable[[Rooms], Any], *, strict: bool = Tr
     return asyncio.run(run())
 
 
+@pytest.fixture(scope="module", params=["created with it", "begun later"])
+def loot(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Loot:
+    """Of a DID with strictEvidence."""
+    begins = request.param == "begun later"
+    folder = tmp_path_factory.mktemp("loot")
+    return with_rooms(folder, lambda rooms: lived(rooms, begins=begins), strict=not begins)
+
+
 @pytest.fixture(scope="module")
-def loot(tmp_path_factory: pytest.TempPathFactory) -> Loot:
-    return with_rooms(tmp_path_factory.mktemp("loot"), lived)
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Loot:
+    """Of a DID with default options whose controller signs challenges that name the purpose and no body."""
+    return with_rooms(tmp_path_factory.mktemp("plain"), lambda rooms: lived(rooms, bound=False), strict=False)
 
 
 def change(item: Item) -> Item:
@@ -230,7 +249,7 @@ EVIDENCE: dict[str, Callable[[Loot], Item]] = {
         loot.hanas("update", body_hash(as_json(MORE))) | {"body": as_json(MORE)}
     ),
     "bound to another purpose": lambda loot: loot.hanas("token", body_hash(BODY)) | {"body": BODY},
-    "of an entry": lambda loot: copy.deepcopy(loot.items[3]["parameters"]["change"]["authorization"]),
+    "of an entry": lambda loot: copy.deepcopy(loot.items[-1]["parameters"]["change"]["authorization"]),
     "of her own key": lambda loot: loot.evidence(THIEF, "update", body_hash(BODY)) | {"body": BODY},
     "of the log key": lambda loot: loot.evidence(loot.log_key, "update", body_hash(BODY)) | {"body": BODY},
     "no object for a body": lambda loot: loot.hanas("update", body_hash([BODY])) | {"body": [BODY]},
@@ -249,6 +268,7 @@ def refused_by_readers(lines: list[bytes]) -> None:
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_the_log_key_rewrites_no_entry(loot: Loot, name: str) -> None:
     place, spoil = REWRITTEN[name]
+    place += len(loot.begun)
     # Unchanged and signed again it is good, so what is refused is what the thief has changed.
     assert verify(b"\n".join(loot.rewritten(place, lambda item: None))).versions == place + 1
     refused_by_readers(loot.rewritten(place, spoil))
@@ -278,7 +298,8 @@ def test_a_key_that_was_left_to_the_service_is_the_thiefs_and_a_reader_is_told(t
     assert '"line": 3' in strict.stderr
 
 
-def test_where_the_controller_names_each_key_none_is_told_of(loot: Loot, tmp_path: Path) -> None:
+def test_where_the_controller_names_each_key_none_is_told_of(tmp_path: Path) -> None:
+    loot = with_rooms(tmp_path, lived)
     assert unnamed_keys(loot.lines) == ()
     file = tmp_path / "did.jsonl"
     file.write_bytes(b"\n".join(loot.lines) + b"\n")
@@ -308,6 +329,87 @@ def test_the_thief_writes_what_a_reader_takes_when_the_controller_wants_it(loot:
     assert public(THIEF) in json.dumps(verify(b"\n".join(lines)).document)
 
 
+# What the thief makes of a log without strictEvidence, by whether readers accept it.
+ON_PLAIN: dict[str, tuple[bool, Callable[[Loot], list[bytes]]]] = {
+    "a service of hers in an update": (True, lambda loot: loot.rewritten(1, own_service)),
+    "her key in a rotation": (True, lambda loot: loot.rewritten(2, her_key_in_the_body)),
+    "an update with a signature for any use": (True, lambda loot: loot.appended(loot.hanas())),
+    "an update with a signature for another update": (True, lambda loot: loot.appended(loot.hanas("update"))),
+    "an update with a signature for another body": (True, lambda loot: loot.appended(loot.hanas("-", "A" * 43))),
+    "an update with a signature for a token": (False, lambda loot: loot.appended(loot.hanas("token"))),
+    "the end of the DID with the evidence of an update": (False, lambda loot: loot.rewritten(1, end_of_the_did)),
+    "an update with her own signature": (False, lambda loot: loot.appended(loot.evidence(THIEF))),
+    "an update with a signature of the log key": (False, lambda loot: loot.appended(loot.evidence(loot.log_key))),
+    "the evidence of an earlier entry": (
+        False,
+        lambda loot: loot.appended(copy.deepcopy(loot.items[-1]["parameters"]["change"]["authorization"])),
+    ),
+    "strictEvidence turned off": (False, lambda loot: loot.rewritten(1, relaxed)),
+    "strictEvidence turned on without a body": (False, lambda loot: loot.rewritten(1, strict_again)),
+}
+
+
+def own_service(item: Item) -> None:
+    change(item)["operations"][0]["service"]["serviceEndpoint"] = "https://thief.example/"
+    with_service(item)
+
+
+@pytest.mark.parametrize("name", ON_PLAIN)
+def test_readers_count_what_the_log_key_can_forge_without_strict_evidence(plain: Loot, name: str) -> None:
+    """Of each entry that they accept from the thief the controller's signature was given for something else."""
+    is_accepted, steal = ON_PLAIN[name]
+    lines = steal(plain)
+    if not is_accepted:
+        return refused_by_readers(lines)
+    found = verify(b"\n".join(lines))
+    # The first entry is the only one that no signature of the controller was needed for.
+    assert found.unbound_changes == found.versions - 1
+    assert "thief.example" in json.dumps(found.document) or public(THIEF) in json.dumps(found.document)
+    return None
+
+
+def test_what_came_before_strict_evidence_stays_counted(loot: Loot) -> None:
+    """A DID that begins it with its first change has no unbound one, as one that was created with it."""
+    assert verify(b"\n".join(loot.lines)).unbound_changes == 0
+
+
+@pytest.mark.parametrize("turn", [True, False, 1, 0, None, "true"])
+def test_strict_evidence_is_neither_turned_off_nor_said_twice(loot: Loot, turn: object) -> None:
+    for place in range(1 + len(loot.begun), len(loot.items)):
+        refused_by_readers(loot.rewritten(place, lambda item: change(item).update(strictEvidence=turn)))
+
+
+def test_the_entry_that_begins_strict_evidence_is_bound(loot: Loot) -> None:
+    """It shows the body that the controller signed, says that it begins, and its challenge names both purpose and body."""
+
+    def unsaid(item: Item) -> None:
+        del change(item)["strictEvidence"]
+
+    def without_body(item: Item) -> None:
+        del change(item)["authorization"]["body"]
+        change(item)["operations"] = [STRICT]
+
+    def with_less(item: Item, purpose: str, digest: str) -> None:
+        change(item)["authorization"] = loot.evidence(loot.creator, purpose, digest) | {"body": STRICT}
+
+    for place in loot.begun:
+        spoils: list[Callable[[Item], object]] = [
+            unsaid,
+            without_body,
+            lambda item: change(item)["authorization"].update(body=STRICT | {"strictEvidence": False}),
+            lambda item: change(item)["authorization"].update(body=as_json(FILES)),
+            lambda item: change(item).update(strictEvidence=False),
+            lambda item: change(item).update(strictEvidence=1),
+            lambda item: with_less(item, "-", "-"),
+            lambda item: with_less(item, "update", "-"),
+            lambda item: with_less(item, "-", body_hash(STRICT)),
+        ]
+        for spoil in spoils:
+            refused_by_readers(loot.rewritten(place, spoil))
+        bound = loot.rewritten(place, lambda item: with_less(item, "update", body_hash(STRICT)))
+        assert verify(b"\n".join(bound)).versions == place + 1, "so they are refused for what they lack"
+
+
 def test_a_log_of_before_stays_valid_and_is_as_weak_as_it_was(tmp_path: Path) -> None:
     old = with_rooms(tmp_path, lambda rooms: lived(rooms, bound=False), strict=False)
     assert "strictEvidence" not in json.dumps(old.items)
@@ -318,7 +420,11 @@ def test_a_log_of_before_stays_valid_and_is_as_weak_as_it_was(tmp_path: Path) ->
 
 def test_a_first_entry_without_the_parameter_is_another_did(loot: Loot) -> None:
     first = copy.deepcopy(loot.items[0])
-    assert change(first).pop("strictEvidence") is True
+    if loot.begun:
+        # Where it begins later the thief adds it.
+        change(first)["strictEvidence"] = True
+    else:
+        assert change(first).pop("strictEvidence") is True
     body = {name: value for name, value in first.items() if name != "proof"}
     blank = json.loads(json.dumps(body | {"versionId": "{SCID}"}).replace(loot.did.split(":")[2], "{SCID}"))
     assert multihash(jcs(blank)) != loot.did.split(":")[2]
@@ -328,6 +434,7 @@ def test_a_first_entry_without_the_parameter_is_another_did(loot: Loot) -> None:
 
 def test_the_command_refuses_it_without_the_service(loot: Loot, tmp_path: Path) -> None:
     place, spoil = REWRITTEN["her_key of 3"]
+    place += len(loot.begun)
     for lines, status in ((loot.lines, 0), (loot.rewritten(place, spoil), 1), (loot.appended(loot.hanas()), 1)):
         file = tmp_path / "did.jsonl"
         file.write_bytes(b"\n".join(lines) + b"\n")
@@ -348,7 +455,8 @@ def puts_into_index(folder: Path, lines: list[bytes], did: str) -> None:
     """And writes into the index that the DID has this document now."""
     document = json.dumps(json.loads(lines[-1])["state"], separators=(",", ":")).encode()
     with closing(sqlite3.connect(folder / "identity.sqlite")) as index, index:
-        index.execute("UPDATE did_versions SET document = ? WHERE did = ? AND version_id = 4", (document, did))
+        statement = "UPDATE did_versions SET document = ? WHERE did = ? AND version_id = ?"
+        index.execute(statement, (document, did, len(lines) - 1))
 
 
 THEFTS = {
@@ -359,12 +467,15 @@ THEFTS = {
 }
 
 
+@pytest.mark.parametrize("begins", [False, True])
 @pytest.mark.parametrize("name", THEFTS)
-def test_a_service_with_a_stolen_database_serves_and_lets_in_nothing_of_the_thief(tmp_path: Path, name: str) -> None:
+def test_a_service_with_a_stolen_database_serves_and_lets_in_nothing_of_the_thief(
+    tmp_path: Path, name: str, begins: bool
+) -> None:
     stolen, writes = THEFTS[name]
 
     async def story(rooms: Rooms) -> None:
-        found = await lived(rooms)
+        found = await lived(rooms, begins=begins)
         # She may have any signature of the controller but one for this.
         found.log_key = stolen or found.log_key
         writes(tmp_path, found.appended(found.hanas("update")), found.did)
@@ -382,7 +493,7 @@ def test_a_service_with_a_stolen_database_serves_and_lets_in_nothing_of_the_thie
         finally:
             await again.close()
 
-    with_rooms(tmp_path, story)
+    with_rooms(tmp_path, story, strict=not begins)
 
 
 def test_a_deactivation_says_no_reason_and_needs_no_body(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from identity_core.crypto import ed25519
 from identity_core.crypto.bbs import consent, core
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs import presentation
-from identity_core.domain.proofs.handover import sign_as_agent
 from identity_core.domain.proofs.presentation import Acceptance, ConsentTerms, Cover
+from identity_core.domain.proofs.presented import sign_as_agent
 from tests.attack.presentation_forge import CheatingVector, PresentationForger, material, points_of
 from tests.attack.test_presentation_soundness import (
     CREDENTIAL,

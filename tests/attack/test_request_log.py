@@ -134,11 +134,15 @@ def test_a_connection_that_is_refused_has_a_line_where_requests_have(tmp_path: P
             answer += part
         (found,) = re.findall(rb"\r\nx-request-id: ([A-Za-z0-9_.-]+)\r\n", answer)
         assert answer.startswith(b"HTTP/1.1 429 ")
-        named = [each for each in lines(running) if each["requestId"] == found.decode()]
+
+        def named() -> list[dict[str, object]]:
+            return [each for each in lines(running) if each["requestId"] == found.decode()]
+
         if requests == "false":
-            assert named == []
+            assert named() == []
             return
-        (line,) = named
+        eventually(lambda: len(named()) == 1, "the refusal has its line")
+        (line,) = named()
         assert (line["method"], line["operation"], line["status"], line["code"]) == ("-", "-", 429, "RATE_LIMITED")
         assert line["octetsOut"] == len(answer.partition(b"\r\n\r\n")[2])
         assert "127.0.0.1" not in json.dumps(line)

@@ -12,6 +12,11 @@ from itertools import pairwise
 from time import monotonic
 
 import pytest
+from identity_tlog.note import Checkpoint
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash
+from identity_tlog.tiles import node_from
+from identity_tlog.tree import Frontier, leaf_hash
 
 from identity_core.client.session import ServiceError, ServiceUnreachable
 from identity_core.client.status_gaps import PublishedGaps
@@ -24,11 +29,7 @@ from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest, Shard, SignedGap
 from identity_core.domain.credentials.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch, StatusListRefused
 from identity_core.domain.ledger.audit import Audit
-from identity_core.domain.ledger.note import Checkpoint
-from identity_core.domain.ledger.policy import WitnessPolicy
-from identity_core.domain.ledger.proofs import TlogProof, inclusion_spans, span_hash
-from identity_core.domain.ledger.tiles import node_from
-from identity_core.domain.ledger.tree import Frontier, LogLeaf, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from tests.credentials import NOW
 from tests.transparency import LogKey, some_leaves, tiles_over
 

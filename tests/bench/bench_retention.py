@@ -28,8 +28,8 @@ from typing import Any, Final
 import uvloop
 
 from identity_core.codec.times import micros
+from identity_core.domain.activity import AuditRow
 from identity_core.ports.proofs import Invocation, RefusedInvocation
-from identity_core.ports.repositories import AuditRow
 from identity_core.ports.retention import KINDS
 from identity_core.store import Store
 from identity_core.store.records import row_id

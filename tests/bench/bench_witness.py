@@ -25,22 +25,16 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash
+from identity_tlog.tree import complete_root, leaf_hash
 
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.client.witness import HttpWitness
 from identity_core.crypto import ed25519
 from identity_core.domain.ledger.history import verify_entry
-from identity_core.domain.ledger.note import (
-    WITNESS,
-    Checkpoint,
-    VerifierKey,
-    cosignature_line,
-    cosignature_message,
-    sign_checkpoint,
-)
-from identity_core.domain.ledger.policy import WitnessPolicy
-from identity_core.domain.ledger.proofs import TlogProof, inclusion_spans, span_hash
-from identity_core.domain.ledger.tree import LogLeaf, complete_root, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.use_cases.ledger.feed import CosignedLog, FedWitness, WitnessFeeder
 from tests.lying_witness import lying_witness, whole
 from tests.transparency import LoggedLedger, LogKey

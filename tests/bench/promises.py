@@ -147,14 +147,14 @@ PROMISES = (
             floor=Place(name, "floor_us"),
             peer=Place(name, "peer_cpu_us"),
         )
-        for name, asked in (("401", 50.0), ("429", 35.0))
+        for name, asked in (("401", 80.0), ("429", 70.0))
     ),
     Promise(
         "resolve, cached, beside Starlette",
         "http",
         Place("resolve", "rate"),
         "times",
-        1.3,
+        0.6,
         False,
         floor=Place("resolve", "floor_rate"),
     ),

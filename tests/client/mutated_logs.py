@@ -44,7 +44,7 @@ class RichLife(RandomLife):
 
     def __init__(self, seed: int) -> None:
         self.dice, self.old_entries = random.Random(seed), seed * 2 % 5
-        self.is_bound, self.rotates = seed % 2 == 1, seed % 3 != 0
+        self.rotates = seed % 3 != 0
         controller = Controller(f"rich life {seed}")
         others = [controller.new_key(name) for name in ("EcdsaSecp256r1VerificationKey2019", "Bls12381G2Key2020")]
         creation = Create(
@@ -55,7 +55,7 @@ class RichLife(RandomLife):
                 NewService(TYPES[seed % 4], "https://hana.example/"),
             ),
             recovery_key=controller.key().public,
-            strict_evidence=self.is_bound,
+            strict_evidence=seed % 2 == 1,
         )
         Life.__init__(self, CHAIN, creation, controller, SIGNER, self.keys(SIGNER))
         for _ in range(4 * MOST_ENTRIES):

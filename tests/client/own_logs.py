@@ -8,10 +8,12 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 from identity_core.codec import jcs
-from identity_core.codec.times import printed
+from identity_core.codec.times import parse, printed
 from identity_core.conformance.controller import Controller, Life, WalletSigner, committed
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
@@ -44,6 +46,8 @@ CHAIN: Final = Chain("ids", Rules())
 # Of before contexts of services other than DIDComm's were known, and of between.
 OLD: Final = (Chain("ids", Rules(contexts=())), Chain("ids", Rules(contexts=SERVICE_CONTEXTS[:2])))
 TYPES: Final = ("DIDCommMessaging", "LinkedDomains", "LinkedVerifiablePresentation", "x")
+STRICT: Final = {"operation": "setStrictEvidence", "strictEvidence": True}
+BEGUN: Final = '"operation":"setStrictEvidence"'
 LIVES: Final = 12
 CHANGES: Final = 12
 
@@ -53,7 +57,7 @@ class RandomLife(Life):
 
     def __init__(self, seed: int) -> None:
         self.dice, self.old_entries = random.Random(seed), seed * 3 % 10
-        self.is_bound, self.rotates = seed % 2 == 1, seed % 3 != 0
+        self.rotates = seed % 3 != 0
         controller = Controller(f"life {seed}")
         creation = Create(
             (controller.new_key(), controller.new_key("X25519KeyAgreementKey2020")),
@@ -63,7 +67,7 @@ class RandomLife(Life):
                 NewService(TYPES[seed % 4], "https://hana.example/"),
             ),
             recovery_key=controller.key().public,
-            strict_evidence=self.is_bound,
+            strict_evidence=seed % 2 == 1,
         )
         super().__init__(CHAIN, creation, controller, SIGNER, self.keys(SIGNER))
 
@@ -122,8 +126,10 @@ class RandomLife(Life):
         if draw == 4 and len(self.entries) > CHANGES - 2:
             return Deactivate(self.signed(at, "deactivate", {"confirm": True}))
         steps = [self.step(did) for _ in range(dice.choice([1, 1, 3]))]
+        if draw == 5 and len(self.entries) > 3:
+            steps.append(dict(STRICT))
         body = steps[0] if len(steps) == 1 else {"operations": steps}
-        return Update(operations(body, did), self.signed(at, "update", body))
+        return Update(operations(body, did), self.signed(at, "update", body, begins_strict=draw == 5))
 
     def rotate_to_a_key_of_the_service(self) -> None:
         """The controller leaves the new key to the service to make."""
@@ -154,8 +160,8 @@ class RandomLife(Life):
             {"operation": "setAlsoKnownAs", "alsoKnownAs": dice.choice([[], ["https://hana.example/é"]])},
         ])  # fmt: skip
 
-    def signed(self, at: Any, purpose: str, body: Json) -> Any:
-        """Evidence by one of the keys that may give it, or the recovery key."""
+    def signed(self, at: Any, purpose: str, body: Json, *, begins_strict: bool = False) -> Any:
+        """Evidence by one of the keys that may give it, or the recovery key. Without strictEvidence its challenge may name anything."""
         scheme = evidence.RECOVERY_KEY if purpose == "recover" else evidence.DID_AUTH
         key = (
             self.state.recovery_key
@@ -163,10 +169,9 @@ class RandomLife(Life):
             else self.dice.choice(history.authentication_keys(self.state, at))
         )
         did = str(self.state.did)
-        if not self.is_bound:
-            return self.controller.authorize(
-                did, key or "", at, scheme=scheme, purpose=self.dice.choice([None, purpose])
-            )
+        if not (self.state.strict_evidence or begins_strict):
+            named = {"purpose": self.dice.choice([None, purpose]), "body": self.dice.choice([None, body])}
+            return self.controller.authorize(did, key or "", at, scheme=scheme, **named)  # type: ignore[arg-type]
         return self.controller.authorize(did, key or "", at, scheme=scheme, purpose=purpose, body=body)
 
 
@@ -217,6 +222,11 @@ def attacks(life: RandomLife, place: int) -> Iterator[tuple[str, Callable[[Json]
         ),
     )
     yield "lax rules", lambda body: said(body).update(strictGrace=False)
+    yield "strictEvidence off", lambda body: said(body).update(strictEvidence=False)
+    yield "strictEvidence on", lambda body: said(body).update(strictEvidence=True)
+    yield "strictEvidence as a number", lambda body: said(body).update(strictEvidence=1)
+    yield "strictEvidence never begun", lambda body: said(body).pop("strictEvidence", None)
+    yield "an operation that begins strictEvidence", lambda body: said(body).get("operations", []).append(dict(STRICT))
     yield "another end of grace", lambda body: said(body).update(revokeAt="2099-01-01T00:00:00Z")
     yield "another version restored", lambda body: said(body).update(restoreVersion=1)
     yield (
@@ -299,3 +309,28 @@ def is_good(log: str) -> bool:
     except LogInvalid:
         return False
     return True
+
+
+TIMES: Final[list[Json]] = json.loads((Path(__file__).parents[1] / "vectors" / "times.json").read_text("utf-8"))
+"""RFC 3339 times, with their microseconds since 1970; None where every reader refuses them."""
+
+
+@functools.cache
+def timed_logs() -> Mapping[str, str]:
+    """A log for each of ``TIMES``, whose rotation was asked for with this time. The body of the request is part of the hashed entry."""
+    logs: dict[str, str] = {}
+    for case in TIMES:
+        life = RandomLife(7)
+        at, text, key = life.later(), case["text"], life.controller.new_key("Ed25519", "authentication")
+        old = next(one for one in life.state.document.methods if one.type == ED25519)
+        body = {"oldKeyId": old.id, "newKeyType": ED25519, "newPublicKeyMultibase": key.public}
+        body |= {"purpose": ["authentication"], "revokeOldAfter": text}
+        end = None if case["microseconds"] is None else parse(text)
+        change = Rotate(old.id, Key(ED25519, key.public, key.purposes), end, life.signed(at, "rotate", body))
+        chain = Chain("ids", Rules(max_grace=timedelta.max))
+        # A service that reads times otherwise would write it.
+        with patch("identity_core.domain.dids.requests.asks_for", return_value=True):
+            said = chain.draft(life.state, change, at, signer=SIGNER.multikey, next_keys=life.keys(SIGNER))
+        entries = [*life.entries, SIGNER.seal(said)]
+        logs[text] = "".join(f"{line.decode()}\n" for line in entries)
+    return logs

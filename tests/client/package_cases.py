@@ -24,7 +24,7 @@ from tests.attack.log_forger import signed_by_nobody
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
 from tests.client.mutated_logs import mutated_logs
-from tests.client.own_logs import is_good, own_logs
+from tests.client.own_logs import BEGUN, TIMES, is_good, own_logs, timed_logs
 from tests.client.status_cases import status_cases
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
 
@@ -115,9 +115,18 @@ PREDICATES = [
         ("país/x y.z%", "eq", value)
         for value in ("18", "é", "9007199254740993", "09007199254740993", True, "9007199254740991")
     ],
-    ("c", "set_member", ["JP", "FR", "JP", "\ufb33", "\U0001f600", 18, False]),
+    *[("price", "gte", value) for value in (18.0, 7.25, -0.5, 1e-7, 123456.789, 0.05)],
+    ("c", "set_member", ["JP", "FR", "JP", "\ufb33", "\U0001f600", 18, False, 1.5]),
     ("c", "set_member", []),
 ]
+
+
+# A signature over one of these serves for every change of a DID without strictEvidence.
+UNBOUND = {
+    "bound to nothing": ("-", "-"),
+    "bound to a body alone": ("-", "A" * 43),
+    **{f"to {purpose}, without a body": (purpose, "-") for purpose in ("update", "rotate", "recover", "deactivate")},
+}
 
 
 def offline_jobs() -> dict[str, Json]:
@@ -127,7 +136,7 @@ def offline_jobs() -> dict[str, Json]:
         jobs[name] = {"kind": "canonicalize", "value": text}
     for number, (attribute, type_, value) in enumerate(PREDICATES[:-1]):
         jobs[f"action {number}"] = {"kind": "action", "attribute": attribute, "type": type_, "value": value}
-    for name, value in (("fraction", 1.5), ("null", None), ("object", {})):
+    for name, value in (("17 digits", 0.1 + 0.2), ("past 2^53", 1e300), ("null", None), ("object", {})):
         jobs[name] = {"kind": "action", "attribute": "a", "type": "eq", "value": value}
     wish = {"target": DID[:-1] + "Q", "action": "zkp.prove.age.gte.18", "delegationRef": "urn:uuid:1", "expiresIn": 60}
     jobs["token"] = {"kind": "ibct", "issued": ISSUED, "wish": wish}
@@ -141,12 +150,18 @@ def offline_jobs() -> dict[str, Json]:
         ("longer", f"didauth:v1 {said} x"),
     ):
         jobs[f"challenge {name}"] = {"kind": "sign", "issued": ISSUED, "challenge": text, "wanted": wanted}
+    for name, (purpose, digest) in UNBOUND.items():
+        text = f"didauth:v1 https://id.example {DID} {purpose} {digest} {'A' * 43} 2099-01-01T00:00:00Z"
+        wanted = {"origin": "https://id.example", "purpose": purpose, "bodyHash": digest}
+        jobs[f"challenge {name}"] = {"kind": "sign", "issued": ISSUED, "challenge": text, "wanted": wanted}
     for name, log in LOGS.items():
         jobs[f"log {name}"] = {"kind": "log", "log": log}
     for name, (log, witnesses) in WEBVH.items():
         jobs[f"webvh {name}"] = {"kind": "log", "log": log, "witnesses": witnesses, "now": WEBVH_NOW.isoformat()}
     for name, log in own_logs().items():
         jobs[f"own {name}"] = {"kind": "log", "log": log}
+    for text, log in timed_logs().items():
+        jobs[f"time {text}"] = {"kind": "log", "log": log}
     for name, (list_, entry, signers, _) in status_cases().items():
         jobs[f"status {name}"] = {"kind": "status", "list": list_, "entry": entry, "signers": signers}
     jobs["another's log"] = {"kind": "log", "log": LOG, "did": DID[:-1] + "Q"}
@@ -163,7 +178,13 @@ def job(case: Case, url: str) -> Json:
 
 def check_flow(told: Json) -> None:
     changes = ["addService", "keyRotated", "addService", "recovered"]
-    assert len(told["history"]) == told["versions"] == len(changes) + 2
+    assert told["versions"] == len(changes) + 2
+    assert len(told["history"]) == len(changes) + 1, "the history was read before the deactivation"
+    first = json.loads(told["log"].splitlines()[0])
+    assert first["parameters"]["change"]["strictEvidence"] is True, (
+        "the client asks for it where the program says nothing"
+    )
+    assert told["plain"].startswith("did:key:"), "a method without evidence gets the request as it is"
     assert told["deactivated"] is True
     assert told["rotation"] == "3"
     assert told["refused"] == [401, "AUTH_FAILED", "seen-by-the-hook"], "the key was rotated away"
@@ -202,7 +223,9 @@ class PackageCases:
         assert signed[f"action {number}"] == {"value": ibct.action_text(attribute, type_, pin=value)}
 
     @pytest.mark.parametrize(
-        "name", [*HALVES, "fraction", "null", "object", "no key", "challenge label", "challenge longer"]
+        "name",
+        [*HALVES, "17 digits", "past 2^53", "null", "object", "no key", "challenge label", "challenge longer"]
+        + [f"challenge {name}" for name in UNBOUND],
     )
     def test_nothing_else_is_signed(self, signed: dict[str, Json], name: str) -> None:
         assert signed[name]["error"]["name"] == "TypeError"
@@ -252,6 +275,20 @@ class PackageCases:
         told = {name: "value" in signed[f"own {name}"] for name in ours}
         assert {name: (good, signed[f"own {name}"]) for name, good in ours.items() if told[name] != good} == {}
 
+    def test_unbound_changes_are_counted_as_the_service_does(self, signed: dict[str, Json]) -> None:
+        """Of lives with strictEvidence from birth (0), without it, and with an entry that begins it."""
+        ours = {name: verify(log.encode()).unbound_changes for name, log in own_logs().items() if is_good(log)}
+        assert len(set(ours.values())) > 3
+        assert any(BEGUN in log and ours.get(name) for name, log in own_logs().items()), (
+            "one begins it after other changes"
+        )
+        assert {name: signed[f"own {name}"]["value"]["unboundChanges"] for name in ours} == ours
+
+    @pytest.mark.parametrize("case", TIMES, ids=[case["text"].strip() or "nothing" for case in TIMES])
+    def test_a_time_is_read_as_the_service_reads_it(self, signed: dict[str, Json], case: Json) -> None:
+        told, is_time = signed[f"time {case['text']}"], case["microseconds"] is not None
+        assert ("value" in told) == is_time == is_good(timed_logs()[case["text"]]), told
+
     @pytest.fixture(scope="class")
     @classmethod
     def mutated(cls, do: Run) -> dict[str, Json]:
@@ -262,6 +299,8 @@ class PackageCases:
         assert 10 < sum(judged.values()) < len(judged) - 150, "both are judged"
         wrong = {name for name, good in judged.items() if ("value" in mutated[name]) != good}
         assert {name: (judged[name], mutated[name]) for name in wrong} == {}
+        ours = {name: verify(log.encode()).unbound_changes for name, (log, good) in mutated_logs().items() if good}
+        assert {name: mutated[name]["value"]["unboundChanges"] for name in ours} == ours
         assert {each["error"]["name"] for each in mutated.values() if "error" in each} == {"LogInvalid"}
 
     def test_both_are_judged(self) -> None:

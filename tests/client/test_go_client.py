@@ -136,6 +136,9 @@ ASKED: dict[str, list[JsonValue]] = {
 }
 
 
+NOT_ONE = ("zkp.prove.age.gte zkp.prove.country.eq", "zkp.prove.country.neq")
+
+
 def token(action: str) -> dict[str, str]:
     made = {"id": "urn:uuid:1", "type": "InvocationBoundCapabilityToken", "invoker": DID, "target": DID[:-1] + "Q"}
     made |= {"action": action, "delegationRef": "urn:uuid:2", "nonce": "x", "issuedAt": "x", "expiresAt": "x"}
@@ -147,7 +150,16 @@ def proof_requests() -> Json:
     asked = [(name, name, values) for name, values in ASKED.items()]
     asked += [("too few values", "zkp.prove.a.eq", []), ("too many values", "zkp.prove.a.eq", [1, 2])]
     asked += [("no predicate", "zkp.prove.a", [1]), ("no escape", "zkp.prove.%zz.eq", [1])]
-    return {name: {"kind": "proof request", "value": token(action), "list": values} for name, action, values in asked}
+    found = {
+        name: {"kind": "presentation request", "value": token(action), "list": values} for name, action, values in asked
+    }
+    single = {
+        f"one {name}": {"kind": "proof request", "value": token(name), "list": values}
+        for name, values in ASKED.items()
+        if len(values) == 1
+    }
+    refused = {name: {"kind": "proof request", "value": token(name), "list": [1]} for name in NOT_ONE}
+    return found | single | refused
 
 
 class TestPackage(PackageCases):
@@ -163,6 +175,10 @@ class TestPackage(PackageCases):
     def test_a_proof_is_asked_for_as_in_python(self, signed: dict[str, Json], name: str) -> None:
         expected = ibct.proof_request(token(name), "urn:uuid:credential", values=ASKED[name])
         if "predicate" in expected:
+            single = {**expected, "predicate": {**expected["predicate"]}}
+            if single["predicate"]["value"] is None:
+                del single["predicate"]["value"]
+            assert signed[f"one {name}"] == {"value": single}
             expected["predicates"] = [expected.pop("predicate")]
         for asked in expected["predicates"]:
             if asked["value"] is None:
@@ -171,6 +187,10 @@ class TestPackage(PackageCases):
 
     @pytest.mark.parametrize("name", ["too few values", "too many values", "no predicate", "no escape"])
     def test_a_proof_that_the_token_does_not_name_is_not_asked_for(self, signed: dict[str, Json], name: str) -> None:
+        assert "error" in signed[name]
+
+    @pytest.mark.parametrize("name", NOT_ONE)
+    def test_proof_request_refuses_what_is_a_presentation(self, signed: dict[str, Json], name: str) -> None:
         assert "error" in signed[name]
 
     def test_what_is_no_text_is_not_signed(self, signed: dict[str, Json]) -> None:

@@ -101,11 +101,33 @@ def test_a_did_lives(served: LocalServer) -> None:
         key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": spare["publicKey"]}
         recovery = identity.as_(Signer.of(created, "recovery"))
         recovery.call("recoverDid", {"newAuthenticationKey": key, "revokeAllExistingKeys": True}, did=did)
+        assert len(list(identity.each("listDidHistory", did=did, limit=1))) == 3
+        assert len(list(identity.each("listDidHistory", did=did, limit=1, include_document=True))) == 3
         identity.as_(Signer(did, spare["privateKey"])).call("deactivateDid", {"confirm": True, "reason": "☂"}, did=did)
-        assert len(list(identity.each("listDidHistory", did=did, limit=1))) == 4
-        assert len(list(identity.each("listDidHistory", did=did, limit=1, include_document=True))) == 4
         found = verify(identity.call("getDidLog", did=did).encode())
         assert (found.did, found.versions, found.deactivated) == (did, 4, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"), [({}, True), ({"strictEvidence": False}, None), ({"strictEvidence": True}, True)]
+)
+def test_create_prefers_strict_evidence(served: LocalServer, options: dict[str, Any], expected: bool | None) -> None:
+    """A plain signature for any use lets the holder of the log key record any change, unless the DID has ``strictEvidence``."""
+    with Identity(served.url, served.api_key) as identity:
+        did = identity.call("createDid", {"method": "ids", "options": options})["did"]
+        first = json.loads(identity.call("getDidLog", did=did).splitlines()[0])
+        assert first["parameters"]["change"].get("strictEvidence") is expected
+
+
+def test_create_sends_the_request_as_it_is_to_a_method_without_evidence(served: LocalServer) -> None:
+    """The retry under the same Idempotency-Key gets the DID that the first one made."""
+    with Identity(served.url, served.api_key) as identity:
+        key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": keys.generate("Ed25519", os.urandom).public}
+        body: dict[str, Any] = {"method": "key", "options": {"publicKeys": [key | {"purpose": ["authentication"]}]}}
+        made = [identity.call("createDid", body, idempotency_key="one-of-mine")["did"] for _ in range(2)]
+        assert made == [f"did:key:{key['publicKeyMultibase']}"] * 2
+        with pytest.raises(ServiceError, match="INVALID_DOCUMENT"):
+            identity.call("createDid", body | {"options": body["options"] | {"strictEvidence": True}})
 
 
 @pytest.mark.parametrize(

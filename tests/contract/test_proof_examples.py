@@ -42,7 +42,8 @@ def test_the_token_is_one_of_hanas_key(written: Any) -> None:
     hana = Telling()
     state = hana.create().state
     keys = [multikey.decode_public(key)[1] for key in history.authentication_keys(state, START)]
-    for request in written["generateDelegatedProof"]["request"].values():
+    shown = [written[name]["request"] for name in ("generateDelegatedProof", "createDelegatedPresentation")]
+    for request in (one for each in shown for one in each.values()):
         capability = ibct.verify(request["ibct"], keys, START)
         assert capability.invoker == request["holderDid"] == str(state.did)
 

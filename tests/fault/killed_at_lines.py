@@ -27,7 +27,7 @@ ROOT = Path(identity_core.__file__).parent
 TRACED = {
     str(ROOT / name)
     for name in (
-        *("backup/archive.py", "bootstrap/backup.py", "bootstrap/restore.py", "database/files.py"),
+        *("backup/archive.py", "bootstrap/backup.py", "bootstrap/restore.py", "files.py"),
         *("database/snapshot.py", "store/checkpoint_file.py"),
     )
 }

@@ -6,6 +6,7 @@ operating system does it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -14,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from identity_core.domain.dids.log import verify
+from tests import servers
 from tests.attack.stranger import Holder, rotation, service
 from tests.fault.creators import all_events
-from tests.fault.service_process import Running
+from tests.fault.service_process import API_KEY, Running
 from tests.fault.turned_service import turned_service
 
 HOUR = -3600.0
@@ -95,3 +97,53 @@ def test_a_grace_period_ends_at_its_time_and_not_an_hour_early(turned: tuple[Run
         turn(offset)
         keys.append(len(hana.resolve().json["didDocument"]["verificationMethod"]))
     assert keys == [2, 2, 2, 1]
+
+
+DAYS = 3 * 86_400.0
+
+
+def skew_of(running: Running) -> float:
+    metrics = running.wire.call("GET", "/metrics", headers={"X-API-Key": API_KEY}).body.decode()
+    (line,) = [line for line in metrics.splitlines() if line.startswith("identity_clock_skew_seconds")]
+    return float(line.split()[-1])
+
+
+def test_nothing_is_recorded_while_the_clock_has_jumped_ahead(turned: tuple[Running, Turn]) -> None:
+    """The log of a DID that was changed then would fail the verification of every client for three days (did:webvh 1.0, "DID Log File": a
+    time is not later than now), and so would the time of every entry after it."""
+    running, turn = turned
+    hana = running.stranger.holder()
+    assert abs(skew_of(running)) < 5
+    turn(DAYS)
+    for answer in (hana.act("update", service("ahead")), running.stranger.create({"method": "ids"})):
+        assert (answer.status, answer.code) == (503, "PLUGIN_UNAVAILABLE"), answer.body
+        assert "clock" in answer.json["error"]["message"].lower()
+        assert answer.headers["retry-after"] == "60"
+    assert hana.resolve().json["didDocumentMetadata"]["versionId"] == 1
+    assert abs(skew_of(running) - DAYS) < 5
+    turn(0)
+    assert hana.act("update", service("after")).status == 200
+    assert running.stranger.create({"method": "ids"}).status == 201
+    assert len(times_of(hana)) == 2
+
+
+def test_the_doctor_names_an_entry_that_was_recorded_for_a_time_to_come(tmp_path: Path) -> None:
+    """As versions did that took every jump, and as one does whose clock was ahead when it started."""
+    with turned_service(tmp_path) as turned:
+        turned.wait(DAYS)
+        assert turned.running.stranger.create({"method": "ids"}).status == 201
+        turned.running.process.terminate()
+        turned.running.process.wait(60)
+        told = json.loads(servers.run("doctor", "--data-dir", turned.data_dir, "--json").stdout)
+    (storage,) = [one for one in told["findings"] if one["check"] == "storage"]
+    assert storage["state"] == "fail"
+    assert "s ahead of the clock" in storage["says"]
+
+
+def test_a_minute_ahead_is_within_bounds(turned: tuple[Running, Turn]) -> None:
+    running, turn = turned
+    hana = running.stranger.holder()
+    turn(50)
+    assert hana.act("update", service("ahead")).status == 200
+    turn(0)
+    assert hana.act("update", service("after")).status == 200

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_tlog.note import VerifierKey
+from identity_tlog.policy import WitnessPolicy
 
 from features.steps.theft import read
 from identity_core.bootstrap import log_key_rotation
@@ -24,8 +26,6 @@ from identity_core.crypto import ed25519
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.log_keys import key_hash
-from identity_core.domain.ledger.note import VerifierKey
-from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.settings import load
 from identity_core.use_cases.dids.rotate_log_key import Rotation
 from tests.attack.log_thief import STOLEN, make_the_key, sealed

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_tlog.note import VerifierKey
 
 from identity_core.bootstrap import (
     checkpoint_key_replacement,
@@ -18,18 +19,17 @@ from identity_core.bootstrap import (
     seal_rotation,
     token_key_replacement,
 )
-from identity_core.cli.ledger_sources import listed_replacements
 from identity_core.database import open_database
 from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
-from identity_core.domain.ledger.note import VerifierKey
 from identity_core.ports.custodian import Resealed
 from identity_core.settings import Settings, load
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer
 from tests.fault.creators import PAUSE_SECONDS, Acknowledged, check_all_are_there, creating
 from tests.fault.service_process import API_KEY, Running, eventually, kept_port, service
+from tests.listed_keys import listed_replacements
 from tests.postgres_server import PostgresServer, postgres_server
 
 __all__ = ["postgres_server"]

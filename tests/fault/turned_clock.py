@@ -1,5 +1,6 @@
 """A plugin that turns the machine's clock for the service that loads it: ``IDENTITY_TEST_CLOCK`` names a file with the seconds by
-which it is wrong, or with a time in ISO 8601 at which it stands still."""
+which it is wrong, or with a time in ISO 8601 at which it stands still. Where the time has ``passed``, or stands still, the counter of
+the machine agrees with the clock."""
 
 from __future__ import annotations
 
@@ -19,10 +20,19 @@ OFFSET = Path(os.environ["IDENTITY_TEST_CLOCK"])
 
 def _now(self: SystemClock) -> datetime:
     text = OFFSET.read_text()
-    return datetime.fromisoformat(text) if "T" in text else datetime.now(UTC) + timedelta(seconds=float(text))
+    return (
+        datetime.fromisoformat(text) if "T" in text else datetime.now(UTC) + timedelta(seconds=float(text.split()[0]))
+    )
 
 
+def _ahead_seconds(self: SystemClock, at: datetime) -> float:
+    text = OFFSET.read_text()
+    return (at - self.now()).total_seconds() if "T" in text or "passed" in text else COUNTED(self, at)
+
+
+COUNTED = SystemClock.ahead_seconds
 SystemClock.now = _now  # type: ignore[method-assign]
+SystemClock.ahead_seconds = _ahead_seconds  # type: ignore[method-assign]
 
 
 @hookimpl

@@ -24,6 +24,10 @@ class Turned:
         """Sets the clock so many seconds beside the true time."""
         tell(self.clock, f"{seconds}")
 
+    def wait(self, seconds: float) -> None:
+        """So much time has passed since the start: the counter of the machine tells it too."""
+        tell(self.clock, f"{seconds} passed")
+
     def stop(self, at: datetime) -> None:
         """The clock stands still at this time."""
         tell(self.clock, at.isoformat())

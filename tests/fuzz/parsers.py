@@ -10,6 +10,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from identity_prover_bbs.envelope import Envelope
+from identity_tlog import proofs as proof_text
+from identity_tlog import tiles
+from identity_tlog.note import Checkpoint, Note, VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.tiles import Tile
+from identity_tlog.tree import Malformed
+from identity_tlog.witness import Submission
 
 from identity_core.api.errors import negotiate
 from identity_core.codec import jcs, multibase, multikey, strict_json, times
@@ -26,14 +33,8 @@ from identity_core.domain.dids.challenge import Challenge
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import chain as verifier
 from identity_core.domain.dids.log import entry
-from identity_core.domain.ledger import proofs as proof_text
-from identity_core.domain.ledger import tiles
 from identity_core.domain.ledger.history import LoggedHistory
-from identity_core.domain.ledger.note import Checkpoint, Note, VerifierKey
-from identity_core.domain.ledger.policy import WitnessPolicy
-from identity_core.domain.ledger.tiles import Tile
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, read_head
-from identity_core.domain.ledger.witness import Submission
+from identity_core.domain.ledger.leaf import LogLeaf, read_head
 from identity_core.errors import IdentityError, NotAcceptable
 from identity_core.throttle.policy import client_address, parse_proxies
 

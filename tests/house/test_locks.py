@@ -19,7 +19,7 @@ TESTS = {
     "plugins/did_webvh": ("test",),
     "plugins/ledger_evm": ("test", "chain"),
 }
-FILES = [ROOT / "pyproject.toml", *sorted(ROOT.glob("plugins/*/pyproject.toml"))]
+FILES = [ROOT / "pyproject.toml", *sorted(ROOT.glob("p*/*/pyproject.toml"))]
 PROJECTS = {file.parent.relative_to(ROOT).as_posix(): tomllib.loads(file.read_text())["project"] for file in FILES}
 OURS = {project["name"] for project in PROJECTS.values()}
 

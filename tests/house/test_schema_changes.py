@@ -29,6 +29,7 @@ REPORTS = (
 # be a second one. What is shown of it is checked against the type while the service runs (``codec.structs.convert``).
 ONE_FORM = {
     "IBCT": "the holder signs its octets; domain/delegations/ibct.py reads them",
+    "DelegatedProofCheckRequest": "one of two requests, into which it is converted; tests/contract holds that it has their members",
     "HolderProof": "the holder signs the request; domain/delegations/ibct.py reads it",
     "StatusListCredential": "the service signs its octets; domain/credentials/status_list.py writes them",
     "StatusList": "a part of StatusListCredential",

@@ -30,7 +30,7 @@ BESIDE = frozenset({"plugins/mcp"})
 
 def local() -> dict[str, str]:
     """Folder of each distribution of this repository, from its root, to its name."""
-    files = [ROOT / "pyproject.toml", *sorted(ROOT.glob("plugins/*/pyproject.toml"))]
+    files = [ROOT / "pyproject.toml", *sorted(ROOT.glob("p*/*/pyproject.toml"))]
     return {
         file.parent.relative_to(ROOT).as_posix(): tomllib.loads(file.read_text())["project"]["name"] for file in files
     }

@@ -111,7 +111,8 @@ class Machine:
         self.running = self._started()
 
     def _step(self) -> None:
-        for offset in ("90", "0"):
+        # Further ahead nothing is recorded.
+        for offset in ("45", "0"):
             tell(self._clock, offset)
             time.sleep(BAD_SECONDS)
 

@@ -53,7 +53,7 @@ def test_the_verdict_about_a_pasted_proof_comes_into_the_page(site: Site, opened
     page.evaluate("window.stays = true")
     page.fill("#proof", json.dumps({"proof": MARKUP}))
     page.get_by_role("button", name="Verify").click()
-    expect(page.locator("#result h3")).to_have_text("The proof does not hold")
+    expect(page.locator("#result h3")).to_have_text("Invalid: do not rely on this proof.")
     page.fill("#proof", MARKUP)
     page.get_by_role("button", name="Verify").click()
     expect(page.locator("#result [role=alert]")).to_contain_text("This is no JSON")
@@ -70,7 +70,7 @@ def test_the_pages_for_anybody_need_no_script(site: Site, opened: Open) -> None:
     page.goto(f"{site.url}/ui/verify")
     page.fill("#proof", '{"proof":"x"}')
     page.get_by_role("button", name="Verify").click()
-    expect(page.locator("#result h3")).to_have_text("The proof does not hold")
+    expect(page.locator("#result h3")).to_have_text("Invalid: do not rely on this proof.")
     page.goto(f"{site.url}/ui/sign-in")
     expect(page.locator("noscript p")).to_be_visible()
 

@@ -9,6 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
+from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
 from nacl.signing import SigningKey
 from playwright.sync_api import Page, expect
 
@@ -20,20 +24,11 @@ from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.entry import multihash, proof_config, proof_input, proof_value
 from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.log.service_log import read as read_service_log
 from identity_core.domain.dids.log.unnamed import unnamed_keys
 from identity_core.domain.ledger.history import verify_entry
-from identity_core.domain.ledger.note import (
-    WITNESS,
-    Checkpoint,
-    VerifierKey,
-    cosignature_line,
-    cosignature_message,
-    sign_checkpoint,
-)
-from identity_core.domain.ledger.policy import WitnessPolicy
-from identity_core.domain.ledger.proofs import TlogProof, consistency_spans, inclusion_spans
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash, node_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from tests.attack.log_forger import signed_by_nobody
 from tests.client.mutated_logs import log_of, mutated_logs
 from tests.client.own_logs import EVE, NEXT, SIGNER, RandomLife, is_good, own_logs, rewritten
@@ -411,7 +406,11 @@ def test_each_entry_has_a_verdict_in_words(site: Site, opened: Open) -> None:
             expect(rows.nth(place)).to_contain_text(words.get(state.operation, ""))
             by_itself = state.operation in ("create", "keyExpired", "logKeyRotated")
             expect(rows.nth(place).locator("[data-part=asked]")).to_be_visible(visible=not by_itself)
-        expect(bound).to_be_visible(visible=not life.is_bound)
+        unbound = life.state.unbound_changes
+        expect(bound).to_be_visible(visible=bool(unbound))
+        expect(page.locator("[data-found=unbound]")).to_be_visible(visible=bool(unbound))
+        if unbound:
+            expect(page.locator("[data-found=unbound] dd")).to_have_text(str(unbound))
     watched.look(page)
     examine(page)
     expect(page.locator("[data-found=unnamed]")).to_be_hidden()
@@ -536,7 +535,7 @@ def test_the_browser_takes_no_entry_of_a_retired_key(verifying: Page) -> None:
         for index, one in enumerate(by_old):
             taken = paste(verifying, place(index, leaves=by_old), beside=log_of(life.entries))
             try:
-                history.check(LogLeaf.parse(one).entry, index)
+                check_not_retired(history.retired, LogLeaf.parse(one).entry, index)
                 assert taken == ["holds", "place", "path", "service", "retired", "checkpoint"], (sizes, index)
             except LogInvalid:
                 assert taken == ["fails", "retired"], (sizes, index)

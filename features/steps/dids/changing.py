@@ -12,6 +12,7 @@ from features.steps.answers import body_of
 from features.world import Person, World
 from identity_core.client.possession import proof_of_possession
 
+STRICT = {"operation": "setStrictEvidence", "strictEvidence": True}
 BODIES = {
     "updateDid": "UpdateDidRequest",
     "deactivateDid": "DeactivateDidRequest",
@@ -101,6 +102,8 @@ def asks(world: World, name: str, what: str) -> None:
             "updateDid",
             {"operation": "removeVerificationMethod", "keyId": key_id},
         ),
+        "require strict evidence": ("updateDid", STRICT),
+        "turn strict evidence off": ("updateDid", STRICT | {"strictEvidence": False}),
         "do what no operation does": ("updateDid", {"operation": "levitate"}),
         "deactivate without meaning it": ("deactivateDid", {"confirm": False}),
         "rotate at once": ("rotateDidKey", body_for(world, name, "rotateDidKey")),

@@ -20,9 +20,14 @@ PATIENCE = 60
 # Given
 
 
-@given("a service that hides the history of deactivated DIDs")
+@given("a service that hides the logs of deactivated DIDs")
 def hidden(world: World) -> None:
     world.kind = "hidden"
+
+
+@given("a service that shows the history of deactivated DIDs")
+def remembering(world: World) -> None:
+    world.kind = "remembering"
 
 
 # When

@@ -7,11 +7,10 @@ from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.formats import new_key
+from features.formats import RECOVERY_KEY, new_key, signed_by_specification
 from features.steps.answers import body_of
 from features.steps.dids.changing import act, body_for
 from features.world import World
-from identity_core.client.did_auth import Signer
 
 THIEFS = "https://thief.example/"
 
@@ -53,8 +52,10 @@ def recovers(world: World, name: str, version: int) -> None:
 def recovers_late(world: World, name: str, version: int) -> None:
     person, body = world.person(name), wish(world, name, version)
     # No challenge is given out for a DID that has ended; what is asked of the header comes later.
-    header = {"Authorization": f"RecoveryKey {Signer(person.did, person.secrets['recovery']).sign(OLD % person.did)}"}
-    world.call("recoverDid", headers=header, did=person.did, body=world.model("RecoverDidRequest", body))
+    value = signed_by_specification(person.did, person.secrets["recovery"], OLD % person.did, RECOVERY_KEY)
+    world.call(
+        "recoverDid", headers={"Authorization": value}, did=person.did, body=world.model("RecoverDidRequest", body)
+    )
 
 
 OLD = "didauth:v1 https://id.example %s - - " + "A" * 43 + " 2026-01-01T00:00:00Z"

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
+from typing import Any
 
-from pytest_bdd import given, parsers, when
+from pytest_bdd import given, parsers, then, when
 
-from features.formats import DID_AUTH, RECOVERY_KEY
-from features.steps.dids.changing import BODIES, body_for
+from features.formats import DID_AUTH, RECOVERY_KEY, new_key, signed_by_specification
+from features.steps.answers import body_of
+from features.steps.dids.changing import BODIES, STRICT, body_for
 from features.world import PURPOSES, Draft, World
 from identity_core.client import Signer, hash_body
 
 # Given
 
 
-@given(parsers.parse("{name} has a DID without strict evidence"))
-def without_strict_evidence(world: World, name: str) -> None:
-    world.new_person(name, {"strictEvidence": False})
+@given(parsers.parse("{name} has a DID with strict evidence"))
+def with_strict_evidence(world: World, name: str) -> None:
+    world.new_person(name, {"strictEvidence": True})
 
 
 # When
@@ -58,14 +61,47 @@ def crossed(world: World, name: str, operation_id: str, key: str) -> None:
 
 @when(parsers.parse("{name} sends {operation_id} with a signature that is bound to {what}"))
 def loosely_bound(world: World, name: str, operation_id: str, what: str) -> None:
+    send_loosely_bound(world, name, operation_id, body_for(world, name, operation_id), what)
+
+
+@when(parsers.parse("{name} requires strict evidence with a signature that is bound to {what}"))
+def loosely_strict(world: World, name: str, what: str) -> None:
+    send_loosely_bound(world, name, "updateDid", STRICT, what)
+
+
+def send_loosely_bound(world: World, name: str, operation_id: str, body: Any, what: str) -> None:
+    bound = {}
+    if what == "the purpose alone":
+        bound["purpose"] = PURPOSES[operation_id]
+    if what == "the body alone":
+        bound["body_hash"] = hash_body(body)
+    send_by_specification(world, name, operation_id, body, **bound)
+
+
+@when(parsers.parse("{name} asks with a plain challenge to {what}"))
+def asks_plainly(world: World, name: str, what: str) -> None:
+    key = new_key()
+    method = {"type": key.type, "publicKeyMultibase": key.public}
+    added = {"operation": "addVerificationMethod", "verificationMethod": method, "relationships": ["authentication"]}
+    service = {"id": "#files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
+    bodies = {
+        "add a service": {"operation": "addService", "service": service},
+        "add a key": added,
+        "remove a key": {"operation": "removeVerificationMethod", "keyId": f"{world.person(name).did}#{key.public}"},
+    }
+    if what == "remove a key":
+        # The last authentication key stays, so another one joins first.
+        send_by_specification(world, name, "updateDid", added)
+    send_by_specification(world, name, "updateDid", bodies[what])
+
+
+def send_by_specification(world: World, name: str, operation_id: str, body: Any, **bound: str) -> None:
+    """Send an operation as a client does that knows the specification alone: it signs the text that the service offers."""
     person = world.person(name)
-    body = body_for(world, name, operation_id)
-    purpose = PURPOSES[operation_id] if what == "the purpose alone" else None
-    digest = hash_body(body) if what == "the body alone" else None
-    bound = {"purpose": purpose, "body_hash": digest}
-    text = world.challenge(person.did, **{member: value for member, value in bound.items() if value is not None})
-    headers = {"Authorization": person.signer().header(text, purpose=purpose, digest=digest)}
-    world.call(operation_id, headers=headers, did=person.did, body=world.model(BODIES[operation_id], body))
+    key, scheme = ("recovery", RECOVERY_KEY) if operation_id == "recoverDid" else ("authentication", DID_AUTH)
+    header = signed_by_specification(person.did, person.secrets[key], world.challenge(person.did, **bound), scheme)
+    model = world.model(BODIES[operation_id], body)
+    world.call(operation_id, headers={"Authorization": header}, did=person.did, body=model)
 
 
 @when(parsers.parse("{operation_id} is sent again while the first is being answered"))
@@ -80,3 +116,28 @@ def concurrent(world: World, operation_id: str) -> None:
         second = world.signed(person, operation_id, draft.body, key=which)
     again = Draft(draft.operation, draft.path, draft.query, draft.headers | (second or {}), draft.body)
     world.send_meanwhile(draft, again)
+
+
+# Then
+
+
+@then(parsers.parse("the DID of {name} has {count:d} unbound change in version {version:d}"))
+def unbound(world: World, name: str, count: int, version: int) -> None:
+    metadata = body_of(world.call("resolveDid", did=world.person(name).did))["didDocumentMetadata"]
+    assert (metadata["versionId"], metadata["unboundChanges"]) == (version, count)
+    newest = body_of(world.call("listDidHistory", did=world.person(name).did))["items"][-1]
+    assert newest["changes"] == ["strictEvidenceBegun"]
+
+
+@then(parsers.parse("a plain challenge of {name} changes the DID no more"))
+def no_more(world: World, name: str) -> None:
+    send_by_specification(world, name, "updateDid", body_for(world, name, "updateDid"))
+    assert world.answer.status_code == 401
+
+
+@then(parsers.parse("the log proves strict evidence from version {version:d} on"))
+def begins(world: World, version: int) -> None:
+    log = world.call("getDidLog", did=world.people["Hana"].did).content
+    changes = [json.loads(line)["parameters"]["change"] for line in log.splitlines()]
+    assert [number for number, change in enumerate(changes, 1) if "strictEvidence" in change] == [version]
+    assert changes[version - 1]["authorization"]["body"] == STRICT

@@ -41,6 +41,11 @@ def lists(world: World, reasons: str) -> None:
     items = body_of(world.answer)["items"]
     found = [item["reasons"][0]["code"] if item["reasons"] else "a success" for item in items]
     assert found == reasons.split(", ")
+    verdicts = [(item["verdict"], item["missing"]) for item in items]
+    unbound = ("unbound", ["predicate", "challenge", "domain", "issuerDid"])
+    assert all(
+        one == (("invalid", []) if item["reasons"] else unbound) for one, item in zip(verdicts, items, strict=True)
+    )
     assert {item["verifierDid"] for item in items} == {world.person("Vera").did}
     assert {item["proofId"] for item in items} == {proof_of(world)["proofId"]}
     assert items[0]["predicate"] == {"attributeName": "age", "type": "gte"}
@@ -62,6 +67,8 @@ def shows_holder(world: World, shows: str) -> None:
 def counted(world: World, held: int, refused: int, code: str) -> None:
     assert body_of(world.answer) == {
         "total": held + refused,
+        # What was verified was compared with nothing.
+        "valid": 0,
         "verified": held,
         "refused": refused,
         "reasons": [{"code": code, "count": refused}],

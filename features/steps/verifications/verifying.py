@@ -15,7 +15,7 @@ from features.world import World
 
 SCOPES = {"verify": ["zkp:verify"], "prove": ["zkp:prove"], "audit": ["audit:read"]}
 MALFORMED: dict[str, dict[str, Any]] = {
-    "a fraction": {"predicate": {**AGE, "value": 1.5}},
+    "a number of 17 digits": {"predicate": {**AGE, "value": 0.1 + 0.2}},
     "predicate and predicates": {"predicate": AGE, "predicates": [AGE]},
     "no predicates": {"predicates": []},
     "seventeen predicates": {"predicates": [AGE] * 17},
@@ -102,6 +102,12 @@ def stranger_verifies(world: World) -> None:
 @when(parsers.parse("Vera verifies it as a proof {what}"))
 def verifies_as(world: World, what: str) -> None:
     expected: dict[str, dict[str, Any]] = {
+        "of exactly what she asked": {
+            "predicate": AGE,
+            "domain": SHOP,
+            "issuerDid": world.people["Ivo"].did,
+            "challenge": story(world).body.get("challenge"),
+        },
         "of what she asked": {"predicate": AGE, "domain": SHOP, "issuerDid": world.people["Ivo"].did},
         "by a status list of this hour": {"statusMaxAge": 3600},
         "of both predicates": {"predicates": BOTH},
@@ -162,6 +168,26 @@ def sent_with_query(world: World, name: str, operation_id: str, query: str) -> N
 
 
 # Then
+
+
+@then("its verdict is valid")
+def is_valid(world: World) -> None:
+    shown = body_of(world.answer)
+    assert (shown["verdict"], shown["missing"], shown["verified"]) == ("valid", [], True), shown
+
+
+@then(parsers.parse("its verdict is unbound without {names}"))
+def is_unbound(world: World, names: str) -> None:
+    shown = body_of(world.answer)
+    assert (shown["verdict"], shown["missing"], shown["verified"]) == ("unbound", names.split(", "), True), shown
+
+
+@then(parsers.parse("its verdict is invalid, with {found} found in place of {expected}"))
+def is_invalid(world: World, found: str, expected: str) -> None:
+    shown = body_of(world.answer)
+    assert (shown["verdict"], shown["verified"]) == ("invalid", False)
+    wrong = next(check for check in shown["checks"] if check["ok"] is False)
+    assert (wrong["expected"], wrong["found"]) == (expected, found)
 
 
 @then("it is verified")

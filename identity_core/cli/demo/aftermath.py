@@ -168,11 +168,7 @@ def ended(story: Story, people: Participants) -> None:
     story.tell("Hana ends her DID", said, session.deactivate, hana.did, _END, hana.signer)
     story.refused("It resolves to 410 from now on", "DID_DEACTIVATED", session.resolve, hana.did)
     story.refused("Her access token died with it", "AUTH_FAILED", hana.ask, "GET", _TIMELINE)
-    story.tell("Its history stays readable", _operations, session.history, hana.did)
-    log = story.tell("So does its log", lambda log: f"{len(log.splitlines())} entries", session.log, hana.did)
+    story.refused("So does its history", "DID_DEACTIVATED", session.history, hana.did)
+    log = story.tell("Its log stays readable", lambda log: f"{len(log.splitlines())} entries", session.log, hana.did)
     said = "{versions} versions, every hash and signature checked"
     story.tell("And the log verifies offline, without the service", said, lambda: verify_log(log.encode()).summary())
-
-
-def _operations(body: dict[str, Any]) -> str:
-    return ", ".join(item["operation"] for item in body["items"])

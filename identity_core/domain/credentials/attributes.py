@@ -6,8 +6,8 @@ addition a *numeric slot* whose scalar is the value itself, so that it can be co
 from the typed value, and an importer recomputes both. Every attribute of the schema is always present, null included,
 so that two holders of one schema sign the same header and show proofs of the same size.
 
-One JSON form a value: nothing is guessed, a numeral in a string is no integer unless it is past 2^53 - 1, where JSON
-numbers lose digits. Left out on purpose: floats, naive times, units.
+One canonical JSON form a value: nothing is guessed, a numeral in a string is no integer unless it is past 2^53 - 1, where JSON numbers lose
+digits. A JSON number with a fraction or an exponent stands for one integer or decimal (``exact``). Left out on purpose: naive times, units.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from enum import StrEnum
 
+from identity_core.codec import times
 from identity_core.errors import JsonValue
 from identity_core.values import value_class
 
@@ -29,20 +31,32 @@ NULL_OCTETS = b"\x00"
 MAX_STRING_OCTETS = 1024
 MAX_SCALE = 9
 _SAFE = (1 << 53) - 1
+_EXACT_DIGITS = 15
+"""Decimal numbers of so many significant digits are different doubles (IEEE 754)."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _DECIMAL = re.compile(r"(-?)(0|[1-9][0-9]{0,18})(?:\.([0-9]{1,9}))?", re.ASCII)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
-_DATETIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
-    r"(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])",
-    re.ASCII,
-)
+_OUTSIDE_DATETIME = re.compile(r"[tz]|\.[0-9]{7}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
 
 class ValueRefused(ValueError):
     """A value does not have the type, form or range that the schema gives the attribute. The text never quotes the value."""
+
+
+def exact(value: JsonValue) -> JsonValue:
+    """Return a JSON number as the integer that it is, otherwise as its shortest decimal text; any other value as it is.
+
+    Raises ``ValueRefused``: for more than 15 significant digits, and for an integer past 2^53 - 1, which readers round differently."""
+    if not isinstance(value, float):
+        return value
+    number = Decimal(repr(value)).normalize()
+    if len(number.as_tuple().digits) > _EXACT_DIGITS or (value.is_integer() and abs(value) > _SAFE):
+        raise ValueRefused(
+            f"a number of more than {_EXACT_DIGITS} significant digits, or past 2^53 - 1, is sent as a string"
+        )
+    return int(value) if value.is_integer() else format(number, "f")
 
 
 class AttributeType(StrEnum):
@@ -157,6 +171,7 @@ def _check_name(name: str) -> None:
 
 
 def _read_integer(value: JsonValue, scale: int) -> TypedValue:
+    value = exact(value)
     if isinstance(value, str):
         if _INTEGER.fullmatch(value) is None or abs(int(value)) <= _SAFE:
             raise ValueRefused("an integer up to 2^53 - 1 is a JSON number, a larger one a string in canonical form")
@@ -171,9 +186,13 @@ def _read_integer(value: JsonValue, scale: int) -> TypedValue:
 
 
 def _read_decimal(value: JsonValue, scale: int) -> TypedValue:
-    match = _DECIMAL.fullmatch(value) if isinstance(value, str) else None
+    value = exact(value)
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _SAFE else value
+    match = _DECIMAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueRefused("a decimal is a string such as -12.50, without exponent, plus sign or leading zeros")
+        raise ValueRefused(
+            "a decimal is a number, or a string such as -12.50, without exponent, plus sign or leading zeros"
+        )
     sign, whole, fraction = match[1], match[2], match[3] or ""
     if len(fraction) > scale:
         raise ValueRefused(f"the decimal has more than {scale} fraction digits")
@@ -202,12 +221,12 @@ def _read_date(value: JsonValue, scale: int) -> TypedValue:
 
 
 def _read_datetime(value: JsonValue, scale: int) -> TypedValue:
-    if not isinstance(value, str) or _DATETIME.fullmatch(value) is None:
+    if not isinstance(value, str) or _OUTSIDE_DATETIME.search(value):
         raise ValueRefused("a datetime is RFC 3339 with a zone and at most microseconds; leap seconds are refused")
     try:
-        moment = datetime.fromisoformat(value).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise ValueRefused("the calendar has no such time") from None
+        moment = times.parse(value)
+    except ValueError as error:
+        raise ValueRefused(f"a datetime is RFC 3339 with a zone and at most microseconds: {error}") from None
     elapsed = moment - _EPOCH
     number = elapsed.days * _DAY_MICROSECONDS + elapsed.seconds * 1_000_000 + elapsed.microseconds
     return TypedValue(AttributeType.DATETIME, moment.isoformat().replace("+00:00", "Z"), number)

@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.codec import multibase, times
-from identity_core.crypto import ed25519
-from identity_core.domain.delegations.ibct import CRYPTOSUITE, PROOF_TYPE, signing_input
+from identity_core.domain.credentials.status_list import VC_CONTEXT
+from identity_core.domain.delegations.ibct import check_holder_signature
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument
-from identity_core.errors import InvalidDocument
+from identity_core.domain.dids.log.entry import CRYPTOSUITE, PROOF_TYPE, check_proof_options
 from identity_core.values import value_class
 
 CHALLENGE_PREFIX: Final = "vcalm_"
@@ -39,10 +39,9 @@ class PresentationRefused(Exception):
 
 @value_class
 class SignedPresentation:
-    """What says to be one: its holder, the method and the members of its proof, and the credentials as they came."""
+    """What says to be one: its holder, the members of its proof, and the credentials as they came."""
 
     holder: str
-    method: str
     proof: Mapping[str, Any]
     unsigned: Mapping[str, Any]
     credentials: Sequence[Any]
@@ -53,6 +52,9 @@ class SignedPresentation:
         types, holder, proof = value.get("type"), value.get("holder"), value.get("proof")
         if "VerifiablePresentation" not in (types if isinstance(types, list) else [types]):
             raise PresentationRefused("PARSING_ERROR", "it is no VerifiablePresentation")
+        contexts = value.get("@context")
+        if not isinstance(contexts, list) or contexts[:1] != [VC_CONTEXT]:
+            raise PresentationRefused("PARSING_ERROR", f"its @context is no list that begins with {VC_CONTEXT}")
         name = holder.get("id") if isinstance(holder, dict) else holder
         if not isinstance(name, str) or not isinstance(proof, dict):
             raise PresentationRefused("PARSING_ERROR", "it has no holder, or not one proof")
@@ -66,37 +68,31 @@ class SignedPresentation:
         if len(credentials) > MAX_CREDENTIALS:
             raise PresentationRefused("PARSING_ERROR", f"it has more than {MAX_CREDENTIALS} credentials")
         unsigned = {member: part for member, part in value.items() if member != "proof"}
-        return cls(name, method, proof, unsigned, credentials)
+        return cls(name, proof, unsigned, credentials)
 
-    def check(self, document: DidDocument, now: datetime, *, challenge: str | None, domain: str | None) -> None:
-        """Raises ``PresentationRefused`` unless an authentication key of ``document``, the holder's, has signed all of it for exactly this
-        challenge and domain."""
+    def check(self, document: DidDocument, now: datetime, *, challenge: str | None, domain: str | None) -> str:
+        """Return the multikey that signed. ``document`` is the holder's.
+
+        Raises ``PresentationRefused``: unless one of its authentication keys has signed all of it for this challenge and domain."""
         proof = self.proof
         if proof.get("challenge") != challenge:
             raise PresentationRefused("INVALID_CHALLENGE_ERROR", "the proof is not for this challenge")
-        if proof.get("domain") != domain:
+        try:
+            domains = check_proof_options(proof, now)
+        except ValueError as error:
+            raise PresentationRefused("PROOF_VERIFICATION_ERROR", f"the proof is wrong: {error}") from error
+        if domains != (frozenset() if domain is None else {domain}):
             raise PresentationRefused("INVALID_DOMAIN_ERROR", "the proof is not for this domain")
         if proof.get("proofPurpose") != keys.AUTHENTICATION:
             raise PresentationRefused("INVALID_PROOF_PURPOSE_FOR_VERIFICATION_METHOD", "the proof has another purpose")
-        method = document.method(self.method)
-        if (
-            method is None
-            or method.type != keys.ED25519.name
-            or self.method not in document.related(keys.AUTHENTICATION)
-            or (method.revoked is not None and method.revoked <= now)
-        ):
-            raise PresentationRefused("INVALID_VERIFICATION_METHOD", "the holder's document has no such key")
-        config = {member: part for member, part in proof.items() if member != "proofValue"}
-        if "@context" in config and config["@context"] != self.unsigned.get("@context"):
+        if proof.get("@context", self.unsigned["@context"]) != self.unsigned["@context"]:
             raise PresentationRefused("PROOF_VERIFICATION_ERROR", "the proof has contexts of its own")
         try:
-            if "expires" in proof and times.parse(str(proof["expires"])) <= now:
-                raise PresentationRefused("PROOF_VERIFICATION_ERROR", "the proof has expired")
-            signature = multibase.base58btc_decode(str(proof.get("proofValue")))
-            raw = keys.PublicKey.parse(method.type, method.multibase).raw
-            ed25519.verify(raw, signing_input(config, self.unsigned), signature)
-        except (ValueError, InvalidDocument, ed25519.Ed25519SignatureInvalid) as error:
-            raise PresentationRefused("PROOF_VERIFICATION_ERROR", "the holder's signature is wrong") from error
+            return check_holder_signature(proof, self.unsigned, document, now)
+        except LookupError as error:
+            raise PresentationRefused("INVALID_VERIFICATION_METHOD", str(error)) from error
+        except ValueError as error:
+            raise PresentationRefused("PROOF_VERIFICATION_ERROR", str(error)) from error
 
 
 @value_class

@@ -26,6 +26,7 @@ from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multibase
+from identity_core.domain.credentials.attributes import exact
 from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import JsonValue, ScopeMismatch
 from identity_core.values import value_class
@@ -127,8 +128,10 @@ def pin_of(value: JsonValue) -> str:
     """The pin of a predicate's value as it is sent. Each value has one pin, each decimal pin one value.
 
     A string is pinned in NFC; a set as its elements in the order of their JCS, each once. An integer past 2^53 - 1 travels as
-    a string and is pinned as the integer. Raises ``ValueError`` for what is no value of a predicate.
+    a string and is pinned as the integer; a number with a fraction is pinned as its shortest decimal text (``exact``). Raises
+    ``ValueError`` for what is no value of a predicate.
     """
+    value = exact(value)
     if isinstance(value, list):
         if not 1 <= len(value) <= MAX_SET_SIZE:
             raise ValueError(f"a set is an array of 1 to {MAX_SET_SIZE} values")
@@ -157,11 +160,12 @@ def _admits(pin: str | None, value: JsonValue) -> bool:
 
 
 def _canonical(value: JsonValue) -> str | int:
+    value = exact(value)
     if isinstance(value, str):
         return value if value.isascii() else unicodedata.normalize("NFC", value)
     if isinstance(value, int):
         return value
-    raise ValueError("a value is a string, an integer, a boolean, or an array of these")
+    raise ValueError("a value is a string, a number, a boolean, or an array of these")
 
 
 def _hashed(octets: bytes) -> str:

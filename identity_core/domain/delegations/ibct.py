@@ -26,7 +26,8 @@ from typing import Final
 from identity_core.codec import jcs, multibase, times
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.document import DidDocument, VerificationMethod
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.log.entry import CRYPTOSUITE, PROOF_TYPE, check_proof_options
 from identity_core.errors import DelegationInvalid, IbctExpired, IbctInvalid, InvalidDocument, JsonValue
 from identity_core.values import value_class
 
@@ -193,10 +194,6 @@ def invalid(reason: str) -> IbctInvalid:
     return IbctInvalid(details={"reason": reason})
 
 
-PROOF_TYPE: Final = "DataIntegrityProof"
-CRYPTOSUITE: Final = "eddsa-jcs-2022"
-
-
 def signing_input(config: Mapping[str, JsonValue], request: Mapping[str, JsonValue]) -> bytes:
     """The 64 octets that are signed: the hash of the proof without its value, and that of the request. Raises ``ValueError``."""
     return b"".join(hashlib.sha256(jcs.canonicalize(dict(part))).digest() for part in (config, request))
@@ -211,29 +208,36 @@ def check_holder_proof(
         CRYPTOSUITE,
         keys.CAPABILITY_DELEGATION,
     ):
-        raise _refused("its type, cryptosuite or purpose is another")
-    method = _method(str(proof.get("verificationMethod")), document, now)
-    config = {name: value for name, value in proof.items() if name != "proofValue"}
+        reason = "its type, cryptosuite or purpose is another"
+        raise DelegationInvalid(details={"member": "holderProof", "reason": reason})
     try:
-        times.parse(str(proof.get("created")))
-        signature = multibase.base58btc_decode(str(proof.get("proofValue")))
-        raw = keys.PublicKey.parse(method.type, method.multibase).raw
-        ed25519.verify(raw, signing_input(config, request), signature)
-    except (ValueError, InvalidDocument, ed25519.Ed25519SignatureInvalid) as error:
-        raise _refused("its signature or its time is wrong") from error
+        check_proof_options(proof, now)
+        check_holder_signature(proof, request, document, now)
+    except (LookupError, ValueError) as error:
+        raise DelegationInvalid(details={"member": "holderProof", "reason": str(error)}) from error
 
 
-def _method(name: str, document: DidDocument, now: datetime) -> VerificationMethod:
-    method = document.method(name)
+def check_holder_signature(
+    proof: Mapping[str, JsonValue], signed: Mapping[str, JsonValue], document: DidDocument, now: datetime
+) -> str:
+    """Return the multikey of the holder's ``document`` that made the ``proof`` of ``signed`` (``eddsa-jcs-2022``).
+
+    Raises ``LookupError``: the document names no such key for the proof's purpose. Raises ``ValueError``: the signature is wrong.
+    """
+    method = document.method(str(proof.get("verificationMethod")))
     if (
         method is None
         or method.type != keys.ED25519.name
-        or name not in document.related(keys.CAPABILITY_DELEGATION)
+        or method.id not in document.related(str(proof.get("proofPurpose")))
         or (method.revoked is not None and method.revoked <= now)
     ):
-        raise _refused("the holder's document names no such key for capabilityDelegation")
-    return method
-
-
-def _refused(reason: str) -> DelegationInvalid:
-    return DelegationInvalid(details={"member": "holderProof", "reason": reason})
+        raise LookupError(f"the holder's document names no such key for {proof.get('proofPurpose')}")
+    config = {name: value for name, value in proof.items() if name != "proofValue"}
+    try:
+        signature = multibase.base58btc_decode(str(proof.get("proofValue")))
+        ed25519.verify(
+            keys.PublicKey.parse(method.type, method.multibase).raw, signing_input(config, signed), signature
+        )
+    except (ValueError, InvalidDocument, ed25519.Ed25519SignatureInvalid) as error:
+        raise ValueError("the holder's signature is wrong") from error
+    return method.multibase

@@ -117,6 +117,11 @@ class SetWitnesses:
     witnesses: WitnessList | None
 
 
+@value_class
+class SetStrictEvidence:
+    """From this entry on, the evidence of every change must be bound to its purpose and body. No change undoes it."""
+
+
 Operation = (
     AddService
     | UpdateService
@@ -125,6 +130,7 @@ Operation = (
     | RemoveVerificationMethod
     | SetAlsoKnownAs
     | SetWitnesses
+    | SetStrictEvidence
 )
 
 
@@ -189,3 +195,8 @@ OfLogKey = RotateLogKey | RetireLogKey
 """The changes of the keys of a log, which leave the document alone."""
 
 Change = Create | Update | Rotate | Expire | Recover | Deactivate | RotateLogKey | RetireLogKey
+
+
+def has_step(change: Change, kind: type[SetWitnesses | SetStrictEvidence]) -> bool:
+    """Whether the change is an update with an operation of this kind."""
+    return isinstance(change, Update) and any(isinstance(step, kind) for step in change.operations)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import lru_cache
+from ipaddress import IPv6Address
 from typing import Final
 
 from identity_core.domain.echo import DID, TERM, URI, echoed
@@ -104,9 +105,17 @@ def _fault(match: re.Match[str]) -> str | None:
     if not authority:
         return "names no host" if scheme in _WITH_HOST else None
     named = _AUTHORITY.fullmatch(authority)
-    if named is None or (named["port"] is not None and int(named["port"]) > 65535):
+    if named is None or (named["port"] is not None and int(named["port"]) > 65535) or not _is_host(named["host"]):
         return "has a malformed host or port"
     return None
+
+
+def _is_host(host: str) -> bool:
+    """Return whether an IP literal in brackets is an IPv6 address; a name or an IPv4 address always is one (RFC 3986 §3.2.2)."""
+    try:
+        return not host.startswith("[") or bool(IPv6Address(host[1:-1]))
+    except ValueError:
+        return False
 
 
 def check_fragment(fragment: str) -> None:

@@ -33,6 +33,8 @@ def changes(before: DidState | None, after: DidState) -> tuple[str, ...]:
         found.append("alsoKnownAsChanged")
     if after.witness_version == after.version_id:
         found.append("witnessesChanged")
+    if after.strict_evidence and not before.strict_evidence:
+        found.append("strictEvidenceBegun")
     if after.deactivated:
         found.append("deactivated")
     elif before.recovery_key != after.recovery_key:

@@ -35,8 +35,10 @@ from identity_core.domain.dids.changes import (
     Recover,
     RemoveVerificationMethod,
     Rotate,
+    SetStrictEvidence,
     SetWitnesses,
     Update,
+    has_step,
 )
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
@@ -51,7 +53,7 @@ MAX_LIFETIME: Final = timedelta(days=1)
 """A challenge that lives longer would have to be remembered as spent for as long."""
 
 UNBOUND: Final = (
-    "This DID was created with strictEvidence: sign a challenge that names the purpose and the hash of the body"
+    "This change needs strictEvidence: sign a challenge that names the purpose and the hash of the body"
     " (purpose and bodyHash of getDidAuthChallenge)."
 )
 
@@ -92,7 +94,7 @@ def may(state: DidState, key: str, change: Change, at: datetime, *, strict: bool
 
 def _touches_control(change: Change) -> bool:
     if isinstance(change, Update):
-        kept = AddVerificationMethod | RemoveVerificationMethod | SetWitnesses
+        kept = AddVerificationMethod | RemoveVerificationMethod | SetWitnesses | SetStrictEvidence
         return any(isinstance(step, kept) for step in change.operations)
     return True
 
@@ -114,12 +116,29 @@ def admit(state: DidState, change: Authorized, at: datetime, *, strict: bool) ->
         raise AuthFailed
     if not timedelta(0) < offered.expires_at - at <= MAX_LIFETIME:
         raise AuthFailed
-    if state.strict_evidence:
+    if is_strict(state, change):
         _require_bound(state.document.did, change, offered)
     spent = SpentChallenge(digest(authorization.challenge), offered.expires_at)
     if any(known.digest == spent.digest for known in state.spent_challenges):
         raise AuthFailed
     return spent
+
+
+def is_strict(state: DidState, change: Authorized) -> bool:
+    """Whether the evidence of ``change`` must be bound to it: from the first entry on, or from the entry that begins it, which is the first
+    that must be."""
+    return state.strict_evidence or has_step(change, SetStrictEvidence)
+
+
+def unbound_changes(state: DidState, change: Authorized) -> int | None:
+    """How many changes up to this one the holder of the log key could have recorded with a signature for something else; None where the
+    log holds no evidence. An entry that shows no body is not compared with it, whatever its challenge names, so that it counts as well; but
+    not a deactivation whose challenge names both: it says nothing beyond its purpose."""
+    if state.unbound_changes is None or is_strict(state, change):
+        return state.unbound_changes
+    offered = Challenge.parse(change.authorization.challenge)
+    is_bound = isinstance(change, Deactivate) and None not in (offered.purpose, offered.body_hash)
+    return state.unbound_changes + (not is_bound)
 
 
 def _require_bound(did: str, change: Authorized, offered: Challenge) -> None:
@@ -143,7 +162,7 @@ def kept(state: DidState | None, change: Change) -> Change:
     """The change as its entry keeps it: with the body where the log asks for bodies, but for the reason of a deactivation."""
     if not isinstance(change, Authorized) or change.authorization.body is None:
         return change
-    if state is not None and state.strict_evidence and not isinstance(change, Deactivate):
+    if state is not None and is_strict(state, change) and not isinstance(change, Deactivate):
         return change
     return replace(change, authorization=replace(change.authorization, body=None, body_hash=None))
 

@@ -29,9 +29,11 @@ from identity_core.domain.dids.changes import (
     Rotate,
     RotateLogKey,
     SetAlsoKnownAs,
+    SetStrictEvidence,
     SetWitnesses,
     Update,
     UpdateService,
+    has_step,
 )
 from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.did import Did
@@ -92,6 +94,7 @@ def create(did: Did, change: Create, at: datetime, rules: Rules) -> DidState:
         strict_grace=rules.strict_grace,
         strict_evidence=rules.strict_evidence,
         recovery_window=rules.recovery_window,
+        unbound_changes=0,
     )
 
 
@@ -180,22 +183,21 @@ def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules)
         spent_challenges=() if over else (*history.unexpired(state.spent_challenges, at), spent),
         retired_keys=() if over else retired_keys + retired(state, document, recovery_key),
         proven_keys=proven,
-        witness_version=state.version_id + 1 if sets_witnesses(change) else state.witness_version,
+        strict_evidence=evidence.is_strict(state, change),
+        unbound_changes=evidence.unbound_changes(state, change),
+        witness_version=state.version_id + 1 if has_step(change, SetWitnesses) else state.witness_version,
         past=history.followed(state, at),
         restored=restored,
     )
 
 
-def sets_witnesses(change: Change) -> bool:
-    """Whether the change says who must approve of the entries after it."""
-    return isinstance(change, Update) and any(isinstance(step, SetWitnesses) for step in change.operations)
-
-
 def _update(state: DidState, change: Update, rules: Rules) -> DidDocument:
-    if sets_witnesses(change) and not rules.witnesses:
+    if has_step(change, SetWitnesses) and not rules.witnesses:
         raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
     if sum(isinstance(step, SetWitnesses) for step in change.operations) > 1:
         raise InvalidDocument("One version says once who its witnesses are.", details={"member": "witness"})
+    if state.strict_evidence and has_step(change, SetStrictEvidence):
+        raise InvalidDocument("This DID has strictEvidence already.", details={"member": "strictEvidence"})
     if not 0 < len(change.operations) <= MAX_OPERATIONS:
         raise InvalidDocument(f"One version holds 1 to {MAX_OPERATIONS} operations.")
     revision = Revision.of(state.document, rules.contexts)
@@ -219,8 +221,8 @@ def _apply(state: DidState, revision: Revision, operation: Operation) -> None:
             revision.remove_key(key_id)
         case SetAlsoKnownAs(names):
             revision.also_known_as = names
-        case SetWitnesses():
-            # Who approves of a log is said by its entries, not by the document.
+        case SetWitnesses() | SetStrictEvidence():
+            # Both are stated by entries, not by the document.
             pass
 
 

@@ -1,7 +1,6 @@
 """Public keys as JWKs (RFC 7517, RFC 7518 §6.2, RFC 8037 §2), which documents of others have in ``publicKeyJwk``.
 
-Ed25519, X25519 and P-256. A JWK with another member is refused: ``d`` would be a private key, and what nobody here understands might
-forbid what the key is used for.
+Ed25519, X25519 and P-256. Members that are not understood are ignored (RFC 7517 §4). A private key is refused.
 """
 
 from __future__ import annotations
@@ -13,35 +12,50 @@ from identity_core.crypto import p256
 from identity_core.domain.dids import keys
 from identity_core.errors import InvalidDocument, JsonValue
 
-_COMMON: Final = frozenset({"kty", "crv", "x"})
-_MORE: Final = frozenset({"use", "alg", "kid"})
+_PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
+_TEXTS: Final = ("kty", "crv", "x", "y", "use", "alg", "kid")
 _OKP: Final = {"Ed25519": multikey.ED25519, "X25519": multikey.X25519}
 
 
 def check(value: JsonValue) -> None:
-    """Raises ``InvalidDocument`` unless ``value`` is a public key of a kind named above, and not a weak one."""
+    """Check that ``value`` is a public JWK of a supported curve. Raises as ``public_key``."""
     public_key(value)
 
 
 def public_key(value: JsonValue) -> keys.PublicKey:
-    """The key of a JWK. Raises as ``check``."""
-    if type(value) is not dict or {*map(type, value.values())} - {str}:
-        raise InvalidDocument("A JWK is an object of texts.", details={"member": "publicKeyJwk"})
-    kind = value.get("kty"), value.get("crv")
-    needed = _COMMON | ({"y"} if kind == ("EC", "P-256") else set())
-    if not needed <= value.keys() <= needed | _MORE or value.get("use", "sig") not in ("sig", "enc"):
-        raise InvalidDocument("A JWK lacks a member, or has one too many.", details={"member": "publicKeyJwk"})
+    """Return the key of a JWK.
+
+    Raises ``InvalidDocument``: when ``value`` is not an object, has a private member or a member of the wrong type, or is not a
+    strong key on Ed25519, X25519 or P-256."""
+    if type(value) is not dict or _PRIVATE & value.keys():
+        raise _invalid("A JWK is an object without private members.")
+    operations = value.get("key_ops", [])
+    if any(type(value.get(name, "")) is not str for name in _TEXTS) or type(operations) is not list:
+        raise _invalid("A member of the JWK has the wrong type.")
+    if any(type(one) is not str for one in operations) or value.get("use", "sig") not in ("sig", "enc"):
+        raise _invalid("The JWK is for an unknown use.")
     try:
-        x = multibase.base64url_decode(str(value["x"]))
-        if kind == ("EC", "P-256"):
-            y = multibase.base64url_decode(str(value["y"]))
-            p256.check_public_key(x, y)
-            return keys.PublicKey.parse(multikey.P256, multikey.encode_public(multikey.P256, p256.compress(x, y)))
-        if kind[0] == "OKP" and kind[1] in _OKP:
-            name = _OKP[str(kind[1])]
-            return keys.PublicKey.parse(name, multikey.encode_public(name, x))
+        x = multibase.base64url_decode(str(value.get("x", "")))
+        match value.get("kty"), value.get("crv"):
+            case "EC", "P-256":
+                y = multibase.base64url_decode(str(value.get("y", "")))
+                p256.check_public_key(x, y)
+                return keys.PublicKey.parse(multikey.P256, multikey.encode_public(multikey.P256, p256.compress(x, y)))
+            case "OKP", "Ed25519" | "X25519" as curve:
+                return keys.PublicKey.parse(_OKP[curve], multikey.encode_public(_OKP[curve], x))
         raise ValueError("another kind of key")
     except ValueError as error:
-        raise InvalidDocument(
-            "A JWK is no key on Ed25519, X25519 or P-256.", details={"member": "publicKeyJwk"}
-        ) from error
+        raise _invalid("A JWK is no key on Ed25519, X25519 or P-256.") from error
+
+
+def verifies(value: JsonValue, algorithms: tuple[str, ...]) -> bool:
+    """Return whether ``use``, ``key_ops`` and ``alg`` of a public JWK allow to verify by ``algorithms`` (RFC 7517 §4.2 to §4.4)."""
+    if not isinstance(value, dict):
+        return False
+    operations = value.get("key_ops")
+    may_verify = operations is None or (isinstance(operations, list) and "verify" in operations)
+    return may_verify and value.get("use", "sig") == "sig" and value.get("alg", algorithms[0]) in algorithms
+
+
+def _invalid(message: str) -> InvalidDocument:
+    return InvalidDocument(message, details={"member": "publicKeyJwk"})

@@ -10,13 +10,26 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from identity_core.codec import multibase, strict_json
-from identity_core.codec.structs import encode
+from identity_core.codec.structs import UnsetType, ValidationError, convert, encode, given, plain
 from identity_core.domain.dids import challenge
-from identity_core.errors import InvalidRequest
+from identity_core.domain.dids.did import Did
+from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.values import value_class
+from identity_core.wire import (
+    CreateDidRequest,
+    RegisterDidDeactivationRequest,
+    RegisterDidQuery,
+    RegisterDidUpdateRequest,
+    RegistrationChangeOptions,
+    RegistrationSignatures,
+)
+
+T = TypeVar("T")
+
+SIGNING_REQUEST: Final = "signingRequest0"
 
 _MEMBERS: Final = {"body", "challenge", "digest"}
 # 64 octets; the last character of base64 has four bits that nothing is in.
@@ -73,3 +86,61 @@ def signature(text: str) -> bytes:
     if _SIGNATURE.fullmatch(text) is None:
         raise InvalidRequest("A signature is base64 of 64 octets.", details={"member": "signature"})
     return base64.b64decode(text.translate(_STANDARD).rstrip("=") + "==")
+
+
+@value_class
+class SignedChange:
+    """``body`` of our own operation, and the value of ``DIDAuth`` that came for it; neither is judged yet."""
+
+    did: Did
+    body: Mapping[str, Any]
+    signed: str
+
+
+def present_members(**members: Any) -> dict[str, Any]:
+    """Return the members that the request has."""
+    return {name: value for name, value in members.items() if not isinstance(value, UnsetType)}
+
+
+def begun_creation(job_id: str, documents: Mapping[str, Any], query: RegisterDidQuery) -> dict[str, Any]:
+    """Return the body of createDid that the first request of a job made. Raises ``InvalidRequest``."""
+    job = RegistrationJob.parse(job_id)
+    job.require_same(documents)
+    body: dict[str, Any] = plain(typed_body(job.body, CreateDidRequest))
+    if query.method not in (None, body["method"]):
+        raise InvalidRequest("The job was begun for another method.", details={"parameter": "method"})
+    return {"options": {}} | body
+
+
+def signed_change(
+    did: Did, wish: RegisterDidUpdateRequest | RegisterDidDeactivationRequest, said: Mapping[str, Any]
+) -> SignedChange | None:
+    """Return the signed change of a request; None for the first request of a job.
+
+    Raises ``InvalidRequest``: also when the service is asked to sign, because only the controller has the keys."""
+    if not given(given(wish.options, RegistrationChangeOptions()).client_secret_mode, False):
+        remedy = "Set options.clientSecretMode to true, and sign what the answer asks for."
+        raise InvalidRequest("Only the controller of a DID signs its changes.", details={"remedy": remedy})
+    job_id = given(wish.job_id, None)
+    responses = given(given(wish.secret, RegistrationSignatures()).signing_response, {})
+    if job_id is None and not responses:
+        return None
+    if job_id is None or responses.keys() != {SIGNING_REQUEST}:
+        raise InvalidRequest(
+            "A jobId comes with the one signature that it needs.", details={"signingResponse": [SIGNING_REQUEST]}
+        )
+    job = RegistrationJob.parse(job_id)
+    job.require_same(said)
+    if job.challenge is None:
+        raise InvalidRequest("The jobId is of another operation.", details={"member": "jobId"})
+    return SignedChange(
+        did, job.body, challenge.build_header(job.challenge, signature(responses[SIGNING_REQUEST].signature))
+    )
+
+
+def typed_body(body: Mapping[str, Any], kind: type[T]) -> T:
+    """Convert ``body`` by the schema of our own operation. Raises ``InvalidDocument``: when the document behind it does not fit."""
+    try:
+        return convert(body, kind)
+    except ValidationError as error:
+        raise InvalidDocument("Something in the document is longer than it may be, or has another type.") from error

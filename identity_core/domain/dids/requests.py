@@ -23,6 +23,7 @@ from identity_core.domain.dids.changes import (
     RemoveVerificationMethod,
     Rotate,
     SetAlsoKnownAs,
+    SetStrictEvidence,
     SetWitnesses,
     Update,
     UpdateService,
@@ -42,6 +43,7 @@ _MEMBERS: Final = {
     "removeVerificationMethod": {"keyId"},
     "setAlsoKnownAs": {"alsoKnownAs"},
     "setWitness": {"witness"},
+    "setStrictEvidence": {"strictEvidence"},
 }
 
 
@@ -135,6 +137,10 @@ def _operation(item: Body, did: str) -> Operation:
             return SetAlsoKnownAs(tuple(item["alsoKnownAs"]))
         case "setWitness":
             return SetWitnesses(_witnesses(item["witness"]))
+        case "setStrictEvidence":
+            if item["strictEvidence"] is not True:
+                raise InvalidDocument("strictEvidence is never turned off.", details={"member": "strictEvidence"})
+            return SetStrictEvidence()
     method = item["verificationMethod"]
     kind = keys.key_type(method["type"]).name
     purposes = tuple(item.get("relationships", ())) or keys.default_purposes(kind, primary=False)

@@ -80,7 +80,9 @@ class DidState:
     ``key_id`` is the absolute id of the key that authorised the last change (None for create and expiry; the recovery key's for recover).
     ``retired_keys`` are digests of the keys that were removed, rotated or spent: none of them may come back. ``strict_grace`` keeps
     keys in grace from changing keys; a DID is born with it or without, so that its log means the same under every setting.
-    ``strict_evidence``, from birth too, asks of every change that the challenge names its purpose and body, and of its entry that body.
+    ``strict_evidence``, from birth or a later entry on, asks of every change that the challenge names its purpose and body, and of its
+    entry that body. ``unbound_changes`` is how many changes were recorded without it (``evidence.unbound_changes``), None where the log
+    holds no evidence, or where an index row of before does not tell.
     ``recovery_window``, from birth too, is how long ago a version may have been replaced that a recovery restores. ``past`` are these
     versions, oldest first; None where they were not kept, as in a state that an index gives. ``restored`` is the version that the last
     change brought back. Neither belongs to what a state says of its DID, so they are not compared.
@@ -108,6 +110,7 @@ class DidState:
     proven_keys: tuple[str, ...] | None = None
     next_key_hashes: tuple[str, ...] = ()
     strict_evidence: bool = False
+    unbound_changes: int | None = field(default=None, compare=False)
     recovery_window: timedelta = RECOVERY_WINDOW
     witness_version: int | None = None
     past: tuple[PastVersion, ...] | None = field(default=None, compare=False, repr=False)
@@ -200,10 +203,18 @@ def authentication_keys(state: DidState, at: datetime) -> tuple[str, ...]:
     return tuple([each.multibase for each in methods if each.revoked is None or at < each.revoked])
 
 
+FORM: Final = 2
+"""The number of the form that ``state_to_json`` writes. Raise it when a member is added or gets another meaning, and name an added one in
+``_ADDED``. Form 1, and the forms before it, carry no number."""
+_MARK: Final = b'"form":%d,' % FORM
+_ADDED: Final = {"proven", "next", "evidence", "window", "witness", "form", "unbound"}
+
+
 def state_to_json(state: DidState) -> bytes:
     """Everything but the document, for an index that keeps the document's own ``octets`` beside it."""
     return orjson.dumps(
         {
+            "form": FORM,
             "v": state.version_id,
             "created": times.micros(state.created_at),
             "updated": times.micros(state.updated_at),
@@ -223,7 +234,35 @@ def state_to_json(state: DidState) -> bytes:
             "window": state.recovery_window // timedelta(seconds=1),
             "witness": state.witness_version,
         }
+        | _counted(state)
     )
+
+
+def _counted(state: DidState) -> dict[str, int]:
+    """``unbound_changes``, but for logs that hold no evidence, and for those in which every change must be bound and so far was."""
+    count = state.unbound_changes
+    return {} if count is None or (count == 0 and state.strict_evidence) else {"unbound": count}
+
+
+def counted(metadata: dict[str, Any]) -> int | None:
+    """``DidState.unbound_changes`` of the JSON of ``state_to_json``."""
+    found: int | None = metadata.get("unbound", 0 if metadata.get("evidence") else None)
+    return found
+
+
+def has_present_form(metadata: bytes) -> bool:
+    """Return whether the octets, which are ours, are of form ``FORM``."""
+    return _MARK in metadata
+
+
+def is_earlier_form(metadata: bytes, present: bytes) -> bool:
+    """Return whether the octets, which are ours, are what an earlier version made of the entries of which this one makes ``present``: no
+    member says anything else, and none is missing but those that were added later."""
+    earlier: dict[str, Any] = orjson.loads(metadata)
+    whole: dict[str, Any] = orjson.loads(present)
+    earlier.pop("form", None)
+    is_whole = whole.keys() - earlier.keys() <= _ADDED
+    return is_whole and earlier.items() <= whole.items() and not has_present_form(metadata)
 
 
 def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:
@@ -234,6 +273,7 @@ def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:
     state.version_id, state.operation, state.deactivated = read["v"], read["operation"], read["deactivated"]
     state.created_at, state.updated_at = times.moment(read["created"]), times.moment(read["updated"])
     state.entry_hash, state.previous_hash, state.key_id = read["hash"], read["previous"], read["keyId"]
+    state.unbound_changes = counted(read)
     state.document, state.unread = DidDocument.load(document), (did, metadata)
     return cast(DidState, state)
 

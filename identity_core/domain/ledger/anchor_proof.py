@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from identity_tlog.proofs import verify_inclusion
+from identity_tlog.tree import HASH_BYTES, Malformed, leaf_hash, node_hash
+
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed
-from identity_core.domain.ledger.proofs import verify_inclusion
-from identity_core.domain.ledger.tree import HASH_BYTES, Malformed, leaf_hash, node_hash
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.errors import JsonValue
 from identity_core.values import value_class

@@ -21,10 +21,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from identity_tlog.note import Checkpoint
+from identity_tlog.tree import Malformed
+
 from identity_core.codec import strict_json
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment
-from identity_core.domain.ledger.note import Checkpoint
-from identity_core.domain.ledger.tree import Malformed
 from identity_core.errors import JsonValue
 from identity_core.values import value_class
 

@@ -10,21 +10,24 @@ key names no successor: who knows that key alone needs the service log of a DID 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
+from identity_tlog.proofs import verify_consistency
+from identity_tlog.tree import Malformed, Refuted
+
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
+from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, of_use
-from identity_core.domain.ledger.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
-from identity_core.domain.ledger.tree import Malformed, Refuted
+from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
 from identity_core.values import value_class
 
 FIRST_LINE: Final = "identity-ledger-key-succession/v1"
-_SIZE: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
 class SignedByAnother(Refuted):
@@ -34,7 +37,7 @@ class SignedByAnother(Refuted):
 @value_class
 class EarlierKey:
     """A key that was replaced at the time ``replaced_at``; ``number`` is its place in the row of keys, from 1. A checkpoint that it signed
-    alone counts where it has at most ``tree_size`` entries. ``succession``: the note about it, None where there is none."""
+    alone has at most ``tree_size`` entries. ``succession``: the note about it, None where there is none."""
 
     key: VerifierKey
     number: int
@@ -56,9 +59,15 @@ class CheckpointKeys:
         """The keys of which one has to have signed a checkpoint of this size, the present first."""
         return (self.present, *(one.key for one in self.earlier if size <= one.tree_size))
 
+    def is_signer(self, octets: bytes) -> bool:
+        """Return whether a note has a signature line of the present key; ``open`` verifies it. Raises ``Malformed``."""
+        return Note.parse(octets).by(self.present) is not None
+
     def open(self, octets: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
         """As ``note.open_checkpoint``, under the keys that count for the size of the checkpoint. Whichever of them has signed it has to
-        have signed it well. Raises as that, and ``SignedByAnother``."""
+        have signed it well. Raises as that, and ``SignedByAnother``.
+
+        A thief of a replaced key can sign any tree up to its size, so a verifier calls ``history.TrustedLog.open`` instead."""
         note, known = Note.parse(octets), [*witnesses]
         keys = self.counting(Checkpoint.parse(note.text).size)
         signing = [key for key in keys if note.by(key) is not None] or keys[:1]
@@ -85,14 +94,6 @@ def succession_text(origin: str, old: str, new: str, size: int) -> str:
     return f"{FIRST_LINE}\n{origin}\n{old}\n{new}\n{size}\n"
 
 
-def size_said(octets: bytes) -> int:
-    """How many entries a succession says that the log had; it is not looked at who has signed it. Raises ``Malformed``."""
-    lines = Note.parse(octets).text.split("\n")
-    if len(lines) != 6 or lines[0] != FIRST_LINE or _SIZE.fullmatch(lines[4]) is None:
-        raise Malformed("the note is no succession")
-    return int(lines[4])
-
-
 def says_succession(octets: bytes, by: VerifierKey, said: Replacement) -> bool:
     """Whether a note is the succession of ``said`` in the log that ``by`` names, and ``by`` has signed it."""
     try:
@@ -113,7 +114,7 @@ def verifier_key(origin: str, public: str) -> VerifierKey:
 
 def keys_listed(origin: str, replaced: Sequence[Replacement], sizes: Sequence[int] = ()) -> CheckpointKeys | None:
     """What a service log that is believed lists; None where no key of checkpoints was replaced. ``sizes`` has, by entry of that log, how
-    many entries the ledger's log had before it; without, what the replacements say counts."""
+    many entries the ledger's log is proven to have before it; without, the size that the keys signed counts."""
     mine = of_use(replaced, CHECKPOINT)
     if not mine:
         return None
@@ -126,7 +127,8 @@ def keys_followed(
 ) -> CheckpointKeys:
     """The keys that one who knows ``given`` may believe, of those that a service log or a stranger lists: after it as long as each key
     has signed for the next, and before it as long as each has signed for the one before. All of them where the list ``is_believed``,
-    because it is the log of a DID that he knows. Raises ``Refuted`` where such a list has another key."""
+    because it is the log of a DID that he knows. ``sizes`` as in ``keys_listed``: a size that a stranger states must not be among them.
+    Raises ``Refuted`` where such a list has another key."""
     mine = of_use(replaced, CHECKPOINT)
     publics = [verifier_key(given.name, one.replaces) for one in mine[:1]]
     publics += [verifier_key(given.name, one.multikey) for one in mine]
@@ -149,5 +151,92 @@ def _is_said(one: Replacement, by: VerifierKey) -> bool:
 
 
 def _earlier(origin: str, one: Replacement, sizes: Sequence[int]) -> EarlierKey:
-    size = sizes[one.version - 1] if 0 < one.version <= len(sizes) else one.tree_size
+    # An entry stands behind those that the log had when the keys signed; between the two the old key signed alone.
+    size = max(one.tree_size, sizes[one.version - 1] if 0 < one.version <= len(sizes) else 0)
     return EarlierKey(verifier_key(origin, one.replaces), one.number - 1, size, one.at, one.compromised, one.succession)
+
+
+def read_service_log(did: str | None, leaves: Sequence[LogLeaf]) -> LogKeyHistory:
+    """Return what the ``leaves`` state as the log of the service's own DID. Raises ``Refuted`` for that of another, ``LogInvalid``."""
+    history = service_log.read([leaf.entry for leaf in leaves])
+    if history.did != did:
+        raise Refuted(f"the service log is one of {history.did}")
+    return history
+
+
+Growth = Callable[[int, int], Sequence[bytes]]
+"""Returns the consistency proof from a tree of the first size to one of the second (RFC 9162 §2.1.4). Raises ``Refuted`` without one."""
+
+
+class ReplacedKeyAlone(Refuted):
+    """A checkpoint that a replaced key signed alone, and no proof that it is a part of one of the present key."""
+
+
+def no_growth(first: int, second: int) -> Sequence[bytes]:
+    """As ``Growth``, where nothing can be fetched."""
+    raise ReplacedKeyAlone(
+        f"a replaced key alone signed the checkpoint, and nothing proves that {first} entries grew to the {second}"
+    )
+
+
+def check_growth(growth: Growth, one: Checkpoint, other: Checkpoint) -> None:
+    """Raise ``Refuted`` unless the log of the larger checkpoint grew from that of the smaller."""
+    first, second = sorted((one, other), key=lambda each: each.size)
+    hashes = growth(first.size, second.size) if first.size != second.size else ()
+    try:
+        verify_consistency(first.size, first.root, second.size, second.root, hashes)
+    except Refuted as error:
+        raise Refuted(f"the log does not continue a kept checkpoint: {error}") from error
+
+
+@value_class
+class TrustedLog:
+    """The keys of a log, and the ``newest`` checkpoint at hand that the present one has signed."""
+
+    keys: CheckpointKeys
+    newest: Checkpoint | None
+    growth: Growth
+
+    @classmethod
+    def follow(
+        cls,
+        given: VerifierKey,
+        did: str | None,
+        leaves: Sequence[LogLeaf],
+        evidence: Iterable[tuple[bytes, Sequence[Recorded]]],
+        growth: Growth,
+        *,
+        is_believed: bool = False,
+    ) -> TrustedLog:
+        """Follow from the key that is ``given`` to those after it, by the log of the service's own ``did``, whose entries are the
+        ``leaves``. ``is_believed``: the caller knows that DID as well.
+
+        A replaced key counts up to the size that was signed with its replacement. The first checkpoint of ``evidence`` that the present
+        key signed is the newest; the entries of the service log beside it are proven in it, and only then a replaced key counts up to the
+        place of its replacement. The places that the ``leaves`` state are not used. Raises ``Refuted``, ``LogInvalid``.
+        """
+        if did is None or not leaves:
+            return cls(CheckpointKeys(given), None, growth)
+        replaced = read_service_log(did, leaves).replaced
+        keys = keys_followed(given, replaced, is_believed=is_believed)
+        for note, recorded in evidence if keys.earlier else ():
+            if keys.is_signer(note):
+                signed = keys.open(note)
+                if recorded:
+                    check_recorded(did, recorded, signed)
+                places = {one.leaf.entry: one.leaf.index for one in recorded}
+                sizes = [places.get(leaf.entry, 0) for leaf in leaves]
+                return cls(keys_followed(given, replaced, sizes, is_believed=is_believed), signed.checkpoint, growth)
+        return cls(keys, None, growth)
+
+    def open(self, octets: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
+        """As ``CheckpointKeys.open``; one that a replaced key signed alone must be a part of the newest. Raises ``ReplacedKeyAlone``
+        without a proof of that."""
+        signed = self.keys.open(octets, witnesses, cosignatures=cosignatures)
+        if not self.keys.is_signer(octets):
+            if self.newest is None:
+                raise ReplacedKeyAlone(
+                    "a replaced key alone signed the checkpoint, and none of the present key is at hand"
+                )
+            check_growth(self.growth, signed.checkpoint, self.newest)
+        return signed

@@ -12,30 +12,23 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
+from identity_tlog.note import SignedCheckpoint, VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import TlogProof, verify_inclusion
+from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 from identity_core.codec import multibase, strict_json, times
 from identity_core.domain.dids import log
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
-from identity_core.domain.ledger.note import SignedCheckpoint, VerifierKey
-from identity_core.domain.ledger.policy import WitnessPolicy
-from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
-from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash
+from identity_core.domain.ledger.checkpoint_keys import TrustedLog, no_growth, read_service_log
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
 from identity_core.errors import JsonValue
 from identity_core.values import value_class
 
 FORMAT: Final = "identity-ledger-history/v1"
 IMMUTABLE: Final = "did:key:"
 """A DID of this method is its own document; its one entry says when it was registered and is no log."""
-
-
-@value_class
-class Recorded:
-    """An entry and the hashes that lead from it to the root."""
-
-    leaf: LogLeaf
-    hashes: tuple[bytes, ...]
 
 
 @value_class
@@ -61,6 +54,13 @@ class LoggedHistory:
         if self.service_did is not None:
             body["service"] = {"did": self.service_did, "entries": [_written(one) for one in self.service]}
         return orjson.dumps(body, option=orjson.OPT_INDENT_2) + b"\n"
+
+    def followed(self, given: VerifierKey, *, is_believed: bool = False) -> TrustedLog:
+        """Return the log to whose keys the service log in it leads from ``given``, without a service that proves how it grew. Raises as
+        ``TrustedLog.follow``."""
+        leaves = [one.leaf for one in self.service]
+        evidence = [(self.checkpoint, self.service)]
+        return TrustedLog.follow(given, self.service_did, leaves, evidence, no_growth, is_believed=is_believed)
 
     @classmethod
     def parse(cls, octets: bytes) -> LoggedHistory:
@@ -108,26 +108,10 @@ class ProvenHistory:
         }
 
 
-def followed_keys(
-    given: VerifierKey, service_did: str | None, leaves: Sequence[LogLeaf], *, is_believed: bool = False
-) -> CheckpointKeys:
-    """The keys of checkpoints to which the log of the service's own DID, whose entries are the ``leaves``, leads who knows ``given``;
-    ``is_believed`` where he knows that DID as well. Where the leaves stand in the ledger's log is for others to prove. Raises ``Refuted``,
-    ``LogInvalid``."""
-    if service_did is None:
-        return CheckpointKeys(given)
-    history = service_log.read([leaf.entry for leaf in leaves])
-    if history.did != service_did:
-        raise Refuted(f"the service log is one of {history.did}")
-    return keys_followed(given, history.replaced, [leaf.index for leaf in leaves], is_believed=is_believed)
-
-
 def retired_keys(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> Mapping[str, int]:
     """What the log of the service's own DID retires: tree sizes by multikey. Raises as ``verify_history``."""
-    _check_recorded(did, entries, signed)
-    history = service_log.read([one.leaf.entry for one in entries])
-    if history.did != did:
-        raise Refuted(f"the service log is one of {history.did}")
+    check_recorded(did, entries, signed)
+    history = read_service_log(did, [one.leaf for one in entries])
     for one in entries:
         service_log.check_not_retired(history.retired, one.leaf.entry, one.leaf.index)
     return history.retired
@@ -138,7 +122,7 @@ def verify_history(
 ) -> ProvenHistory:
     """Checks every entry and the log that they make; of keys that are ``retired`` none counts from their tree size on. Raises
     ``Refuted``, ``Malformed``, ``LogInvalid``."""
-    _check_recorded(did, entries, signed)
+    check_recorded(did, entries, signed)
     deactivated = False
     if not did.startswith(IMMUTABLE):
         verified = log.verify(b"\n".join(one.leaf.entry for one in entries), approved=False)
@@ -174,22 +158,6 @@ def require_places(did: str, lines: Sequence[bytes], placed: Sequence[LogLeaf], 
         raise log.LogInvalid(
             f"The entry is signed by a retired key, and nothing places it below leaf {size}.", details={"line": version}
         )
-
-
-def _check_recorded(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> None:
-    """Raises ``Refuted`` unless the entries are those of ``did`` in their order, each of them in the tree."""
-    checkpoint, before = signed.checkpoint, 0
-    for version, one in enumerate(entries, 1):
-        leaf = one.leaf
-        if (leaf.did, leaf.version) != (did, version) or leaf.sequence <= before:
-            raise Refuted(f"version {version} of {did} is missing or out of its order")
-        before = leaf.sequence
-        try:
-            verify_inclusion(leaf_hash(leaf.encode()), leaf.index, checkpoint.size, one.hashes, checkpoint.root)
-        except Refuted as error:
-            raise Refuted(f"version {version} of {did}: {error}") from error
-    if not entries:
-        raise Refuted(f"there is no entry of {did}")
 
 
 @value_class

@@ -1,6 +1,6 @@
 """What a proof is asked for and what is answered, free of HTTP.
 
-``read_value`` is the one look at a predicate's value before its type is known: floats have no canonical pin and are refused.
+``read_value`` checks a predicate's value before its type is known.
 
 A proof as it is kept, and from before anchoring existed as it is imported: the ``ProofRecord`` that ``getProof`` answers, without its
 anchor.
@@ -20,6 +20,7 @@ import orjson
 
 from identity_core.codec import times
 from identity_core.domain.activity import Parties
+from identity_core.domain.credentials.attributes import ValueRefused, exact
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ReceivedProof, ZkProof
 from identity_core.domain.proofs.question import AttributeOf
@@ -41,14 +42,15 @@ class DelegatedProof:
 
 
 def read_value(value: JsonValue) -> JsonValue:
-    """``value`` when it may be a target: a string, an integer, a boolean, or an array of such. Floats are refused at every place,
-    because 1.0 and 1 would share a pin. Raises ``InvalidRequest``."""
+    """Return ``value`` if it may be a target: a string, a number, a boolean, or an array of these. Raises ``InvalidRequest``."""
     for element in value if isinstance(value, list) else (value,):
-        if not isinstance(element, (str, int)):
-            raise InvalidRequest(
-                "A predicate's value is a string, an integer, a boolean, or an array of these.",
-                details={"member": "predicate.value"},
-            )
+        try:
+            is_target = isinstance(exact(element), str | int)
+            reason = "A predicate's value is a string, a number, a boolean, or an array of these"
+        except ValueRefused as refused:
+            is_target, reason = False, f"predicate.value: {refused}"
+        if not is_target:
+            raise InvalidRequest(f"{reason}.", details={"member": "predicate.value"})
     return value
 
 

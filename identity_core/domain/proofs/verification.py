@@ -12,89 +12,24 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from itertools import filterfalse
-from typing import Final, TypeAlias
+from typing import Final
 
 from identity_core.codec import jcs
+from identity_core.codec.times import printed
 from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.checks import BOUND, BoundPart, Check, CheckCode, Verdict, right, verdict_of, wrong
 from identity_core.domain.proofs.expected import ExpectedQuestion, Parts, canonical
 from identity_core.domain.proofs.issuer_key import controller_of
 from identity_core.domain.proofs.presentation import REQUEST_COVER, Acceptance, Cover
-from identity_core.domain.proofs.presented import PresentedPresentation
+from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
 from identity_core.domain.proofs.proof import (
     CLOCK_SKEW,
     NEVER_PROVEN,
     Context,
-    PresentedProof,
 )
 from identity_core.errors import InvalidDid, JsonValue, ProofInvalid
 from identity_core.values import value_class
-
-
-class CheckCode(StrEnum):
-    """Why a check is wrong or could not be made, and what a warning warns of. The document describes each."""
-
-    PROOF_INVALID = "PROOF_INVALID"
-    PUBLIC_SIGNALS_MISMATCH = "PUBLIC_SIGNALS_MISMATCH"
-    PROOF_EXPIRED = "PROOF_EXPIRED"
-    PROOF_NOT_YET_VALID = "PROOF_NOT_YET_VALID"
-    PROOF_TOO_OLD = "PROOF_TOO_OLD"
-    PROOF_REVOKED = "PROOF_REVOKED"
-    STATUS_TOO_OLD = "STATUS_TOO_OLD"
-    NOT_PROVEN = "NOT_PROVEN"
-    PREDICATE_MISMATCH = "PREDICATE_MISMATCH"
-    CHALLENGE_MISMATCH = "CHALLENGE_MISMATCH"
-    CHALLENGE_UNKNOWN = "CHALLENGE_UNKNOWN"
-    CHALLENGE_SPENT = "CHALLENGE_SPENT"
-    DOMAIN_MISMATCH = "DOMAIN_MISMATCH"
-    SCHEMA_MISMATCH = "SCHEMA_MISMATCH"
-    ISSUER_MISMATCH = "ISSUER_MISMATCH"
-    AGENT_MISMATCH = "AGENT_MISMATCH"
-    AGENT_SIGNATURE_MISSING = "AGENT_SIGNATURE_MISSING"
-    ISSUER_NOT_FOUND = "ISSUER_NOT_FOUND"
-    ISSUER_DEACTIVATED = "ISSUER_DEACTIVATED"
-    ISSUER_KEY_UNKNOWN = "ISSUER_KEY_UNKNOWN"
-    ISSUER_UNAVAILABLE = "ISSUER_UNAVAILABLE"
-    ISSUER_HAS_MANY_KEYS = "ISSUER_HAS_MANY_KEYS"
-    CREDENTIAL_REVOKED = "CREDENTIAL_REVOKED"
-    CREDENTIAL_SUSPENDED = "CREDENTIAL_SUSPENDED"
-    CREDENTIAL_EXPIRED = "CREDENTIAL_EXPIRED"
-    CREDENTIAL_UNKNOWN = "CREDENTIAL_UNKNOWN"
-    DELEGATION_REVOKED = "DELEGATION_REVOKED"
-    DELEGATION_EXPIRED = "DELEGATION_EXPIRED"
-    DELEGATION_SUSPENDED = "DELEGATION_SUSPENDED"
-    DELEGATION_UNKNOWN = "DELEGATION_UNKNOWN"
-    ANCHOR_FAILED = "ANCHOR_FAILED"
-    ANCHOR_REVOKED = "ANCHOR_REVOKED"
-
-
-@value_class
-class Check:
-    """One check by name. ``ok`` None: it could not be made. ``code`` stands unless it is right."""
-
-    name: str
-    ok: bool | None
-    code: CheckCode | None = None
-
-
-def right(name: str) -> Check:
-    """A check that came out well."""
-    return Check(name, True)
-
-
-def wrong(name: str, code: CheckCode) -> Check:
-    """A check that did not."""
-    return Check(name, False, code)
-
-
-def undecided(name: str, code: CheckCode) -> Check:
-    """A check that could not be made."""
-    return Check(name, None, code)
-
-
-AnyPresented: TypeAlias = PresentedProof | PresentedPresentation
-"""What a proof of either suite says of itself."""
 
 _CHECKS: Final = {
     "predicates": ("predicate", CheckCode.PREDICATE_MISMATCH),
@@ -173,7 +108,7 @@ class Expectation:
         for part, (name, code) in _CHECKS.items():
             expected, found = parts[part]
             if expected is not None:
-                yield right(name) if expected == found else wrong(name, code)
+                yield right(name) if expected == found else wrong(name, code, expected, found)
         for name in filter(self.requires.__contains__, NEVER_PROVEN):
             yield right(name) if name in presented.proven else wrong(name, CheckCode.NOT_PROVEN)
         if self.consent_cover is not None:
@@ -189,11 +124,11 @@ class Expectation:
     def unchecked(self) -> tuple[str, ...]:
         """The names of what the verify operations have no check for, where a proof for somebody else passes; and of what none says."""
         asked = {
-            "predicate": self.question if self.predicates is None else self.predicates,
+            "predicate": self.predicates or self.question,
             "challenge": self.nonce,
             "domain": self.audience,
-            "issuerDid": self.question if self.issuer is None else self.issuer,
-            "schemaId": self.question if self.schema_id is None else self.schema_id,
+            "issuerDid": self.issuer or self.verification_method or self.question,
+            "schemaId": self.schema_id or self.question,
             "maxAge": self.max_age,
         }
         unasked = (name for name, value in asked.items() if value is None)
@@ -266,9 +201,9 @@ def issuer_of(presented: AnyPresented) -> str | None:
 def check_time(context: Context, now: datetime) -> Check:
     """Whether ``now`` (aware UTC) lies in the proof's time; expiry is strict."""
     if now >= context.expires_at:
-        return wrong("time", CheckCode.PROOF_EXPIRED)
+        return wrong("time", CheckCode.PROOF_EXPIRED, found=f"expired {printed(context.expires_at)}")
     if context.issued_at > now + CLOCK_SKEW:
-        return wrong("time", CheckCode.PROOF_NOT_YET_VALID)
+        return wrong("time", CheckCode.PROOF_NOT_YET_VALID, found=f"made {printed(context.issued_at)}")
     return right("time")
 
 
@@ -287,6 +222,16 @@ class ProofVerification:
     def verified(self) -> bool:
         """Whether every check was made and is right."""
         return bool(self.checks) and all(check.ok for check in self.checks)
+
+    @property
+    def missing(self) -> tuple[BoundPart, ...]:
+        """The parts of ``BOUND`` that the verifier did not name."""
+        return tuple(name for name in BOUND if name in self.unchecked)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict: ``unbound`` for a proof that is genuine, but was not compared with all of ``BOUND``."""
+        return verdict_of(self.verified, self.missing)
 
     @property
     def errors(self) -> tuple[CheckCode, ...]:

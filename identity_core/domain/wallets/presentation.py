@@ -143,6 +143,11 @@ class PresentationQuery:
         """Who asks (OpenID4VP 1.0 §5.9.3), which is also the audience of a holder's signature."""
         return CLIENT_PREFIX + self.verifier
 
+    def redirect(self, response_code: str) -> str | None:
+        """Where the wallet leads its holder, who shows with the code that the answer is hers (OpenID4VP 1.0 §8.2)."""
+        mark = "&" if "?" in (self.redirect_uri or "") else "?"
+        return self.redirect_uri and f"{self.redirect_uri}{mark}response_code={response_code}"
+
     def claims(self, response_uri: str, now: datetime) -> dict[str, JsonValue]:
         """Those of the request object (OpenID4VP 1.0 §5). It has no ``iss``: wallets ignore one, or refuse one that is no bare DID."""
         formats: dict[str, JsonValue] = {

@@ -23,7 +23,7 @@ from identity_core.errors import IdentityError, PredicateUnsupported, ProofInval
 from identity_core.plugin.border import Fault
 from identity_core.plugin.load import one_line
 from identity_core.plugin.processes.presenting import Present, ReadPresentation, VerifyPresentation
-from identity_core.plugin.processes.reading import read, something_else
+from identity_core.plugin.processes.securing import AskFormat, read, something_else
 from identity_core.ports.prover import BatchVerifier, Prover
 
 MAX_MESSAGE_OCTETS: Final = 1 << 22
@@ -122,7 +122,7 @@ class ProveTogether(Struct, tag=True):
 
 
 Together = VerifyTogether | ReadTogether | ProveTogether
-Single = Prove | Read | Verify | Present | ReadPresentation | VerifyPresentation
+Single = Prove | Read | Verify | Present | ReadPresentation | VerifyPresentation | AskFormat
 Call = Single | Together
 
 

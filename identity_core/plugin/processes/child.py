@@ -22,6 +22,7 @@ from msgspec import Raw
 from identity_core.errors import IdentityError
 from identity_core.plugin.border import Bulkhead, whence
 from identity_core.plugin.build import Built, build
+from identity_core.plugin.choose import offers_of
 from identity_core.plugin.limits import Limits
 from identity_core.plugin.load import collect
 from identity_core.plugin.processes import channel as messages
@@ -42,7 +43,7 @@ from identity_core.plugin.processes.channel import (
 from identity_core.plugin.processes.confine import be_silent, confine, keep_from, stand_back
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import PROVER
+from identity_core.plugin.sockets import PROVER, SECURING
 from identity_core.ports.prover import BatchVerifier, PresentingProver
 from identity_core.settings import Plugins, Settings, StartError
 from identity_core.values import value_class
@@ -103,13 +104,15 @@ def main(descriptor: int) -> None:
 def _ready(order: Order, send: Send) -> Built | None:
     try:
         built = _build(order)
-        prover = {
-            "suite": built.port.suite,
-            "predicate_types": built.port.predicate_types,
+        told = {
+            "suite": getattr(built.port, "suite", order.provider),
+            "predicate_types": getattr(built.port, "predicate_types", ()),
+        }
+        told |= {
             "presents": isinstance(built.port, PresentingProver),
             "batches": isinstance(built.thing, BatchVerifier),
         }
-        send(msgspec.convert(prover, Ready))
+        send(msgspec.convert(told, Ready))
     except (StartError, IdentityError, msgspec.ValidationError) as error:
         send(Unfit(str(error), isinstance(error, NotConfigured)))
         return None
@@ -122,14 +125,15 @@ def _build(order: Order) -> Built:
     collection = collect([source], Settings(plugins=Plugins(import_seconds=order.import_seconds)))
     for _, _, reason in collection.failed:
         raise source.error(reason)
-    provided = {offer.provider.name: offer for offer in collection.offers if offer.hook == PROVER.hook}
+    (socket,) = (one for one in (PROVER, SECURING) if one.hook == order.hook)
+    provided = offers_of(collection, socket)
     if order.provider not in provided:
-        raise PluginError(f"{source}: provides no prover {order.provider} in a worker process")
+        raise PluginError(f"{source}: provides no {socket.kind} {order.provider} in a worker process")
     clock = _Clock()
     # No database: its address holds a password, and a prover does no I/O.
     context = BuildContext(clock, logger.getChild(order.provider), order.data_dir, None, workers=order.servers)
-    bulkhead = Bulkhead(f"prover:{order.provider}", Limits(1.0, 1, 1, 1.0), PROVER.contract, clock, logger)
-    return build(provided[order.provider], PROVER, order.tables, context, bulkhead)
+    bulkhead = Bulkhead(f"{socket.kind}:{order.provider}", Limits(1.0, 1, 1, 1.0), socket.contract, clock, logger)
+    return build(provided[order.provider], socket, order.tables, context, bulkhead)
 
 
 def _answer_all(built: Built, channel: socket.socket, send: Send, lines: _Lines) -> None:

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from identity_core.errors import PluginUnavailable
-from identity_core.plugin.border import Fault
+from identity_core.errors import Overloaded, PluginUnavailable
+from identity_core.plugin.border import Fault, from_outside
 from identity_core.plugin.limits import DeadlineExceeded
 from identity_core.plugin.processes.channel import Ended, Failed, Line, Message, Raised, Ready, Returned, Single, Unfit
 from identity_core.plugin.processes.waiting import Job, Outcome, WaitingJobs, message_of, patience_of
@@ -104,8 +104,10 @@ class Pool:
         self._hand_out()
         try:
             return await job.answer
-        except asyncio.CancelledError:
-            self._waiting.remove(job)
+        except asyncio.CancelledError as error:
+            if self._waiting.remove(job) and self._up and not from_outside(error):
+                # The queue of workers that are up is not the plugin's fault: one that hangs is killed.
+                raise Overloaded(details={"retryAfter": 1}) from None
             raise
 
     async def close(self) -> None:

@@ -31,7 +31,7 @@ from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.proof import Context
 from identity_core.domain.proofs.question import Question
 from identity_core.errors import PredicateUnsupported, ProofInvalid
-from identity_core.plugin.processes.reading import read, something_else
+from identity_core.plugin.processes.securing import read, something_else
 from identity_core.ports.prover import PresentingProver, Prover
 
 

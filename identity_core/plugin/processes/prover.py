@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin.border import Bulkhead, Fault, guard
 from identity_core.plugin.build import Built
-from identity_core.plugin.limits import Limits
 from identity_core.plugin.load import Offer
 from identity_core.plugin.processes.channel import (
     Failed,
@@ -33,13 +32,13 @@ from identity_core.plugin.processes.presenting import (
     Stated,
     VerifyPresentation,
 )
+from identity_core.plugin.processes.securing import AskFormat
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import PluginError
-from identity_core.plugin.sockets import PROVER
-from identity_core.ports.clock import Clock
+from identity_core.plugin.sockets import PROVER, Socket
 from identity_core.ports.prover import ProofWorkers
+from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuredHead, SecuringFormat
 from identity_core.settings import Settings
-from identity_core.tracing import Tracing
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     )
     from identity_core.domain.proofs.presented import PresentedPresentation
     from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
+    from identity_core.plugin.manager import PluginManager
 
 WAITING_PER_WORKER: Final = 256
 """Unfinished calls for each worker; a proof takes milliseconds, so the last of them waits for about a second."""
@@ -69,8 +69,8 @@ ANONYMOUS_NICE: Final = 15
 """Below the proofs: strangers get what no one else wants."""
 
 
-class ProverProcesses:
-    """``ports.prover.ProofWorkers``, to be put behind its bulkhead. The workers start with ``pool.begin``, or with the first call."""
+class Processes:
+    """A plugin in worker processes, to be put behind its bulkhead. The workers start with ``pool.begin``, or with the first call."""
 
     def __init__(self, order: Order, bulkhead: Bulkhead, *, workers: int, logger: logging.Logger) -> None:
         self._bulkhead = bulkhead
@@ -90,6 +90,26 @@ class ProverProcesses:
             raise PluginError(table.trouble)
         if table.trouble and not table.waits:
             self._logger.error("the prover failed: %s", table.trouble)
+
+    async def close(self) -> None:
+        """Ends the workers, and takes no more calls."""
+        await self.pool.close()
+
+    async def _ask(self, call: Single) -> Any:
+        match await self.pool.call(call):
+            case Returned(value):
+                octets = bytes(value)
+                if len(octets) > LONG_ANSWER_OCTETS:
+                    return await asyncio.to_thread(call.read, octets)
+                return call.read(octets)
+            case Raised() as refusal:
+                raise refusal.read(self._bulkhead.contract.errors)
+            case Failed(reason):
+                raise Fault(reason or "failed and cannot say how")
+
+
+class ProverProcesses(Processes):
+    """``ports.prover.ProofWorkers``."""
 
     @property
     def suite(self) -> str:
@@ -129,64 +149,62 @@ class ProverProcesses:
     ) -> None:
         await self._ask(VerifyPresentation(Stated.of(statement, bound), text, Accepted.of(acceptance)))
 
-    async def close(self) -> None:
-        """Ends the workers, and takes no more calls."""
-        await self.pool.close()
-
-    async def _ask(self, call: Single) -> Any:
-        match await self.pool.call(call):
-            case Returned(value):
-                octets = bytes(value)
-                if len(octets) > LONG_ANSWER_OCTETS:
-                    return await asyncio.to_thread(call.read, octets)
-                return call.read(octets)
-            case Raised() as refusal:
-                raise refusal.read(self._bulkhead.contract.errors)
-            case Failed(reason):
-                raise Fault(reason or "failed and cannot say how")
-
     def _known(self) -> Ready:
         if self.pool.ready is None:
             raise PluginUnavailable(details={"plugin": self._bulkhead.name, "retryAfter": 1})
         return self.pool.ready
 
 
-def in_processes(
-    offer: Offer,
-    settings: Settings,
-    *,
-    anonymous: bool,
-    workers: int,
-    limits: Limits,
-    clock: Clock,
-    logger: logging.Logger,
-    tracing: Tracing | None,
-) -> Built:
-    """The prover in ``workers`` processes, behind its bulkhead; to be called in the event loop that will use them. They start at once and
-    are not waited for. Raises ``PluginError``.
+class SecuringProcesses(Processes):
+    """The part of ``ports.securing.SecuringFormat`` that reads what others wrote. The format is built here, too: it has a name, and
+    computes what this service issues."""
 
-    ``anonymous`` ones, for what strangers have verified, are started by the first of them. They share nothing with the others but the
-    machine: neither queue nor circuit, and of the processor they get what is left.
+    name = ""
+
+    async def read(self, secured: Secured) -> SecuredHead:
+        head: SecuredHead = await self._ask(AskFormat(_sent(secured)))
+        return head
+
+    async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
+        disclosed: Disclosed = await self._ask(AskFormat(_sent(secured), public_key, binding))
+        return disclosed
+
+
+def _sent(secured: Secured) -> str | dict[str, Any]:
+    return secured if isinstance(secured, str) else dict(secured)
+
+
+def in_processes(
+    manager: PluginManager, socket: Socket[Any], offer: Offer, *, anonymous: bool, workers: int, seconds: float
+) -> Built:
+    """The prover, or what verifies a format, in ``workers`` processes behind its bulkhead; to be called in the event loop that will use
+    them. Each call may take so many ``seconds``. Provers for known callers start at once and are not waited for, all others with their
+    first call. Raises ``PluginError``.
+
+    ``anonymous`` ones, for unauthenticated clients, share nothing with the others but the machine: neither queue nor circuit, and of the
+    processor they get what is left.
     """
+    settings, logger = manager.settings, manager.logger
+    limits = manager.limits(seconds)
     in_flight = min(limits.calls_in_flight, workers * WAITING_PER_WORKER)
-    if anonymous:
-        in_flight = settings.prover.anonymous_waiting
-    name = f"prover:{offer.provider.name}" + (":anonymous" if anonymous else "")
-    limits = replace(limits, calls_in_flight=in_flight)
-    bulkhead = Bulkhead(name, limits, PROVER.contract, clock, logger, tracing=tracing)
+    limits = replace(limits, calls_in_flight=settings.prover.anonymous_waiting if anonymous else in_flight)
+    name = f"{'prover' if socket is PROVER else 'verifier'}:{offer.provider.name}" + (":anonymous" if anonymous else "")
+    bulkhead = Bulkhead(name, limits, socket.contract, manager.clock, logger, tracing=manager.tracing)
     order = _order(offer, settings, ANONYMOUS_NICE if anonymous else NICE, logger)
-    prover = ProverProcesses(order, bulkhead, workers=workers, logger=logger)
-    if not anonymous:
-        prover.pool.begin()
-    return Built(offer, prover, guard(prover, ProofWorkers, bulkhead), bulkhead, prover)
+    make, port = (ProverProcesses, ProofWorkers) if socket is PROVER else (SecuringProcesses, SecuringFormat)
+    made = make(order, bulkhead, workers=workers, logger=logger)
+    if socket is PROVER and not anonymous:
+        made.pool.begin()
+    return Built(offer, made, guard(made, port, bulkhead), bulkhead, made)
 
 
 def _order(offer: Offer, settings: Settings, niceness: int, logger: logging.Logger) -> Order:
     source, provider = offer.source, offer.provider
     if not source.reference:
-        raise source.error(f"the prover {provider.name} lives in this process only, so no worker process can build it")
+        raise source.error(f"{provider.name} lives in this process only, so no worker process can build it")
     return Order(
         source=source,
+        hook=offer.hook,
         provider=provider.name,
         tables=settings.plugins.tables.only(provider.name, provider.settings),
         data_dir=settings.data_dir,

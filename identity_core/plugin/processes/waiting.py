@@ -102,10 +102,12 @@ class WaitingJobs:
         """For one that had its turn, and has no answer."""
         self._jobs.appendleft(job)
 
-    def remove(self, job: Job) -> None:
-        """Forgets one if it still waits."""
-        if job in self._jobs:
+    def remove(self, job: Job) -> bool:
+        """Forget one, if it still waits; whether it did."""
+        waited = job in self._jobs
+        if waited:
             self._jobs.remove(job)
+        return waited
 
     def pop(self) -> Job:
         """The one that waits for longest."""

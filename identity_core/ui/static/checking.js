@@ -24,10 +24,12 @@ function unnamedOf(text) {
 async function checkLog(text, witnesses, entries) {
   const found = await verifyLog(text, { witnesses: witnesses || undefined, onEntry: (entry) => entries.push(entry) });
   const isWebvh = found.did.startsWith("did:webvh:"), { change } = JSON.parse(text.split("\n", 1)[0]).parameters;
-  const isBound = isWebvh || change.strictEvidence === true;
+  const isBound = isWebvh || found.unboundChanges === 0;
   const checked = [...(isWebvh ? ["witnesses", "points"] : ["controller", "change", "site"]), ...(isBound ? ["bound"] : [])];
-  const unnamed = isBound && !isWebvh ? unnamedOf(text) : null;
-  return { did: found.did, versions: found.versions, versionId: found.versionId, time: found.updated, deactivated: found.deactivated, unnamed, checked };
+  // Entries show what was asked for from the first one on, or only later.
+  const unnamed = !isWebvh && change.strictEvidence === true ? unnamedOf(text) : null;
+  const { did, versions, versionId, updated: time, deactivated, unboundChanges } = found;
+  return { did, versions, versionId, time, deactivated, unnamed, unbound: unboundChanges || null, checked };
 }
 
 const result = document.querySelector("#log-result");

@@ -354,7 +354,7 @@
         holderDid: signer.did,
         agentDid: asked.agentDid,
         credentialId: terms.credentialIds[0],
-        predicates: asked.predicates,
+        ...(asked.predicates.length === 1 && asked.predicates[0].type !== "neq" ? { predicate: asked.predicates[0] } : { predicates: asked.predicates }),
         ibct: await token(signer, asked.agentDid, asked.actions.join(" "), id, now, end),
       };
       if (asked.domain) answer.domain = asked.domain;

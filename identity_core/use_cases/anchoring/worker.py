@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from identity_tlog.note import Checkpoint
+
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import Batch, is_due
-from identity_core.domain.ledger.note import Checkpoint
 from identity_core.errors import IdentityError
 from identity_core.ports.anchoring import AnchorLeaf, AnchorOutbox, LeaseLost, RevokedLeaf, Sealing, Work
 from identity_core.ports.clock import Clock

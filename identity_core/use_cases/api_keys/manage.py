@@ -12,26 +12,27 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, UnsetType, given
+from identity_core.codec.times import micros, moment
 from identity_core.domain import callers as key_text
-from identity_core.domain.activity import Event, RequestContext
-from identity_core.domain.callers import ApiKey, require_known, require_targets
-from identity_core.domain.dids.did import Did
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.callers import ApiKey, require_targets
+from identity_core.domain.key_requests import (
+    expiry_from_request,
+    require_usable,
+    retire,
+    scopes_from_request,
+    targets_from_request,
+)
 from identity_core.errors import (
     ApiKeyNotFound,
-    IdentityError,
-    InvalidDid,
     InvalidRequest,
-    JsonValue,
     Overloaded,
-    VersionConflict,
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
-from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
-from identity_core.use_cases.record import Record
+from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, state_of
 from identity_core.values import value_class
 from identity_core.wire import CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest
 
@@ -49,58 +50,6 @@ class MintedKey:
         return f"MintedKey({self.key.id!r})"
 
 
-def scopes_of(said: CreateApiKeyRequest | UpdateApiKeyRequest) -> frozenset[str] | None:
-    """The scopes that a request means, None for an admin-equivalent key. Raises ``InvalidRequest`` unless it says one of ``admin: true``
-    and ``scopes``: the default must not be the key that may do everything, nor one that may do nothing; and for a scope that is none."""
-    admin, scopes = given(said.admin, False), given(said.scopes, None)
-    if admin and scopes is None:
-        return None
-    if scopes is not None and not admin:
-        require_known(scopes)
-        return frozenset(scopes)
-    raise InvalidRequest("Say either admin: true or scopes: [...], so that no one makes an admin key by accident.")
-
-
-def _targets_of(dids: tuple[str, ...] | UnsetType | None) -> frozenset[str] | UnsetType | None:
-    """Raises ``InvalidRequest``: an allowlist with a slip in it would lock out whom it should let in."""
-    try:
-        return frozenset(str(Did.parse(did)) for did in dids) if isinstance(dids, tuple) else dids
-    except InvalidDid as error:
-        raise InvalidRequest("allowedTargets holds DIDs.", details={"field": "allowedTargets"}) from error
-
-
-def _expiry_of(text: str | UnsetType | None, now: datetime) -> datetime | UnsetType | None:
-    """Raises ``InvalidRequest`` for what is no time, and for one that has passed: revocation is there for that."""
-    if not isinstance(text, str):
-        return text
-    try:
-        expires_at = times.parse(text)
-    except ValueError as error:
-        raise InvalidRequest("expiresAt is no RFC 3339 time with a zone.", details={"field": "expiresAt"}) from error
-    if expires_at <= now:
-        raise InvalidRequest("expiresAt has passed.", details={"field": "expiresAt"})
-    return expires_at
-
-
-@value_class
-class RecordKeyChange:
-    """``fingerprint`` makes that of the digest of a key."""
-
-    record: Record
-    fingerprint: Callable[[str], str]
-    clock: Clock
-
-    async def __call__(self, context: RequestContext, key: ApiKey, **more: JsonValue) -> None:
-        """The audit line of a change that left ``key``."""
-        details: dict[str, JsonValue] = {
-            "name": key.name,
-            "fingerprint": self.fingerprint(key.digest),
-            "admin": key.scopes is None,
-            **more,
-        }
-        await self.record(context, Event(target=key.id, details=details), self.clock.now())
-
-
 @value_class
 class CreateApiKey:
     """``random`` gives octets of the operating system's random source."""
@@ -111,61 +60,42 @@ class CreateApiKey:
     random: Callable[[int], bytes]
 
     async def __call__(self, wanted: CreateApiKeyRequest, context: RequestContext) -> MintedKey:
-        """The new key. Raises ``InvalidRequest`` as ``scopes_of`` does, for scopes to act for DIDs without a word for which, for a
-        target that is no DID, and for an expiry that has passed."""
-        now, scopes = self.clock.now(), scopes_of(wanted)
+        """Return the new key.
+
+        Raises ``InvalidRequest``: as ``scopes_from_request``; when a scope to act for DIDs comes without a word for which; when the
+        expiry has passed."""
+        now, scopes = self.clock.now(), scopes_from_request(wanted)
         require_targets(scopes, said=wanted.allowed_targets is not UNSET)
-        text = key_text.mint(self.random(key_text.RANDOM_BYTES))
+        random = self.random if context.attempt is None else context.attempt.random
+        text = key_text.mint(random(key_text.RANDOM_BYTES))
         key = ApiKey(
-            id=_new_id(self.random),
+            id=_new_id(random),
             name=wanted.name,
             digest=key_text.digest_of(text),
             scopes=scopes,
-            allowed_targets=given(_targets_of(wanted.allowed_targets), None),
+            allowed_targets=given(targets_from_request(wanted.allowed_targets), None),
             requests_per_second=given(wanted.requests_per_second, None),
             burst=given(wanted.burst, None),
             created_at=now,
-            expires_at=given(_expiry_of(wanted.expires_at, now), None),
+            expires_at=given(expiry_from_request(wanted.expires_at, now), None),
         )
-        await self.store.create(key)
+        key = await _created(self.store, key, context)
         await self.record(context, key)
         return MintedKey(key, text)
 
 
+async def _created(store: WritableKeyStore, key: ApiKey, context: RequestContext) -> ApiKey:
+    """The key as it is stored: as an earlier run of the same request has made it, where one has."""
+    if context.attempt is not None:
+        if context.intent is not None and (made := await store.get(key.id)) is not None:
+            return made
+        await context.attempt.intend({})
+    await store.create(key)
+    return key
+
+
 def _new_id(random: Callable[[int], bytes]) -> str:
     return f"key_{base64url_encode(random(_ID_BYTES))}"
-
-
-ATTEMPTS = 16
-
-
-@value_class
-class ChangeStored:
-    """Reads, decides, and writes if nothing changed in between, else begins again. So an update never undoes a revocation that it did
-    not see."""
-
-    store: WritableKeyStore
-    known: ApiKeyCache
-
-    async def __call__(self, key_id: str, decide: Callable[[ApiKey], ApiKey]) -> ApiKey:
-        """The key as ``decide`` changed it. Raises ``ApiKeyNotFound``, ``Overloaded`` after 16 lost races, and what
-        ``decide`` raises."""
-        for _ in range(ATTEMPTS):
-            key = await self.store.get(key_id)
-            if key is None:
-                raise ApiKeyNotFound(details={"id": key_id})
-            changed = decide(key)
-            if changed == key:
-                return key
-            try:
-                await self.store.replace(changed, expected=key)
-            except VersionConflict:
-                continue
-            finally:
-                # Also after a failure, whose outcome may be unknown: the next look-up asks the store.
-                self.known.forget(key.digest)
-            return changed
-        raise Overloaded
 
 
 @value_class
@@ -180,8 +110,11 @@ class UpdateApiKey:
     async def __call__(self, key_id: str, said: UpdateApiKeyRequest, context: RequestContext) -> ApiKey:
         """The changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` as ``CreateApiKey`` does."""
         says_rights = said.admin is not UNSET or said.scopes is not UNSET
-        scopes = scopes_of(said) if says_rights else UNSET
-        targets, expires_at = _targets_of(said.allowed_targets), _expiry_of(said.expires_at, self.clock.now())
+        scopes = scopes_from_request(said) if says_rights else UNSET
+        targets, expires_at = (
+            targets_from_request(said.allowed_targets),
+            expiry_from_request(said.expires_at, self.clock.now()),
+        )
 
         def decide(key: ApiKey) -> ApiKey:
             if not isinstance(scopes, UnsetType) and scopes != key.scopes:
@@ -196,7 +129,17 @@ class UpdateApiKey:
                 expires_at=given(expires_at, key.expires_at),
             )
 
-        key = await self.change(key_id, decide)
+        def decide_again(key: ApiKey) -> ApiKey:
+            # What the earlier run has done already is no change any more.
+            changed = decide(key)
+            if context.intent is not None and changed != key and state_of(key) != context.intent["before"]:
+                raise InvalidRequest(
+                    "The first attempt failed, and the key was changed by another request since. Read the key; where the change is still"
+                    " wanted, send it with a new Idempotency-Key."
+                )
+            return changed
+
+        key = await self.change(key_id, decide_again, context.attempt)
         await self.record(context, key)
         return key
 
@@ -228,37 +171,39 @@ class RotateApiKey:
         grace = timedelta(seconds=given(wanted.grace_seconds, 0))
         if not timedelta(0) <= grace <= MAX_GRACE:
             raise InvalidRequest("A grace period lasts from 0 seconds to 90 days.", details={"field": "graceSeconds"})
-        now = self.clock.now()
-        old = await self.change(key_id, lambda key: _still_usable(key, now))
-        text = key_text.mint(self.random(key_text.RANDOM_BYTES))
+        intent, random = context.intent, self.random if context.attempt is None else context.attempt.random
+        now = self.clock.now() if intent is None else moment(intent["now"])
+        text, new_id = key_text.mint(random(key_text.RANDOM_BYTES)), _new_id(random)
+        made = None if intent is None else await self.change.store.get(new_id)
+        successor = (
+            await self._succeed(key_id, new_id, text, now, context) if made is None else require_usable(made, now)
+        )
+        try:
+            predecessor = await self.change(
+                key_id, lambda key: retire(require_usable(key, now) if made is None else key, now + grace)
+            )
+        except (ApiKeyNotFound, InvalidRequest, Overloaded):
+            # Only what is known to have changed nothing: the old key may be gone after any other failure.
+            await self.change(successor.id, lambda key: retire(key, now))
+            raise
+        await self.record(context, predecessor, successor=successor.id)
+        return RotatedKey(MintedKey(successor, text), predecessor)
+
+    async def _succeed(self, key_id: str, new_id: str, text: str, now: datetime, context: RequestContext) -> ApiKey:
+        """Makes the successor, first: a crash in between leaves a key that no one holds, not a caller without a key."""
+        old = await self.change(key_id, lambda key: require_usable(key, now))
         successor = replace(
             old,
-            id=_new_id(self.random),
+            id=new_id,
             digest=key_text.digest_of(text),
             created_at=now,
             revoked_at=None,
             lineage=old.lineage or old.id,
         )
-        # The successor first: a crash in between leaves a key that no one holds, not a caller without a key.
+        if context.attempt is not None:
+            await context.attempt.intend({"now": micros(now)})
         await self.change.store.create(successor)
-        try:
-            predecessor = await self.change(key_id, lambda key: _retire(_still_usable(key, now), now + grace))
-        except IdentityError:
-            await self.change(successor.id, lambda key: _retire(key, now))
-            raise
-        await self.record(context, predecessor, successor=successor.id)
-        return RotatedKey(MintedKey(successor, text), predecessor)
-
-
-def _still_usable(key: ApiKey, now: datetime) -> ApiKey:
-    if not key.usable(now):
-        raise InvalidRequest("The key is revoked or expired; create a new one.")
-    return key
-
-
-def _retire(key: ApiKey, at: datetime) -> ApiKey:
-    """Revoked at ``at``, or earlier if that was said before: the end of a key never moves away."""
-    return replace(key, revoked_at=at if key.revoked_at is None else min(key.revoked_at, at))
+        return successor
 
 
 @value_class

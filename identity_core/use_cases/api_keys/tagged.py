@@ -8,17 +8,18 @@ it finds no tags would take over those of anyone who takes the tags away.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.domain.activity import OPERATOR, Event, RequestContext
+from identity_core.domain.activity import DONE, OPERATOR, REPLAYED, Event, RequestAttempt, RequestContext
 from identity_core.domain.callers import ApiKey
-from identity_core.errors import ApiKeyNotFound, Overloaded, VersionConflict
+from identity_core.errors import ApiKeyNotFound, JsonValue, Overloaded, VersionConflict
 from identity_core.ports.api_keys import KeyTags
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
@@ -142,3 +143,65 @@ async def _all(store: WritableKeyStore) -> AsyncIterator[ApiKey]:
         for key in page:
             yield key
         after = page[-1].id
+
+
+@value_class
+class RecordKeyChange:
+    """``fingerprint`` makes that of the digest of a key."""
+
+    record: Record
+    fingerprint: Callable[[str], str]
+    clock: Clock
+
+    async def __call__(self, context: RequestContext, key: ApiKey, **more: JsonValue) -> None:
+        """The audit line of a change that left ``key``."""
+        details: dict[str, JsonValue] = {
+            "name": key.name,
+            "fingerprint": self.fingerprint(key.digest),
+            "admin": key.scopes is None,
+            **more,
+        }
+        outcome = DONE if context.intent is None else REPLAYED
+        await self.record(context, Event(target=key.id, outcome=outcome, details=details), self.clock.now())
+
+
+ATTEMPTS = 16
+
+
+@value_class
+class ChangeStored:
+    """Reads, decides, and writes if nothing changed in between, else begins again. So an update never undoes a revocation that it did
+    not see."""
+
+    store: WritableKeyStore
+    known: ApiKeyCache
+
+    async def __call__(
+        self, key_id: str, decide: Callable[[ApiKey], ApiKey], attempt: RequestAttempt | None = None
+    ) -> ApiKey:
+        """The key as ``decide`` changed it; ``attempt`` is told of both states before. Raises ``ApiKeyNotFound``, ``Overloaded`` after
+        16 lost races, and what ``decide`` raises."""
+        for _ in range(ATTEMPTS):
+            key = await self.store.get(key_id)
+            if key is None:
+                raise ApiKeyNotFound(details={"id": key_id})
+            changed = decide(key)
+            if changed == key:
+                return key
+            if attempt is not None:
+                await attempt.intend({"before": state_of(key)})
+            try:
+                await self.store.replace(changed, expected=key)
+            except VersionConflict:
+                continue
+            finally:
+                # Also after a failure, whose outcome may be unknown: the next look-up asks the store.
+                self.known.forget(key.digest)
+            return changed
+        raise Overloaded
+
+
+def state_of(key: ApiKey) -> str:
+    """Tells states of a stored key apart."""
+    sets = [None if each is None else sorted(each) for each in (key.scopes, key.allowed_targets)]
+    return repr([*sets, key.name, key.requests_per_second, key.burst, key.expires_at, key.revoked_at])

@@ -29,12 +29,12 @@ from identity_core.domain.dids.challenge import Challenge, ChallengeKey, Challen
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.evidence import RECOVERY_KEY
 from identity_core.errors import AuthFailed, InvalidRequest, JsonValue
-from identity_core.ports.activity import VerifierChallenges
+from identity_core.ports.activity import IdempotencyKeys, VerifierChallenges
 from identity_core.ports.api_keys import Usage
 from identity_core.ports.clock import Clock
 from identity_core.ports.consents import ConsentReplies
 from identity_core.ports.presentations import Presentations
-from identity_core.ports.repositories import ChallengeUseRow, IdempotencyKeys, OfferedChallengeRow, SpentChallenges
+from identity_core.ports.repositories import ChallengeUseRow, OfferedChallengeRow, SpentChallenges
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.records import SOON_SECONDS, StepSize

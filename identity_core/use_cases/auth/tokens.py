@@ -13,7 +13,6 @@ the DID's key that signed for it, so that a recovery also ends what a thief has 
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable
 from dataclasses import field
@@ -27,10 +26,11 @@ from identity_core.crypto.jws import JwsSignatureInvalid
 from identity_core.domain import tokens as token
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.authorization_code import AuthorizationCode, withdrawal_of
-from identity_core.domain.callers import ApiKey, Caller, require_known
+from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
+from identity_core.domain.key_requests import granted_scopes, narrow_key
 from identity_core.domain.tokens import AccessToken, Envelope
 from identity_core.errors import (
     AuthFailed,
@@ -117,14 +117,14 @@ class IssueToken:
         if caller.did is not None and caller.authorization is not None:
             if wanted not in (None, caller.did):
                 raise Forbidden("A DID gets tokens for itself only.", details={"subject": str(wanted)})
-            return str(caller.did), str(caller.did), caller.authorization.key, _known(scopes)
+            return str(caller.did), str(caller.did), caller.authorization.key, granted_scopes(scopes, None)
         if caller.api_key is None:
             raise AuthRequired
         key = caller.api_key
         client = token.API_KEY + key.id
         subject = client if wanted is None else await self._subject(wanted, key)
         sealed = token.seal_key(self.keys.seal, key.digest, identifier, random=self.random)
-        return subject, client, sealed, _granted(scopes, key)
+        return subject, client, sealed, granted_scopes(scopes, key.scopes)
 
     async def _subject(self, did: Did, key: ApiKey) -> str:
         """The DID that the key acts for. Its right to do so is asked before the DID is looked up."""
@@ -142,25 +142,6 @@ def _scopes(wish: IssueTokenRequest) -> frozenset[str] | None:
         return None if isinstance(wish.scope, UnsetType) else token.parse_scopes(wish.scope)
     except ValueError as error:
         raise InvalidRequest("scope is no list of scopes with single blanks.", details={"field": "scope"}) from error
-
-
-def _known(wanted: frozenset[str] | None) -> frozenset[str] | None:
-    """What is asked for by who has every scope. A token for what is no scope would open nothing, and say so only where it is used."""
-    require_known(wanted or (), field="scope")
-    return wanted
-
-
-def _granted(wanted: frozenset[str] | None, key: ApiKey) -> frozenset[str] | None:
-    """What is asked for, if the key has it. A scope that OAuth cannot write stays with the key."""
-    if key.scopes is None:
-        return _known(wanted)
-    if wanted is None:
-        wanted = frozenset(scope for scope in key.scopes if token.is_scope(scope))
-        if len(token.scope_text(wanted)) > token.MAX_SCOPE:
-            raise InvalidRequest("The API key has more scopes than a token can carry: ask for fewer in scope.")
-    if not wanted <= key.scopes:
-        raise Forbidden(details={"scope": token.scope_text(wanted - key.scopes)})
-    return wanted
 
 
 GENUINE_KEPT: Final = 1024
@@ -257,7 +238,7 @@ class AuthenticateBearer:
         """The API key as it is now, with no more rights than it has now and the token says."""
         digest = token.unseal_key(self.keys.seal, found.key, found.identifier)
         key = await self.api_keys.by_digest(digest)
-        narrowed = _narrowed(key, found.scopes)
+        narrowed = narrow_key(key, found.scopes)
         if found.subject == found.client:
             return Caller(api_key=narrowed)
         did = Did.parse(found.subject)
@@ -276,9 +257,3 @@ class AuthenticateBearer:
 def _digest(text: str) -> bytes:
     """Raises ``ValueError`` for what is no ASCII, and so no token."""
     return hashlib.sha256(text.encode("ascii")).digest()
-
-
-def _narrowed(key: ApiKey, scopes: frozenset[str] | None) -> ApiKey:
-    if scopes is None:
-        return key
-    return dataclasses.replace(key, scopes=scopes if key.scopes is None else scopes & key.scopes)

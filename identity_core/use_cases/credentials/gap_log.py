@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from identity_tlog.note import Checkpoint, Note
+from identity_tlog.proofs import TlogProof, inclusion_spans
+
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.credentials import gap_log
 from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.domain.ledger.note import Checkpoint, Note
-from identity_core.domain.ledger.proofs import TlogProof, inclusion_spans
 from identity_core.errors import LedgerUnavailable, StatusListNotFound, VersionConflict
 from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.ledger import LedgerBackend

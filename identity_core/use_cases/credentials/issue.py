@@ -167,11 +167,13 @@ class CredentialIntake:
         """Stores what ``checked`` gave. Raises ``Conflict`` where another credential has the id, which one of ours never meets."""
         witness = Witness(signed.signature, prepared.values)
         box = self.seal.close(credential, witness)
-        stored = await self.credentials.add(credential, box, random=self.random)
+        to_holder = context.caller.person == credential.holder
+        with context.keeping(lambda one: None if one is None else ShownCredential(one, witness, to_holder)):
+            stored = await self.credentials.add(credential, box, random=self.random)
         if stored is None:
             raise Conflict("Another credential has this id.", details={"member": "id"})
         await self.record(context, stored.event("credential.issued"), prepared.now)
-        return ShownCredential(stored, witness, context.caller.person == stored.holder)
+        return ShownCredential(stored, witness, to_holder)
 
 
 @value_class

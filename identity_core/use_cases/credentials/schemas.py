@@ -57,7 +57,9 @@ class CreateCredentialSchema:
         schema_json.check_size(attributes)
         now = self.clock.now()
         registered = RegisteredSchema(schema_json.read(schema_id, attributes), now, context.caller.author)
-        if not await self.schemas.add(registered):
+        with context.keeping(lambda is_added: registered if is_added else None):
+            is_added = await self.schemas.add(registered)
+        if not is_added:
             raise Conflict("A schema has this id already; schemas do not change.", details={"id": schema_id})
         await self.record(context, Event(target=schema_id, details={"attributes": len(attributes)}), now)
         return registered

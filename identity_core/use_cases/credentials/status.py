@@ -58,7 +58,8 @@ class SetCredentialStatus:
             if status is credential.status:
                 return credential
             now = self.clock.now()
-            changed = await self.credentials.set_status(credential, status, reason, now)
+            with context.keeping(lambda changed: changed):
+                changed = await self.credentials.set_status(credential, status, reason, now)
             if changed is not None:
                 await self.record(context, changed.event(_KINDS[status]), now)
                 return changed

@@ -18,6 +18,7 @@ from typing import Final
 from identity_core.codec import times
 from identity_core.codec.structs import UNSET, given
 from identity_core.domain.activity import Event, Parties, RequestContext
+from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import FINAL
 from identity_core.errors import Conflict, Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
@@ -41,16 +42,21 @@ class _ChangeForNow:
     clock: Clock
 
     async def _do(
-        self, change: Callable[[str, datetime], Awaitable[bool]], kind: str, delegation_id: str, context: RequestContext
+        self,
+        change: Callable[[str, datetime], Awaitable[DelegationChain | None]],
+        kind: str,
+        delegation_id: str,
+        context: RequestContext,
     ) -> ShownDelegation:
         now = self.clock.now()
         shown = ShownDelegation.of(await self.access.find_own(delegation_id, context.caller), now)
         if shown.status in FINAL:
             raise Conflict(f"The delegation is {shown.status.value}, for good.", details={"status": shown.status.value})
-        changed = await change(delegation_id, now)
-        chain = await self.access.find_own(delegation_id, context.caller)
-        if changed:
-            await self.record(context, chain.leaf.event(kind), now)
+        with context.keeping(lambda chain: chain and ShownDelegation.of(chain, now)):
+            chain = await change(delegation_id, now)
+        if chain is None:
+            return ShownDelegation.of(await self.access.find_own(delegation_id, context.caller), now)
+        await self.record(context, chain.leaf.event(kind), now)
         return ShownDelegation.of(chain, now)
 
 
@@ -87,10 +93,11 @@ class RevokeDelegation:
     ) -> ShownDelegation:
         caller, now, reason = context.caller, self.clock.now(), given(wish.reason, None)
         await self.access.find(delegation_id, caller, WRITE)
-        revoked = await self.access.delegations.revoke(delegation_id, caller.author, reason, now)
-        chain = await self.access.find(delegation_id, caller, WRITE)
-        if revoked:
-            await self.record(context, chain.leaf.event(DELEGATION_REVOKED), now)
+        with context.keeping(lambda chain: chain and ShownDelegation.of(chain, now)):
+            chain = await self.access.delegations.revoke(delegation_id, caller.author, reason, now)
+        if chain is None:
+            return ShownDelegation.of(await self.access.find(delegation_id, caller, WRITE), now)
+        await self.record(context, chain.leaf.event(DELEGATION_REVOKED), now)
         return ShownDelegation.of(chain, now)
 
 
@@ -140,7 +147,8 @@ class RevokeIbct:
         elif caller.acting != invoker:
             raise Forbidden("Only the invoker may revoke an IBCT.")
         keep_until = end + self.leeway + MARGIN
-        revoked_at = await self.delegations.revoke_ibct(invoker, member, value, keep_until=keep_until, now=now)
+        with context.keeping(lambda revoked_at: IbctRevocation(revoked_at, keep_until)):
+            revoked_at = await self.delegations.revoke_ibct(invoker, member, value, keep_until=keep_until, now=now)
         if revoked_at == now:
             # Neither id nor nonce is written: the token may still be on its way.
             await self.record(context, Event(IBCT_REVOKED, wish.invoker, Parties(holder=wish.invoker)), now)

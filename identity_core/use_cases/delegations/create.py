@@ -15,7 +15,7 @@ from identity_core.codec import times
 from identity_core.codec.structs import UNSET, UnsetType, given, plain
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.delegations.action import MAX_TEXT, Grant, pin_of
+from identity_core.domain.delegations.action import Grant
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import (
     DEFAULT_MAX_REFUSALS,
@@ -24,16 +24,16 @@ from identity_core.domain.delegations.delegation import (
     AutonomyTable,
     Delegation,
 )
+from identity_core.domain.delegations.grants import compile_grants
 from identity_core.domain.delegations.ibct import check_holder_proof
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
-from identity_core.wire import CreateDelegationRequest, PinnedPredicate
+from identity_core.wire import CreateDelegationRequest
 
 CREATED: Final = "delegation.created"
 
@@ -54,7 +54,7 @@ class _Parts:
         return cls(
             holder=reader.parse(wish.holder_did),
             agent=reader.parse(wish.agent_did),
-            grants=_grants(given(wish.actions, ()), given(wish.predicates, ())),
+            grants=compile_grants(given(wish.actions, ()), given(wish.predicates, ())),
             not_before=times.optional(wish.not_before, "notBefore"),
             expires_at=times.of_member(wish.expires_at, "expiresAt"),
         )
@@ -93,9 +93,11 @@ class CreateDelegation:
         if delegation.holder_proof is not None and delegation.signed_request is not None:
             check_holder_proof(delegation.holder_proof, delegation.signed_request, holder.document, now)
         # A parent that is revoked in this moment takes the child with it: that is read along the chain, not written.
-        await self.access.delegations.add(delegation)
+        shown = ShownDelegation.of(chain, now)
+        with context.keeping(lambda _: shown):
+            await self.access.delegations.add(delegation)
         await self.record(context, delegation.event(CREATED), now)
-        return ShownDelegation.of(chain, now)
+        return shown
 
     async def _above(self, wish: CreateDelegationRequest, caller: Caller) -> DelegationChain | None:
         """The chain that a child would stand under, sound."""
@@ -170,48 +172,3 @@ def _check_author(caller: Caller, holder: Did, grantor: Did) -> None:
 
 def _unique(names: tuple[str, ...] | UnsetType | None) -> tuple[str, ...] | UnsetType | None:
     return tuple(dict.fromkeys(names)) if isinstance(names, tuple) else names
-
-
-def _grants(actions: tuple[str, ...], predicates: tuple[PinnedPredicate, ...]) -> tuple[Grant, ...]:
-    """The grants that are written out and those of the predicates, each once."""
-    grants = dict.fromkeys(_grant(text, place) for place, text in enumerate(actions))
-    if sum(len(value) for each in predicates for value in each.values if isinstance(value, list)) > MAX_SET_SIZE:
-        says = f"The sets of a delegation have at most {MAX_SET_SIZE} elements in all."
-        raise InvalidRequest(says, details={"member": "predicates"})
-    for place, predicate in enumerate(predicates):
-        grants |= dict.fromkeys(_compiled(predicate, place))
-        # The rest would cost as much again, and there are too many already.
-        if len(grants) > MAX_GRANTS:
-            break
-    return tuple(grants)
-
-
-def _grant(text: str, place: int) -> Grant:
-    try:
-        return Grant.parse(text)
-    except ValueError as error:
-        raise _refused("actions", place, str(error)) from error
-
-
-def _compiled(predicate: PinnedPredicate, place: int) -> list[Grant]:
-    """One grant for each value."""
-    try:
-        kind = predicate.type
-        if kind not in PREDICATE_NAMES:
-            raise ValueError(f"the type is none of {', '.join(PREDICATE_NAMES)}")
-        takes_array = kind == PredicateType.SET_MEMBER
-        room = MAX_TEXT - len(f"{Grant(predicate.attribute_name, kind, None)}.")
-        grants = [Grant(predicate.attribute_name, kind, pin_of(value)) for value in predicate.values]
-        if any(isinstance(value, list) is not takes_array for value in predicate.values):
-            raise ValueError(f"the values of {kind} are {'' if takes_array else 'no '}arrays")
-        if any(len(grant.pin or "") > room for grant in grants):
-            raise ValueError("the name of the attribute is too long")
-    except ValueError as error:
-        raise _refused("predicates", place, str(error)) from error
-    return grants
-
-
-def _refused(member: str, place: int, reason: str) -> InvalidRequest:
-    return InvalidRequest(
-        f"An entry of {member} is not one.", details={"member": member, "place": place, "reason": reason}
-    )

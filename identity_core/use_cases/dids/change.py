@@ -83,14 +83,15 @@ class RotateDidKey:
         revoke_old_after = times.optional(wish.revoke_old_after, "revokeOldAfter")
         possession = requests.possession(given(wish.proof_of_possession, None))
         returned, stored = given(wish.return_secrets, True), given(wish.store_secrets, False)
+        random = self.random if context.attempt is None else context.attempt.random
         if not (returned or stored or brought):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the key would be lost.")
         if brought is not None:
             kind = PublicKey.parse(wish.new_key_type, brought).type
             new_key = Key(kind, brought, given(wish.purpose, ()), possession)
         else:
-            new_key = keys.generate(wish.new_key_type, self.random, given(wish.purpose, ()))
-            if stored:
+            new_key = keys.generate(wish.new_key_type, random, given(wish.purpose, ()))
+            if stored and context.intent is None:
                 await keep_secrets(self.custodian, did, (replace(new_key, purposes=("rotation",)),))
         change = Rotate(old_key_id, new_key, revoke_old_after, authorization)
         version = await self.writer.commit(did, change, context, if_match=if_match)
@@ -125,7 +126,8 @@ class RecoverDid:
             kind = PublicKey.parse(successor.type, successor.public_key_multibase).type
             following = Key(kind, successor.public_key_multibase, (RECOVERY,))
         else:
-            following = keys.generate("Ed25519", self.random, (RECOVERY,))
+            random = self.random if context.attempt is None else context.attempt.random
+            following = keys.generate("Ed25519", random, (RECOVERY,))
         new_key = Key(key.type, key.multibase, keys.default_purposes(key.type, primary=True), possession)
         change = Recover(
             new_key,

@@ -18,16 +18,19 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 
-from identity_core.domain.activity import SERVICE, Event, RequestContext
+from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.domain.activity import DONE, REPLAYED, SERVICE, AuditRow, Event, RequestContext
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Expire, Recover
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.state import DidState
+from identity_core.domain.dids.log.service_log import check_not_retired
+from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import (
     InvalidDocument,
     JsonValue,
+    LedgerUnavailable,
     Overloaded,
     PluginUnavailable,
     RateLimited,
@@ -36,7 +39,7 @@ from identity_core.errors import (
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyRefused
 from identity_core.ports.did_method import DidMethod
-from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.ledger import LedgerBackend, Receipt, require_steady
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner, SignedEntry
@@ -63,6 +66,7 @@ async def keep_secrets(custodian: Custodian, did: Did, made: Sequence[Key]) -> N
 
 LOST_RACES = 16
 TICK = timedelta(microseconds=1)
+SECOND = timedelta(seconds=1)
 
 
 @dataclass(slots=True)
@@ -110,6 +114,8 @@ class DidWriter:
         """
         method = self._mutable(did)
         async with self.locks.of(str(did)):
+            if (version := await self.resumed(context)) is not None:
+                return version
             await self._require_quota(did)
             for _ in range(LOST_RACES):
                 standing = await self.reader.active(did)
@@ -156,23 +162,76 @@ class DidWriter:
             state = (await self.append(state, signed, RequestContext("expireKey", SERVICE))).state
         return state
 
+    async def resumed(self, context: RequestContext, *, owner: str | None = None) -> IndexedVersion | None:
+        """Return the version that an earlier run of the request was about to record, or None where it recorded none.
+
+        Where its entry is not on the ledger, the same bytes are appended again: an append of the earlier run that still comes up is a
+        ``VersionConflict`` then, so the change is made once whatever became of it. Raises ``LedgerUnavailable``, ``DidQuarantined``.
+        """
+        if context.intent is None:
+            return None
+        did, version_id = Did.parse(context.intent["did"]), context.intent["versionId"]
+        entry = base64url_decode(context.intent["entry"])
+        if not await self._is_recorded(did, version_id, entry):
+            await self.reader.check.generations.fresh()
+            try:
+                check_not_retired(self.reader.check.retired, entry, (await self.ledger.head()).sequence)
+                await self.ledger.append(did.text, entry, expected_version=version_id - 1)
+            except LogInvalid:
+                return None
+            except VersionConflict:
+                if not await self._is_recorded(did, version_id, entry):
+                    return None
+        is_known = await self.index.version(did.text, version_id) is not None
+        await self.reader.check.bring_up(did)
+        version = await self.index.version(did.text, version_id)
+        if version is None or version.receipt is None:
+            raise self.reader.check.incomplete(did, version_id)
+        line = _line(context, version, version.receipt, outcome=REPLAYED if is_known else DONE)
+        await self.index.record((version,), owner=owner, line=line)
+        return version
+
+    async def _is_recorded(self, did: Did, version_id: int, entry: bytes) -> bool:
+        found = await self.ledger.entries(did.text, after=version_id - 1, limit=1)
+        return bool(found) and found[0].version == version_id and found[0].entry == entry
+
     async def append(
         self, state: DidState | None, signed: SignedEntry, context: RequestContext, *, owner: str | None = None
     ) -> IndexedVersion:
         """Records the entry that follows ``state``; for the first entry of a DID ``owner`` is who created it. Raises
-        ``VersionConflict`` when the DID has another version by now, or exists."""
+        ``VersionConflict`` when the DID has another version by now, or exists; ``LedgerUnavailable`` also where the clock has jumped."""
         draft, signature = signed.entry, signed.signature
         try:
             after = draft.after(signature)
-        except history.LogInvalid as error:
+        except LogInvalid as error:
             raise PluginUnavailable("The custodian's signature is not one of the log key.") from error
         did = str(draft.did)
-        receipt = await self.ledger.append(did, draft.sealed(signature), expected_version=after.version_id - 1)
+        # One that follows as closely as its method lets it may be ahead because the one before it is.
+        if state is None or after.updated_at > state.updated_at + SECOND:
+            require_steady(self.clock, after.updated_at)
+        entry = draft.sealed(signature)
+        if context.attempt is not None:
+            intent: dict[str, JsonValue] = {"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)}
+            await context.attempt.intend(intent)
+        try:
+            receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
+        except LedgerUnavailable as error:
+            # A refusal of one entry (500) does not take the replica out.
+            if error.status == PluginUnavailable.status:
+                self.reader.check.refused_at = self.clock.monotonic()
+            raise
         version = IndexedVersion(after, receipt, differences.changes(state, after))
-        details: dict[str, JsonValue] = {"versionId": after.version_id, "transactionHash": receipt.transaction_hash}
-        if context.note is not None:
-            details["note"] = context.note
-        line = line_of(context, Event(target=did, details=details), receipt.recorded_at)
-        await self.index.record((version,), owner=owner, line=line)
+        await self.index.record((version,), owner=owner, line=_line(context, version, receipt))
         self.reader.check.keep(version.state.did.text, version, is_folded=True)
         return version
+
+
+def _line(context: RequestContext, version: IndexedVersion, receipt: Receipt, *, outcome: str = DONE) -> AuditRow:
+    """The line of the audit log that tells of a version."""
+    details: dict[str, JsonValue] = {
+        "versionId": version.state.version_id,
+        "transactionHash": receipt.transaction_hash,
+    }
+    if context.note is not None:
+        details["note"] = context.note
+    return line_of(context, Event(target=version.state.did.text, outcome=outcome, details=details), receipt.recorded_at)

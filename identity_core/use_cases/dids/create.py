@@ -57,7 +57,8 @@ class CreateDid:
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the keys would be lost.")
         self._check_counts(options)
         own = bool(given(options.public_keys, ()))
-        asked = self._own(options) if own else self._made(given(wish.key_type, "Ed25519"), options)
+        random = self.random if context.attempt is None else context.attempt.random
+        asked = self._own(options) if own else self._made(given(wish.key_type, "Ed25519"), options, random)
         recovery = asked[-1] if asked[-1].purposes == (RECOVERY,) else None
         window, witness = given(options.recovery_window, None), given(options.witness, None)
         if witness is not None and not isinstance(method, PublishingDidMethod):
@@ -78,13 +79,15 @@ class CreateDid:
             if witness is None
             else WitnessList(witness.threshold, tuple(one.id for one in witness.witnesses)),
         )
-        signed = await self.writer.signer.signed(method, None, change, self.clock.now())
-        if stored and not own:
-            await keep_secrets(self.custodian, signed.entry.did, asked)
-        try:
-            version = await self.writer.append(None, signed, context, owner=context.caller.identity)
-        except VersionConflict as error:
-            raise DidExists(details={"did": str(signed.entry.did)}) from error
+        version = await self.writer.resumed(context, owner=context.caller.identity)
+        if version is None:
+            signed = await self.writer.signer.signed(method, None, change, self.clock.now())
+            if stored and not own:
+                await keep_secrets(self.custodian, signed.entry.did, asked)
+            try:
+                version = await self.writer.append(None, signed, context, owner=context.caller.identity)
+            except VersionConflict as error:
+                raise DidExists(details={"did": str(signed.entry.did)}) from error
         return Created(version, asked if returned else tuple(replace(key, secret=None) for key in asked))
 
     @staticmethod
@@ -94,7 +97,8 @@ class CreateDid:
         check_count("verificationMethod", own or 1 + len(given(options.additional_keys, ())), MAX_KEYS)
         check_count("service", len(given(options.service_endpoints, ())), MAX_SERVICES)
 
-    def _made(self, key_type: str, options: CreateDidOptions) -> tuple[Key, ...]:
+    @staticmethod
+    def _made(key_type: str, options: CreateDidOptions, random: Callable[[int], bytes]) -> tuple[Key, ...]:
         """Keys made here: the primary one first, the recovery key last."""
         primary = AdditionalKey(type=key_type, purpose=())
         wanted = [
@@ -108,7 +112,7 @@ class CreateDid:
             keys.check_purposes(kind, purposes)
         if given(options.recovery_key, False):
             wanted.append((keys.ED25519.name, (RECOVERY,)))
-        return tuple(keys.generate(kind, self.random, purposes) for kind, purposes in wanted)
+        return tuple(keys.generate(kind, random, purposes) for kind, purposes in wanted)
 
     @staticmethod
     def _own(options: CreateDidOptions) -> tuple[Key, ...]:

@@ -9,6 +9,7 @@ crash. Whatever else differs is ``DidQuarantined``, for that DID and no other, f
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,6 +20,7 @@ from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.state import DidState, LogInvalid
+from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import (
     DidQuarantined,
     InvalidDid,
@@ -30,7 +32,7 @@ from identity_core.errors import (
 )
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, NewestEntries, NewestEntry
-from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine, StoredVersion
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine
 from identity_core.use_cases.dids.log_keys import Generations, KnownGenerations
 from identity_core.values import value_class
 
@@ -64,6 +66,8 @@ class HeadCheck:
     """The retired keys of the log, by multikey: from which tree size on an entry of theirs is none."""
     generations: Generations = field(default_factory=KnownGenerations)
     """What fills it."""
+    refused_at: float = field(default=-math.inf, init=False)
+    """When the ledger last failed to take an entry, on the monotonic clock."""
     _checked: BoundedCache[str, Checked] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
     # The newest rows that a ledger which has to be waited for was found to agree with.
     _agreed: BoundedCache[str, NewestEntry] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
@@ -74,24 +78,6 @@ class HeadCheck:
         # Asked once, because it costs as much as a look-up in the index.
         self._newest_of = self.ledger if isinstance(self.ledger, NewestEntries) else None
         self._is_embedded = self._newest_of is not None and self._newest_of.is_embedded
-
-    @property
-    def is_embedded(self) -> bool:
-        """Whether the ledger says without waiting where a log ends."""
-        return self._is_embedded
-
-    async def is_settled(self, name: str) -> bool:
-        """Whether ``head`` gives what the index has, or None, where nothing is decided, and brings nothing up. Raises what they raise."""
-        head, known = await self.index.head(name), self._checked.get(name)
-        if head is not None and known is not None and (known.head is head or _is_same(known.head, head)):
-            return True
-        newest = await self._newest(name)
-        if head is None or newest is None:
-            return head is None and newest is None
-        if not _is_newest(head, newest):
-            return False
-        self.keep(name, head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
-        return True
 
     async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
         """The newest version on ledger and index, or None for a DID that neither has.
@@ -134,9 +120,9 @@ class HeadCheck:
         # Others wrote at every look. This was the newest when the ledger was asked last, which is after the call.
         return brought
 
-    def known(self, did: Did, turn: object | None) -> IndexedVersion | None:
-        """What ``head`` gives to who decides by it, where nobody has to be asked for it; None elsewhere. ``turn`` as for the index."""
-        head, checked = self.index.known(did.text, turn), self._checked.get(did.text)
+    def known(self, did: Did) -> IndexedVersion | None:
+        """What ``head`` gives to who decides by it, where nobody has to be asked for it; None elsewhere."""
+        head, checked = self.index.known(did.text), self._checked.get(did.text)
         return head if checked is not None and checked.head is head else None
 
     async def is_newest(self, name: str, stored: StoredVersion) -> bool:

@@ -101,26 +101,13 @@ class DidReader:
             raise DidNotFound(details={"did": did.shown})
         return CurrentVersion(recorded, self.due(recorded, self.clock.now()))
 
-    async def is_settled(self, did: Did) -> bool:
-        """Whether reading it neither writes nor waits, of an embedded database and ledger: they agree on it, or neither has it and no one
-        else is asked."""
-        method, name = self.methods.get(did.method), did.text
-        if method is None or not await self.check.is_settled(name):
-            return False
-        return not hasattr(method, "resolve") or await self.index.head(name) is not None
-
     async def active(self, did: Did) -> CurrentVersion:
         """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,
         ``DidDeactivated``, ``DidQuarantined``, and ``PluginUnavailable`` where the ledger would have to be asked and cannot."""
-        known = self.known_active(did, None)
-        return _in_use(did, await self.standing(did, decides=True)) if known is None else known
-
-    def known_active(self, did: Did, turn: object | None) -> CurrentVersion | None:
-        """The same where nothing has to be asked for it, else None. ``turn`` as for the index. Raises ``DidDeactivated``."""
-        recorded = self.check.known(did, turn) if did.method in self.methods else None
-        if recorded is None:
-            return None
-        return _in_use(did, CurrentVersion(recorded, self.due(recorded, self.clock.now())))
+        recorded = self.check.known(did) if did.method in self.methods else None
+        if recorded is not None:
+            return in_use(did, CurrentVersion(recorded, self.due(recorded, self.clock.now())))
+        return in_use(did, await self.standing(did, decides=True))
 
     async def caller(self, did: Did) -> CurrentVersion:
         """The same for a DID that signs in. Anybody can make a did:key, so one that is only expanded from its identifier is no one's
@@ -161,7 +148,7 @@ class DidReader:
         return tuple(versions)
 
 
-def _in_use(did: Did, standing: CurrentVersion) -> CurrentVersion:
+def in_use(did: Did, standing: CurrentVersion) -> CurrentVersion:
     """``standing`` of a DID that may be used. Raises ``DidDeactivated``."""
     state = standing.head.state
     if state.deactivated:

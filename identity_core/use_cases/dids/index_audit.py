@@ -68,28 +68,24 @@ class IndexAudit:
         chosen = {
             line.did for _ in range(min(count, size)) for line in await self.ledger.entries_after(choose(size), 1)
         }
-        differing = 0
-        for did in sorted(chosen):
-            if found := await self._differing(did, self.rows.seal):
-                differing += 1
-                self.quarantine.suspect(did, found[0])
-        return differing
+        return sum([await self._seal(did) for did in sorted(chosen)])
 
     async def seal(self) -> int:
-        """Tags the rows of before there were tags, of every DID whose rows are what the ledger says; the others are put under
-        suspicion. How many DIDs were looked at."""
-        done, last = 0, ""
-        while names := await self.rows.unsealed(after=last, limit=AT_ONCE):
+        """Tags the rows of before there were tags, and writes those of an earlier form anew, of every DID whose rows are what the ledger
+        says; the others are put under suspicion. How many DIDs were looked at."""
+        done = 0
+        async for names in self.rows.unfinished(limit=AT_ONCE):
             await asyncio.gather(*(self._seal(name) for name in names))
-            last = names[-1]
             if done // TOLD_EVERY != (done + len(names)) // TOLD_EVERY:
                 log.info("the index is compared with the ledger: %s DIDs so far", done + len(names))
             done += len(names)
         return done
 
-    async def _seal(self, did: str) -> None:
+    async def _seal(self, did: str) -> bool:
+        """Whether the DID was put under suspicion."""
         if found := await self._differing(did, self.rows.seal):
             self.quarantine.suspect(did, found[0])
+        return bool(found)
 
     async def _differing(
         self, did: str, compare: Callable[[str, Sequence[IndexedVersion]], Awaitable[Sequence[str]]]
@@ -106,6 +102,11 @@ class IndexAudit:
             if not found or len(await self.ledger.entries(did)) == len(folded):
                 return found
         return ()
+
+    async def renew(self, did: str) -> None:
+        """Writes the rows of a DID anew that do not differ: then none is of an earlier form."""
+        if folded := await self._folded(did):
+            await self.rows.rebuild(did, folded)
 
     async def repair(self, did: str) -> int:
         """Writes the index of ``did`` anew from the ledger, for the operator; how many versions it has. Raises ``DidQuarantined``
@@ -155,6 +156,7 @@ class RecordSuspicions(Repeating):
             await quarantine.add(differing)
             for one in found:
                 if one not in differing:
+                    await self.audit.renew(one.did)
                     await quarantine.release(one.did)
         self.withheld = await quarantine.count()
         return self.interval_seconds

@@ -16,10 +16,10 @@ from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
-from identity_core.errors import DidDeactivated, DidNotFound, InvalidRequest, LedgerUnavailable
+from identity_core.errors import DidNotFound, InvalidRequest, LedgerUnavailable
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
-from identity_core.use_cases.dids.index import CurrentVersion, DidReader
+from identity_core.use_cases.dids.index import CurrentVersion, DidReader, in_use
 from identity_core.values import value_class
 from identity_core.wire import ListDidHistoryQuery, ListDidsQuery, ResolveDidQuery
 
@@ -162,7 +162,7 @@ class HistoryPage:
 
 @value_class
 class ListDidHistory:
-    """Raises ``DidNotFound``; ``DidDeactivated`` only where the setting hides the history of a deactivated DID."""
+    """List the versions of a DID. Raises ``DidNotFound``; ``DidDeactivated`` unless the setting shows the history of a deactivated DID."""
 
     reader: DidReader
     visible_after_deactivation: bool
@@ -170,8 +170,8 @@ class ListDidHistory:
     async def __call__(self, did: Did, query: ListDidHistoryQuery, *, after: int | None) -> HistoryPage:
         standing = await self.reader.standing(did)
         descending, recorded, due = query.order == "desc", standing.recorded, standing.due
-        if recorded.state.deactivated and not self.visible_after_deactivation:
-            raise DidDeactivated(details={"did": str(did)})
+        if not self.visible_after_deactivation:
+            in_use(did, standing)
         total = recorded.state.version_id + len(due)
         first = after if after is not None else (total + 1 if descending else 0)
         items = await self._slice(did, recorded, due, first, query.limit, descending)

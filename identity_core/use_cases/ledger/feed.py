@@ -16,18 +16,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final
 
+from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, cosigned_at
+from identity_tlog.policy import PolicyWitness, WitnessPolicy, label
+from identity_tlog.proofs import consistency_spans, span_hash
+from identity_tlog.tiles import needed, node_from
+from identity_tlog.tree import Malformed, Refuted
+from identity_tlog.witness import Stale, Submission
+
 from identity_core.cache import BoundedCache
-from identity_core.domain.ledger.note import (
-    Checkpoint,
-    Note,
-    SignedCheckpoint,
-    cosigned_at,
-)
-from identity_core.domain.ledger.policy import PolicyWitness, WitnessPolicy, label
-from identity_core.domain.ledger.proofs import consistency_spans, span_hash
-from identity_core.domain.ledger.tiles import needed, node_from
-from identity_core.domain.ledger.tree import Malformed, Refuted
-from identity_core.domain.ledger.witness import Stale, Submission
 from identity_core.errors import IdentityError
 from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.clock import Clock

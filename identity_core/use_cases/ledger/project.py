@@ -13,11 +13,13 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.tiles import WIDTH
+from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, leaf_hash
+
 from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_core.domain.ledger.tiles import WIDTH
-from identity_core.domain.ledger.tree import HASH_BYTES, Frontier, LogLeaf, Malformed, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.anchoring import Growth, StoredTree
 from identity_core.ports.clock import Clock

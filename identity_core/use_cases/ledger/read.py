@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from identity_tlog.proofs import Span, consistency_spans, inclusion_spans, span_hash
+from identity_tlog.tiles import WIDTH, Tile, bundled, needed, node_from
+from identity_tlog.tree import HASH_BYTES, leaf_hash
+
 from identity_core.codec import multikey
 from identity_core.codec.times import printed
 from identity_core.domain.ledger.checkpoint_keys import EarlierKey
-from identity_core.domain.ledger.proofs import Span, consistency_spans, inclusion_spans, span_hash
-from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled, needed, node_from
-from identity_core.domain.ledger.tree import HASH_BYTES, LogLeaf, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import BlockNotFound, LedgerUnavailable, LogRangeInvalid, TileNotFound, TransactionNotFound
 from identity_core.ports.anchoring import ServiceName, StoredTree
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry

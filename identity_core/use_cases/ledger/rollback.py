@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from identity_tlog.tree import Malformed
+
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
-from identity_core.domain.ledger.tree import Malformed
-from identity_core.domain.ledger.witness import Remembered
+from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
 from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory
 from identity_core.ports.clock import Clock

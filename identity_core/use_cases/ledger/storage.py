@@ -23,12 +23,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from identity_tlog.proofs import span_hash
+from identity_tlog.tiles import needed, node_from
+from identity_tlog.tree import Frontier, Malformed, Refuted, leaf_hash
+
 from identity_core.domain.activity import GENESIS, ChainHead
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
-from identity_core.domain.ledger.proofs import span_hash
-from identity_core.domain.ledger.tiles import needed, node_from
-from identity_core.domain.ledger.tree import Frontier, Malformed, Refuted, leaf_hash
-from identity_core.domain.ledger.witness import Remembered
+from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory

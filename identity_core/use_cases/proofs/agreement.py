@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from identity_core.codec.multibase import base64url_decode
-from identity_core.codec.structs import UNSET, given
+from identity_core.codec.structs import UNSET, UnsetType, given
 from identity_core.crypto.bls12381.backend import ORDER, SCALAR_OCTETS
 from identity_core.domain.credentials.credential import NO_SECRET
-from identity_core.domain.proofs.handover import agent_key_of
 from identity_core.domain.proofs.presentation import (
     DELEGATION_COVER,
     REQUEST_COVER,
@@ -24,12 +23,12 @@ from identity_core.domain.proofs.presentation import (
     Cover,
     HolderConsent,
 )
+from identity_core.domain.proofs.presented import agent_key_of
 from identity_core.domain.proofs.proof import Context
 from identity_core.domain.proofs.question import refused
 from identity_core.errors import ProofInvalid
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.proofs.prepare import PreparedProof
-from identity_core.wire import DelegatedProofRequest
 from identity_core.wire import HolderConsent as SentConsent
 
 LEAST_LIFETIME: Final = timedelta(minutes=1)
@@ -39,19 +38,21 @@ LONGEST_IN_ADVANCE: Final = timedelta(days=2)
 
 
 async def agreement(
-    request: DelegatedProofRequest, prepared: PreparedProof, context_of: Callable[[], Context], check: SignatureChecks
+    sent: SentConsent | UnsetType, prepared: PreparedProof, context_of: Callable[[], Context], check: SignatureChecks
 ) -> Agreement | None:
-    """The consent of a wallet; None where the custodian gives it, or where none is needed. ``context_of`` gives what the proof would be
-    bound to.
+    """Return the consent of a wallet; None where the custodian gives it, or where none is needed.
+
+    ``sent``: the ``holderConsent`` of the request.
+    ``context_of``: returns what the proof would be bound to.
     Raises ``PredicateUnsupported``, and ``Overloaded``."""
     bindings = [credential.binding for credential in prepared.credentials if credential.binding is not None]
-    sent, question = request.holder_consent, prepared.question
+    question = prepared.question
     if question is None or any(binding.secret != NO_SECRET for binding in bindings):
         if sent is not UNSET:
             raise refused("no wallet keeps the holder's secret: leave holderConsent out")
         return None
     if sent is UNSET:
-        raise refused("a wallet keeps the holder's secret: the request needs its holderConsent")
+        raise refused("a wallet keeps the holder's secret: send its holderConsent to createDelegatedPresentation")
     context = context_of()
     agreed = _read(sent, context.issued_at)
     message = agreed.terms.message(question, context, agreed.agent_key)

@@ -10,14 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from identity_core.codec.structs import UNSET, given
+from identity_core.codec.structs import UNSET, UnsetType, ValidationError, convert, given, plain
 from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME
 from identity_core.domain.proofs.predicate import MAX_PREDICATES
 from identity_core.domain.proofs.question import AttributeOf
 from identity_core.domain.proofs.stored import read_value
 from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.values import value_class
-from identity_core.wire import AskedPredicate, DelegatedProofRequest, ZKPredicate
+from identity_core.wire import (
+    AskedPredicate,
+    DelegatedPresentationRequest,
+    DelegatedProofCheckRequest,
+    DelegatedProofRequest,
+    HolderConsent,
+    ZKPredicate,
+)
+
+ProofRequest = DelegatedProofRequest | DelegatedPresentationRequest
+"""The bodies of generateDelegatedProof and createDelegatedPresentation. No body is one of both."""
 
 _JOINT: Final = "credentials"
 
@@ -51,21 +61,23 @@ class AskedProof:
     either: tuple[tuple[int, ...], ...] = ()
     pseudonym: str | None = None
     is_joint: bool = False
+    consent: HolderConsent | UnsetType = UNSET
 
     @classmethod
-    def of(cls, request: DelegatedProofRequest) -> AskedProof:
+    def of(cls, request: ProofRequest) -> AskedProof:
         """Raises ``InvalidRequest`` for what is said twice or not at all, and for what has no one meaning."""
-        ways = [name for name in ("predicate", "predicates", _JOINT) if getattr(request, name) is not UNSET]
-        if len(ways) != 1:
-            raise _refused("Send one of predicate, predicates and credentials.", "predicates")
-        if (request.credential_id is UNSET) == (ways != [_JOINT]):
-            raise _refused("Send credentialId, or each credential in credentials.", "credentialId")
-        for name in ("same", "either", "pseudonym"):
-            if ways != [_JOINT] and getattr(request, name) is not UNSET:
-                raise _refused(f"{name} stands beside credentials.", name)
+        if isinstance(request, DelegatedProofRequest):
+            read_value(given(request.predicate.value, ""))
+            return cls((AskedPart(request.credential_id, (request.predicate,)),))
+        is_joint = request.credentials is not UNSET
+        if not (request.predicates is UNSET) == (request.credential_id is UNSET) == is_joint:
+            raise _refused("Send either credentialId and predicates, or credentials.", "predicates")
         if request.credentials is UNSET:
-            single = given(request.predicates, ()) if request.predicate is UNSET else (request.predicate,)
-            return cls((AskedPart(given(request.credential_id, ""), _readable(single)),))
+            for name in ("same", "either", "pseudonym"):
+                if getattr(request, name) is not UNSET:
+                    raise _refused(f"{name} stands beside credentials.", name)
+            part = AskedPart(given(request.credential_id, ""), _readable(given(request.predicates, ())))
+            return cls((part,), consent=request.holder_consent)
         asked = cls(
             tuple(AskedPart(one.credential_id, _readable(given(one.predicates, ()))) for one in request.credentials),
             tuple(
@@ -74,6 +86,7 @@ class AskedProof:
             tuple(map(tuple, given(request.either, ()))),
             given(request.pseudonym, None),
             is_joint=True,
+            consent=request.holder_consent,
         )
         asked._check()
         return asked
@@ -114,6 +127,17 @@ class AskedProof:
                         yield Claim(name, SAME, place, number)
         if self.pseudonym is not None:
             yield Claim("", PSEUDONYM, self.pseudonym, None)
+
+
+def checked_request(request: DelegatedProofCheckRequest) -> ProofRequest:
+    """Return the request that is to be checked: with ``predicate`` one for a proof, otherwise for a presentation.
+
+    Raises ``InvalidRequest``: when the operation would not accept its members."""
+    kind: type[ProofRequest] = DelegatedPresentationRequest if request.predicate is UNSET else DelegatedProofRequest
+    try:
+        return convert(plain(request), kind)
+    except ValidationError as error:
+        raise InvalidRequest(f"This is not the body of a {kind.__name__}: {error}.") from None
 
 
 def _readable(

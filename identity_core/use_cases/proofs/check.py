@@ -20,7 +20,7 @@ from datetime import datetime
 
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.state import DidState
-from identity_core.domain.proofs.handover import awaits_agent
+from identity_core.domain.proofs.checks import Check, CheckCode, right, undecided, wrong
 from identity_core.domain.proofs.issuer_key import (
     assertion_key,
     assertion_multikey,
@@ -28,7 +28,12 @@ from identity_core.domain.proofs.issuer_key import (
     has_many_keys,
 )
 from identity_core.domain.proofs.presentation import Acceptance
-from identity_core.domain.proofs.presented import PresentedPresentation, presentation_signals
+from identity_core.domain.proofs.presented import (
+    AnyPresented,
+    PresentedPresentation,
+    awaits_agent,
+    presentation_signals,
+)
 from identity_core.domain.proofs.proof import (
     PresentedProof,
     Statement,
@@ -38,17 +43,7 @@ from identity_core.domain.proofs.proof import (
 )
 from identity_core.domain.proofs.proof import ReceivedProof as ReceivedProof
 from identity_core.domain.proofs.question import SUITE_2
-from identity_core.domain.proofs.verification import (
-    AnyPresented,
-    Check,
-    CheckCode,
-    Expectation,
-    ProofVerification,
-    check_time,
-    right,
-    undecided,
-    wrong,
-)
+from identity_core.domain.proofs.verification import Expectation, ProofVerification, check_time
 from identity_core.errors import (
     DidNotFound,
     DidQuarantined,

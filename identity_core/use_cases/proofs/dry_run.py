@@ -1,4 +1,4 @@
-"""checkDelegatedProof: what generateDelegatedProof would refuse a request for, with nothing spent and nothing recorded.
+"""checkDelegatedProof: what would refuse a request for a proof or a presentation, with nothing spent and nothing recorded.
 
 Steps 4 to 16 alone. What comes after them is decided in the transaction that spends, because it tells of the attribute, or of what others
 have asked; so it is never decided here. Of an IBCT that was used nothing is told but that, because the answer that it got may be step 18's.
@@ -12,10 +12,11 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.errors import AnchoringDisabled, Forbidden, IbctReplayed, IdentityError, RequestInProgress
 from identity_core.ports.proofs import Precedent
+from identity_core.use_cases.proofs.asked import checked_request
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
 from identity_core.use_cases.proofs.steps import ProofAttempt, check_capability, check_delegation
 from identity_core.values import value_class
-from identity_core.wire import DelegatedProofRequest
+from identity_core.wire import DelegatedProofCheckRequest
 
 
 @value_class
@@ -49,11 +50,11 @@ class CheckDelegatedProof:
 
     making: GenerateDelegatedProof
 
-    async def __call__(self, request: DelegatedProofRequest, caller: Caller) -> DryRun:
+    async def __call__(self, request: DelegatedProofCheckRequest, caller: Caller) -> DryRun:
         """Raises ``InvalidRequest``, ``InvalidDid``, ``Forbidden`` for a caller who is not the agent, and failures, which say nothing of
         the request."""
         making = self.making
-        attempt = ProofAttempt.of(request, making.reader, making.clock.now())
+        attempt = ProofAttempt.of(checked_request(request), making.reader, making.clock.now())
         await making.turns()
         try:
             with making.reader.index.one_look():

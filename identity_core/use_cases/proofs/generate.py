@@ -1,4 +1,4 @@
-"""generateDelegatedProof: the checks in the order that the document promises, then one use, then the proof.
+"""generateDelegatedProof and createDelegatedPresentation: the checks in the order that the document promises, then one use, then the proof.
 
 The order is public (openapi/paths/proofs.yaml): 4 anchoring, 5–9 the capability, 10 earlier requests, 11–13 the delegation, 14–16
 the credential, 17–18 the transaction that consumes, 19 the transaction that keeps. Whatever refuses a token from 10 on spends it, and is
@@ -38,6 +38,7 @@ from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.agreement import agreement
+from identity_core.use_cases.proofs.asked import ProofRequest
 from identity_core.use_cases.proofs.prepare import prepare, required
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.records import event_of, to_keep
@@ -52,7 +53,7 @@ from identity_core.use_cases.proofs.steps import (
 )
 from identity_core.use_cases.record import Record, rows_of
 from identity_core.values import value_class
-from identity_core.wire import DelegatedProofRequest
+from identity_core.wire import DelegatedPresentationRequest
 
 # Nothing was found out about the request: the same token serves when whatever failed works again.
 _FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout, PluginUnavailable)
@@ -116,13 +117,13 @@ class GenerateDelegatedProof:
     turns: FairQueue = field(default_factory=FairQueue)
     consents: SignatureChecks = field(default_factory=SignatureChecks)
 
-    async def __call__(self, request: DelegatedProofRequest, context: RequestContext) -> Answered:
+    async def __call__(self, request: ProofRequest, context: RequestContext) -> Answered:
         """The outcome; a refusal that spent the token is one. Raises ``InvalidRequest``, ``InvalidDid``, the refusals of steps 4 to 10 and
         19, those that an earlier proof meets at 11, and what ``ProofWorkers.prove`` raises."""
         with self.reader.index.one_look():
             return await self._answer(request, context)
 
-    async def _answer(self, request: DelegatedProofRequest, context: RequestContext) -> Answered:
+    async def _answer(self, request: ProofRequest, context: RequestContext) -> Answered:
         attempt = ProofAttempt.of(request, self.reader, self.clock.now())
         try:
             if attempt.anchor and (self.anchoring is None or not self.anchoring.enabled):
@@ -179,7 +180,7 @@ class GenerateDelegatedProof:
         def context() -> Context:
             return _context_of(attempt, attempt.now, self.random, self.policy)
 
-        attempt.agreed = await agreement(attempt.request, prepared, context, self.consents)
+        attempt.agreed = await agreement(asked.consent, prepared, context, self.consents)
         attempt.credentials = credentials
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
@@ -224,6 +225,17 @@ class GenerateDelegatedProof:
             if not is_kept:
                 # The identical request may try again at once; the use stays counted.
                 await self.invocations.release(lease)
+
+
+@value_class
+class CreateDelegatedPresentation:
+    """createDelegatedPresentation: the steps of generateDelegatedProof, for several predicates or credentials."""
+
+    making: GenerateDelegatedProof
+
+    async def __call__(self, request: DelegatedPresentationRequest, context: RequestContext) -> Answered:
+        """Raises what ``GenerateDelegatedProof`` raises."""
+        return await self.making(request, context)
 
 
 def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], bytes], policy: ProofPolicy) -> Context:

@@ -45,11 +45,10 @@ from identity_core.errors import (
 )
 from identity_core.ports.proofs import Consumption, Disclosure, Invocation, Precedent
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.proofs.asked import AskedProof, Claim
+from identity_core.use_cases.proofs.asked import AskedProof, Claim, ProofRequest
 from identity_core.use_cases.proofs.prepare import AskedOfAttribute, PreparedProof
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.values import value_class
-from identity_core.wire import DelegatedProofRequest
 
 PROVE_SCOPE: Final = "zkp:prove"
 MARGIN: Final = timedelta(seconds=120)
@@ -84,7 +83,7 @@ class ProofAttempt:
     about, each with the request's value or the pin's, and ``pinned`` says of each whether the holder fixed it; ``agreed`` is the consent
     of a wallet."""
 
-    request: DelegatedProofRequest
+    request: ProofRequest
     asked: AskedProof
     holder: Did
     agent: Did
@@ -101,7 +100,7 @@ class ProofAttempt:
     agreed: Agreement | None = None
 
     @classmethod
-    def of(cls, request: DelegatedProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
+    def of(cls, request: ProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
         """Step 3: what the document's schema lets through and has no one meaning is refused. Raises ``InvalidRequest``, ``InvalidDid``."""
         asked = AskedProof.of(request)
         holder, agent = reader.parse(request.holder_did), reader.parse(request.agent_did)

@@ -25,8 +25,9 @@ from typing import Final
 from identity_core.codec.structs import given
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
+from identity_core.domain.proofs.checks import Check, CheckCode, wrong
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
-from identity_core.domain.proofs.verification import Check, CheckCode, Expectation, ProofVerification, wrong
+from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import Forbidden, ProofNotFound
 from identity_core.ports.activity import VerifierChallenges
 from identity_core.ports.anchoring import AnchorRevocation

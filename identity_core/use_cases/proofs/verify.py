@@ -34,19 +34,13 @@ from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import DelegationState
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
 from identity_core.domain.proofs.expected import ExpectedCredential, ExpectedQuestion
-from identity_core.domain.proofs.handover import agent_key_of, as_made
 from identity_core.domain.proofs.presentation import Cover
+from identity_core.domain.proofs.presented import agent_key_of, as_made
 from identity_core.domain.proofs.proof import NEVER_PROVEN, nonce_of
 from identity_core.domain.proofs.stored import StoredProof, read_value
-from identity_core.domain.proofs.verification import (
-    Check,
-    CheckCode,
-    Expectation,
-    ProofVerification,
-    right,
-    wrong,
-)
+from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import InvalidRequest, Overloaded, ProofNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import CredentialRecord, Proofs
@@ -136,7 +130,7 @@ def _event(verdict: ProofVerification, stored: StoredProof | None) -> Event:
         proof_id,
         parties,
         code=next(map(str, verdict.errors), None),
-        details={"verified": verdict.verified, "reasons": [*map(str, verdict.errors)]},
+        details={"verified": verdict.verified, "verdict": verdict.verdict, "reasons": [*map(str, verdict.errors)]},
         verification=verdict,
     )
 

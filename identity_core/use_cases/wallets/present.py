@@ -85,7 +85,8 @@ class SignRequestObject:
 
 @value_class
 class AcceptPresentation:
-    """Checks what a wallet presents, and keeps what it discloses. Raises ``WalletRefused``, ``PresentationNotFound``."""
+    """Checks what a wallet presents, and keeps what it discloses; returns where the wallet goes then. Raises ``WalletRefused``,
+    ``PresentationNotFound``."""
 
     kept: KeptRequests
     format: SecuringFormat | None
@@ -93,14 +94,14 @@ class AcceptPresentation:
     status: CopyStatus
     clock: Clock
 
-    async def __call__(self, request_id: str, state: str | None, token: Any) -> PresentationQuery:
+    async def __call__(self, request_id: str, state: str | None, token: Any) -> str | None:
         """What comes as it is, where the request asked for no encryption."""
         query = await self._open(request_id, state)
         if query.secret is not None:
             raise WalletRefused("invalid_request", "The presentation has to be encrypted, as the request says.")
         return await self._accept(query, token)
 
-    async def encrypted(self, request_id: str, text: str) -> PresentationQuery:
+    async def encrypted(self, request_id: str, text: str) -> str | None:
         """What comes encrypted to the key of the request; it may be the answer that the wallet says no."""
         query = await self.kept.open_for_wallets(request_id)
         if query.secret is None:
@@ -112,7 +113,7 @@ class AcceptPresentation:
         _require_state(query, said.get("state"))
         return await self._decline(query) if "error" in said else await self._accept(query, said.get("vp_token"))
 
-    async def _accept(self, query: PresentationQuery, token: Any) -> PresentationQuery:
+    async def _accept(self, query: PresentationQuery, token: Any) -> str | None:
         now = self.clock.now()
         try:
             presented = query.presented(token)
@@ -120,25 +121,26 @@ class AcceptPresentation:
         except (ValueError, ProofInvalid, InvalidCredential) as error:
             reason = error.details.get("reason") if isinstance(error, (ProofInvalid, InvalidCredential)) else str(error)
             raise WalletRefused("invalid_request", f"The presentation is refused: {reason}.") from error
-        await self._keep(query, {"state": PRESENTED, "credentials": [*found]}, now)
-        return query
+        return await self._keep(query, {"state": PRESENTED, "credentials": [*found]}, now)
 
-    async def decline(self, request_id: str, state: str | None) -> PresentationQuery:
+    async def decline(self, request_id: str, state: str | None) -> str | None:
         """The wallet, or its holder, says no."""
         return await self._decline(await self._open(request_id, state))
 
-    async def _decline(self, query: PresentationQuery) -> PresentationQuery:
-        await self._keep(query, {"state": DECLINED, "credentials": []}, self.clock.now())
-        return query
+    async def _decline(self, query: PresentationQuery) -> str | None:
+        return await self._keep(query, {"state": DECLINED, "credentials": []}, self.clock.now())
 
     async def _open(self, request_id: str, state: str | None) -> PresentationQuery:
         query = await self.kept.open_for_wallets(request_id)
         _require_state(query, state)
         return query
 
-    async def _keep(self, query: PresentationQuery, answer: dict[str, Any], now: datetime) -> None:
-        if not await self.kept.answer(query, answer, now):
+    async def _keep(self, query: PresentationQuery, answer: dict[str, Any], now: datetime) -> str | None:
+        """Store the answer with a fresh ``response_code`` (OpenID4VP 1.0 §8.2); return where the wallet leads its holder."""
+        code = self.kept.new_id()
+        if not await self.kept.answer(query, answer | {"responseCode": code}, now):
             raise PresentationNotFound
+        return query.redirect(code)
 
     async def _checked(
         self, query: PresentationQuery, wanted: WantedCredential, text: str, now: datetime

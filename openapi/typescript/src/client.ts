@@ -67,7 +67,22 @@ class Service {
     throw new IdentityError(200, "UNREADABLE", `the pages do not end after ${this.options.maxPages}`);
   }
 
+  /** Sends `createDid` with `options.strictEvidence`, and as it is to a method whose entries hold no evidence. */
   private async call(operation: Operation, given: Values): Promise<unknown> {
+    const body = given.body as { options?: object } | null | undefined;
+    if (operation !== OPERATIONS.createDid || typeof body !== "object" || body === null || "strictEvidence" in (body.options ?? {}))
+      return this.send(operation, given);
+    try {
+      return await this.send(operation, { ...given, body: { ...body, options: { ...body.options, strictEvidence: true } } });
+    } catch (error) {
+      // The Idempotency-Key is that of an earlier try, which such a method answered.
+      const isOfNoUse = error instanceof IdentityError && (error.details.member === "strictEvidence" || error.code === "IDEMPOTENCY_MISMATCH");
+      if (!isOfNoUse) throw error;
+    }
+    return this.send(operation, given);
+  }
+
+  private async send(operation: Operation, given: Values): Promise<unknown> {
     // The members of a body as they are sent: dates as texts, `undefined` left out; and one form, which is signed and sent.
     const body = given.body === undefined ? undefined : canonicalize(JSON.parse(JSON.stringify(given.body)));
     const headers = new Headers({ Accept: operation.forms[0] ?? JSON_FORM });

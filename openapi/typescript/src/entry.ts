@@ -46,7 +46,8 @@ export interface Entry {
 export const HASH = "Qm[1-9A-HJ-NP-Za-km-z]{44}";
 const MEMBERS = "parameters,proof,state,versionId,versionTime";
 const VERSION_ID = new RegExp(`^([1-9][0-9]{0,9})-(${HASH})$`);
-const TIME = /^([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:[0-9]{2})$/;
+const TIME = /^([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$/;
+const [FIRST, LAST] = ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"].map(Date.parse) as [number, number];
 
 /** Exactly the five members, each of its type. */
 export function readEntry(value: unknown): Entry {
@@ -77,11 +78,15 @@ function members(value: unknown): number {
   return values.reduce((sum: number, one) => sum + members(one), Array.isArray(value) ? 0 : values.length);
 }
 
-/** RFC 3339 with a zone, in microseconds. `Date.parse` takes days that there are not. */
+/**
+ * RFC 3339 §5.6 with a zone, in microseconds. `Date.parse` takes days that do not exist. As in the service, leap seconds and times outside
+ * the years 1 to 9999 in UTC are refused.
+ */
 export function instantOf(time: string): bigint {
   const [, day = "", clock = "", fraction = "", zone = ""] = TIME.exec(time.toUpperCase()) ?? [];
   const [local, instant] = [Date.parse(`${day}T${clock}Z`), Date.parse(`${day}T${clock}${zone}`)];
-  const isTime = !Number.isNaN(instant) && new Date(local).toISOString() === `${day}T${clock}.000Z` && !day.startsWith("0000");
+  const isInCalendar = !day.startsWith("0000") && instant >= FIRST && instant <= LAST;
+  const isTime = isInCalendar && new Date(local).toISOString() === `${day}T${clock}.000Z`;
   demand(isTime, "the versionTime is not a time");
   return BigInt(instant) * 1000n + BigInt(fraction.padEnd(6, "0").slice(0, 6));
 }

@@ -29,6 +29,9 @@ export interface VerifiedLog {
   /** Who may sign the next entry; in a log of the service, the status lists of its credentials too. */
   updateKeys: readonly string[];
   didDocument: components["schemas"]["DidDocument"];
+  /** How many changes the holder of the log key could have recorded with a signature for something else: their challenges name no purpose or
+   * no body, or their entries show no body. `undefined` for did:webvh, whose entries hold no evidence. */
+  unboundChanges: number | undefined;
 }
 
 /** An entry that was checked. `operation` is what a log of ours says has happened, `isAsked` whether a controller's signature asked for it. */
@@ -98,7 +101,8 @@ export async function verifyLog(
   const { did, number: versions, versionId, body, deactivated, updateKeys, document } = state;
   if (isWebvh) await checkWebvh(states as WebvhState[], expected);
   const updated = String(body.versionTime);
-  return { did, versions, versionId, updated, deactivated, updateKeys, didDocument: document as VerifiedLog["didDocument"] };
+  const unboundChanges = isWebvh ? undefined : state.control.unbound;
+  return { did, versions, versionId, updated, deactivated, updateKeys, didDocument: document as VerifiedLog["didDocument"], unboundChanges };
 }
 
 function told({ versionId, body, parameters }: Entry, line: number): CheckedEntry {

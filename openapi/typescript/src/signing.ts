@@ -26,12 +26,17 @@ export async function createSigner(issued: IssuedKeys, purpose: "authentication"
   return { did: issued.did, sign: await signing(key.privateKey) };
 }
 
-/** The credentials of an `Authorization` header. Throws for a challenge of another service, for another DID, purpose or body: who signs
- * whatever is put before him signs in for others. */
+const CHANGES = ["update", "rotate", "recover", "deactivate"];
+
+/** The credentials of an `Authorization` header. Throws for a challenge of another service, for another DID, purpose or body, and for one
+ * that any change of the DID could be recorded under: without purpose, or for a change without a body. */
 export async function signChallenge(signer: Signer, challenge: string, wanted: { origin: string; purpose: string; bodyHash?: string }) {
   const [label, origin = "", did, purpose, bodyHash, , expiry, ...more] = challenge.split(" ");
   if (label !== "didauth:v1" || expiry === undefined || more.length > 0) throw new TypeError("not a DIDAuth challenge");
   if (!sameOrigin(origin, wanted.origin)) throw new TypeError(`the challenge is one of ${origin}`);
+  // In the log of a DID without strictEvidence such a signature serves for every change.
+  if (purpose === "-" || (bodyHash === "-" && CHANGES.includes(String(purpose))))
+    throw new TypeError("the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash");
   if (did !== signer.did || purpose !== wanted.purpose || bodyHash !== (wanted.bodyHash ?? "-"))
     throw new TypeError("the challenge authorises something else than what was asked for");
   const signature = await signer.sign(utf8(challenge));
@@ -53,13 +58,28 @@ export async function actionOf(attribute: string, type: string, value?: unknown)
   return `zkp.prove.${written}.${type}${value === undefined ? "" : `.${await pinOf(value)}`}`;
 }
 
+/** A number as the integer that it is, otherwise as its shortest decimal text. */
+function exact(value: unknown): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return Object.is(value, -0) ? 0 : value;
+  const [mantissa = "", exponent = "0"] = String(Math.abs(value)).split("e");
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  const digits = (whole + fraction).replace(/^0+/, "").replace(/0+$/, "");
+  if (!Number.isFinite(value) || Number.isInteger(value) || digits.length > 15)
+    throw new TypeError("a number of more than 15 significant digits, or past 2^53 - 1, is given as a text");
+  const point = whole.length + Number(exponent);
+  const all = point <= 0 ? "0".repeat(1 - point) + whole + fraction : (whole + fraction).padEnd(point, "0");
+  const place = Math.max(point, 1);
+  return `${value < 0 ? "-" : ""}${all.slice(0, place)}.${all.slice(place)}`;
+}
+
 /** An integer is its own pin; everything else is pinned by the hash of its canonical form, texts in NFC and sets sorted. */
-async function pinOf(value: unknown): Promise<string> {
+async function pinOf(given: unknown): Promise<string> {
+  const value = exact(given);
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return canonicalize(value);
   if (typeof value === "string" && /^[1-9][0-9]{15,18}$/.test(value) && !Number.isSafeInteger(Number(value))) return value;
-  const each = (Array.isArray(value) ? value : [value]).map((one: unknown) => {
+  const each = (Array.isArray(value) ? value.map(exact) : [value]).map((one: unknown) => {
     if (typeof one !== "string" && typeof one !== "boolean" && !Number.isSafeInteger(one))
-      throw new TypeError("a value is a text, an integer, a boolean, or an array of these");
+      throw new TypeError("a value is a text, a number, a boolean, or an array of these");
     return canonicalize(typeof one === "string" ? one.normalize("NFC") : one);
   });
   const canonical = Array.isArray(value) ? `[${[...new Set(each)].sort(byOctets).join(",")}]` : String(each[0]);
@@ -81,7 +101,7 @@ export async function signIbct(
   const time = (seconds: number) => new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
   const token = {
     id: `urn:uuid:${crypto.randomUUID()}`,
-    type: "InvocationBoundCapabilityToken",
+    type: "InvocationBoundCapabilityToken" as const,
     invoker: holder.did,
     target: wish.target,
     action: wish.action,

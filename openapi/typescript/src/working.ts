@@ -58,6 +58,7 @@ const MEMBERS: { readonly [operation: string]: string } = {
   addVerificationMethod: "operation,verificationMethod",
   removeVerificationMethod: "keyId,operation",
   setAlsoKnownAs: "alsoKnownAs,operation",
+  setStrictEvidence: "operation,strictEvidence",
 };
 
 export class Working {
@@ -214,6 +215,9 @@ export class Working {
     } else if (operation === "setAlsoKnownAs") {
       demand(Array.isArray(step.alsoKnownAs), "alsoKnownAs is no list");
       this.aliases = (step.alsoKnownAs as unknown[]).map(text);
+    } else if (operation === "setStrictEvidence") {
+      // The entry says it, not the document.
+      demand(isBody && step.strictEvidence === true, "strictEvidence is asked for by a body, and is never turned off");
     } else {
       const method = record(step.verificationMethod);
       const [type, key] = [text(method.type), text(method.publicKeyMultibase)];

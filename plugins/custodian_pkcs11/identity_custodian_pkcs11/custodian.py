@@ -17,9 +17,9 @@ import pkcs11
 from identity_core.codec import multikey
 from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.database.files import FileLock
+from identity_core.domain.custody import HolderSecrets
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import PluginUnavailable
-from identity_core.plugin.holder_secrets import HolderSecrets
 from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused
 from identity_custodian_pkcs11 import keys, master
 from identity_custodian_pkcs11.keys import KeyDamaged, Label, TokenKey

@@ -19,9 +19,9 @@ from identity_core.crypto import sealing
 from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.holder_secret import root_of
+from identity_core.domain.custody import HolderSecrets
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import Overloaded, PluginUnavailable
-from identity_core.plugin.holder_secrets import HolderSecrets
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused, Resealed
 from identity_custodian_sealed.box_contents import DataKey

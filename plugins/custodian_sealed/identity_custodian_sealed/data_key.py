@@ -21,8 +21,7 @@ from pathlib import Path
 
 from identity_core.crypto import sealing
 from identity_core.database import Database, DatabaseAbsent, Transaction
-from identity_core.database.files import durable_draft, locked_folder, sync_folder
-from identity_core.files import read_regular
+from identity_core.files import durable_draft, locked_folder, read_regular, require_own, sync_folder
 from identity_custodian_sealed.box_contents import DataKey, purpose, roots_in
 
 PASSPHRASE, FILE = "passphrase", "file"
@@ -243,6 +242,7 @@ class Seal:
 
     def _master_key(self) -> bytes:
         try:
+            require_own(self.master_key_file)
             key = read_regular(self.master_key_file)
             mode = self.master_key_file.stat().st_mode
         except OSError as error:

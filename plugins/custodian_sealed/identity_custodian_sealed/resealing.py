@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from identity_core.crypto import sealing
 from identity_core.database import DatabaseError, Transaction
-from identity_core.database.files import FileLock, durable_draft, locked_folder
+from identity_core.database.files import FileLock
 from identity_core.database.sqlite_connection import rewrite
-from identity_core.files import read_regular
+from identity_core.files import durable_draft, locked_folder, read_regular
 from identity_core.ports.custodian import KeyRefused, Resealed
 from identity_custodian_sealed.box_contents import DataKey
 from identity_custodian_sealed.data_key import DATABASE, FILE, Seal, SealBroken, StoredSeal, stored_seal

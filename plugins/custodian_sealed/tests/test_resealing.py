@@ -28,8 +28,8 @@ from identity_core.conformance.custodian_holders import REQUEST
 from identity_core.crypto import sealing
 from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.database import files, sqlite_connection
-from identity_core.database.files import locked_folder
 from identity_core.errors import PluginUnavailable
+from identity_core.files import locked_folder
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.ports.custodian import KeyNotHeld, KeyRefused
 from tests.attack.stranger import rounds

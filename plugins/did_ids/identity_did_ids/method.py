@@ -30,9 +30,9 @@ class DidIdsSettings:
         default=True, metadata={"help": "A key in grace may not deactivate, rotate, add or remove keys."}
     )
     strict_evidence: bool = field(
-        default=True,
+        default=False,
         metadata={
-            "help": "New DIDs take only signatures over challenges that name purpose and body; their logs show the body."
+            "help": "New DIDs accept only signatures over challenges that name purpose and body; their logs show the body."
         },
     )
     recovery_window_hours: int = field(

@@ -1,4 +1,4 @@
-"""did:key for the key types of the service: Ed25519, X25519, BLS12-381 G2.
+"""did:key for the key types of the service: Ed25519, X25519, BLS12-381 G2; P-256 resolves only.
 
 A did:key resolves without ever having been registered. Registering one records a log of a single entry, which proves who
 recorded it and when, and nothing about the key; it can never change. Where the setting says so, a document of an Ed25519 key also has the
@@ -15,7 +15,7 @@ from typing import Final
 from identity_core.codec import multikey, times
 from identity_core.crypto import x25519
 from identity_core.domain.dids import document as documents
-from identity_core.domain.dids import keys
+from identity_core.domain.dids import foreign, keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create
 from identity_core.domain.dids.did import Did
@@ -25,9 +25,11 @@ from identity_core.domain.dids.log.chain import MAX_ENTRY, DraftedEntry
 from identity_core.domain.dids.log.entry import EntryBody
 from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, LogInvalid
-from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
+from identity_core.errors import IdentityError, InvalidDid, InvalidDocument, JsonValue
 
 VERSION: Final = "did:key:1.0"
+# Multibase of the multicodec prefix 0x1200 of a compressed key on P-256.
+P256_PREFIX: Final = "zDn"
 
 EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """A did:key that was never registered has no birth: it is taken to have been there since the epoch."""
@@ -76,10 +78,12 @@ class DidKey:
 
     def check(self, did: Did) -> None:
         """Raises ``InvalidDid`` unless the identifier is the multikey of a type that the service knows, of a key that is not weak."""
-        _document(did, derives=False)
+        self.expand(did)
 
     def expand(self, did: Did) -> DidState | None:
-        """The whole state, from the identifier alone."""
+        """Return the whole state, from the identifier alone. A key on P-256 is shown as others show it, and cannot be registered."""
+        if did.identifier.startswith(P256_PREFIX):
+            return foreign.found(did, _p256_members(did), EVER)
         return _state(did, _document(did, derives=self._derives), EVER)
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
@@ -105,12 +109,35 @@ class DidKey:
             raise LogInvalid("The entry is malformed." if isinstance(error, ValueError) else str(error)) from error
 
 
+def _p256_members(did: Did) -> dict[str, JsonValue]:
+    """Return the document of a key on P-256 (did:key, "Document Creation Algorithm"). Raises ``InvalidDid``."""
+    try:
+        keys.PublicKey.parse(multikey.P256, did.identifier)
+    except InvalidDocument as error:
+        raise InvalidDid(f"The DID is no did:key that can be used here: {error}", details={"did": did.shown}) from error
+    key_id = f"{did}#{did.identifier}"
+    method: JsonValue = {
+        "id": key_id,
+        "type": keys.MULTIKEY,
+        "controller": str(did),
+        "publicKeyMultibase": did.identifier,
+    }
+    signing: dict[str, JsonValue] = {name: [key_id] for name in keys.ED25519.allowed}
+    return {
+        "@context": ["https://www.w3.org/ns/did/v1", keys.MULTIKEY_CONTEXT],
+        "id": str(did),
+        "verificationMethod": [method],
+        **signing,
+    }
+
+
 def _did(change: Create) -> Did:
     """The DID that a creation asks for: one key, and nothing beside it."""
     if len(change.keys) != 1 or change.services or change.also_known_as or change.recovery_key is not None:
         raise InvalidDocument("A did:key has one key and nothing else: no services, names or recovery key.")
     if change.strict_evidence or change.recovery_window is not None:
-        raise InvalidDocument("A did:key never changes: leave strictEvidence and recoveryWindow out.")
+        member = "strictEvidence" if change.strict_evidence else "recoveryWindow"
+        raise InvalidDocument(f"A did:key never changes: leave {member} out.", details={"member": member})
     (key,) = change.keys
     keys.PublicKey.parse(key.type, key.public)
     keys.check_purposes(key.type, key.purposes)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import json
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,17 +92,30 @@ IDENTIFIERS = {
     "weak ed25519": multikey.encode_public(multikey.ED25519, b"\x01" + bytes(31)),
     "zero x25519": multikey.encode_public(multikey.X25519, bytes(32)),
     "bls infinity": multikey.encode_public(multikey.BLS12381G2, b"\xc0" + bytes(95)),
-    # RFC 6979 §A.2.5. A good key, which could not sign for its DID.
-    "p-256": multikey.encode_public(
-        multikey.P256, bytes.fromhex("0360FED4BA255A9D31C961EB74C6356D68C049B8923B61FA6CE669622E60F29FB6")
-    ),
+    "no point on p-256": multikey.encode_public(multikey.P256, b"\x02" + b"\xff" * 32),
     "a secret": multikey.encode_secret(multikey.ED25519, bytes(32)),
-    "another curve": multibase.base58btc_encode(b"\x80\x24" + b"\x02" * 33),
+    "another curve": multibase.base58btc_encode(b"\xe7\x01" + b"\x02" * 33),
     "short": "z6Mk",
     "a path": HANA.new_key().public + ":x",
     "another base": "u7QEDoQe_884Qvh1w3RjnS8CZZ-TWMJulDV8d3IZkElUxuA",
     "long": "z" + "1" * 400,
 }
+
+
+def test_key_on_p256_resolves_and_cannot_be_registered() -> None:
+    """The example of did:key for P-256."""
+    text = "did:key:zDnaerx9CtbPJ1q36T5Ln5wYt3MQYeGRG5ehnPAmxcf5mDZpv"
+    did = Did.parse(text)
+    METHOD.check(did)
+    state = METHOD.expand(did)
+    assert state is not None
+    found = orjson.loads(state.document.octets)
+    key_id = f"{text}#{did.identifier}"
+    assert found["verificationMethod"] == [
+        {"id": key_id, "type": "Multikey", "controller": text, "publicKeyMultibase": did.identifier}
+    ]
+    assert [found[name] for name in ("authentication", "assertionMethod", "capabilityInvocation")] == [[key_id]] * 3
+    assert "keyAgreement" not in found
 
 
 @pytest.mark.parametrize("identifier", IDENTIFIERS.values(), ids=IDENTIFIERS)

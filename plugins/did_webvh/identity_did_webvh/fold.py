@@ -113,6 +113,8 @@ def begin(did: Did, said: Parameters, document: DidDocument, at: datetime, named
     )
     _require_two(list(keys.update_keys))
     state = evolution.create(did, creation, at, replace(RULES, contexts=document.contexts))
+    # Its entries hold no evidence, so there is none to count.
+    state = replace(state, unbound_changes=None)
     if state.document != document:
         raise LogInvalid("The document is not one that a creation makes.")
     return _keyed(None, state, keys) if keys.next_key_hashes else state

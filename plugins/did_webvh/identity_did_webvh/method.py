@@ -15,7 +15,15 @@ import orjson
 from identity_core.codec import times
 from identity_core.domain.dids import evidence, evolution, past
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import Change, Create, Expire, RetireLogKey, RotateLogKey
+from identity_core.domain.dids.changes import (
+    Change,
+    Create,
+    Expire,
+    RetireLogKey,
+    RotateLogKey,
+    SetStrictEvidence,
+    has_step,
+)
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
@@ -102,12 +110,9 @@ class DidWebvh:
         """The next entry. The controller's signature is checked here, because no entry will show it to any reader."""
         if isinstance(change, Create) and len(change.update_keys) != 1:
             raise InvalidDocument("One key signs the log; the recovery key is the only other one in updateKeys.")
-        if isinstance(change, Create) and (change.strict_evidence or change.recovery_window is not None):
-            raise InvalidDocument(
-                "Entries of did:webvh have no place for strictEvidence and recoveryWindow: leave them out."
-            )
         if isinstance(change, RetireLogKey):
             raise InvalidDocument("An entry of did:webvh has no place for the retirement of a key.")
+        _require_place(change)
         at = _moment(state, at)
         before_did = self._unborn if state is None else state.did
         evolved = evolution.evolve(state, change, at, rules=self._rules, did=before_did)
@@ -146,6 +151,18 @@ class DidWebvh:
             version = 1 if state is None else state.version_id + 1
             reason = str(error) if isinstance(error, IdentityError) else "The entry is malformed."
             raise LogInvalid(reason, details={"version": version}) from error
+
+
+def _require_place(change: Change) -> None:
+    """Raises ``InvalidDocument`` for what entries of did:webvh have no place for."""
+    created = change if isinstance(change, Create) else None
+    member = None
+    if has_step(change, SetStrictEvidence) or (created is not None and created.strict_evidence):
+        member = "strictEvidence"
+    elif created is not None and created.recovery_window is not None:
+        member = "recoveryWindow"
+    if member is not None:
+        raise InvalidDocument(f"Entries of did:webvh have no place for {member}.", details={"member": member})
 
 
 def _moment(state: DidState | None, at: datetime) -> datetime:

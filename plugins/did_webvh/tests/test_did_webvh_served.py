@@ -335,6 +335,11 @@ def test_other_witnesses_are_for_who_controls_the_did(running: Running) -> None:
     signed = made.signed("update", body)
     assert made.send("update", body | {"witness": {}}, signed).outcome == (401, "AUTH_FAILED")
     assert made.act("update", {"operations": [body, body]}).outcome == (422, "INVALID_DOCUMENT")
+    # Its entries hold no evidence, so no reader could enforce it.
+    strict = made.act("update", {"operation": "setStrictEvidence", "strictEvidence": True})
+    assert strict.outcome == (422, "INVALID_DOCUMENT")
+    assert strict.json["error"]["details"]["member"] == "strictEvidence"
+    assert "unboundChanges" not in made.resolve().json["didDocumentMetadata"]
     assert made.act("update", body | {"alsoKnownAs": []}).outcome == (400, "INVALID_REQUEST")
     assert json.loads(made.log().splitlines()[-1])["versionId"].startswith("1-")
     assert made.act("update", body).status == 200

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from identity_core.domain.callers import ApiKey
-from identity_core.files import open_regular
+from identity_core.files import open_regular, require_own
 from identity_keys_file.entries import FileInvalid, parse_file
 
 
@@ -81,7 +81,8 @@ class FileKeys:
         with file:
             status = os.fstat(file.fileno())
             self._seen = _Seen.of(status)
+            require_own(self._path)
             octets = file.read()
         if stat.S_IMODE(status.st_mode) & 0o077:
-            self._logger.warning("%s may be read or written by others than its owner; set its mode to 0600", self._path)
+            self._logger.warning("%s may be read by others than its owner; set its mode to 0600", self._path)
         self._by_digest = {key.digest: key for key in parse_file(octets, modified_ns=status.st_mtime_ns)}

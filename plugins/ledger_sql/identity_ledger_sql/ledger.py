@@ -37,8 +37,9 @@ from identity_core.ports.ledger import (
     LogSize,
     NewestEntry,
     Receipt,
+    require_steady,
 )
-from identity_ledger_sql import anchors, chain, examination
+from identity_ledger_sql import anchors, chain, examination, failures
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ _LOOK_AGAIN_SECONDS = 0.2
 _LOCK = "SELECT id FROM ledger_head WHERE id = 1 FOR UPDATE"
 # One statement sees one moment: no block is newer than the entries tell. On a server it is one journey, too.
 _TIP = """
-SELECT anchored, sequence, block_number, recorded_at, link
+SELECT {clock}, anchored, sequence, block_number, recorded_at, link
 FROM (SELECT coalesce((SELECT block_number FROM ledger_anchors ORDER BY position DESC LIMIT 1), 0) AS anchored) AS anchors
 LEFT JOIN ledger_entries ON sequence = (SELECT max(sequence) FROM ledger_entries)
 """
@@ -103,6 +104,7 @@ class SqlLedger:
         self.is_embedded = database.dialect == "sqlite"
         self._clock = clock
         self._tip = Tip(0, 0, 0, 0, chain.GENESIS)
+        self._tip_sql = _TIP.format(clock="NULL" if self.is_embedded else "clock_timestamp()")
 
     @classmethod
     def open(
@@ -182,13 +184,14 @@ class SqlLedger:
         except DatabaseMismatch as error:
             raise StorageMismatch(details=details) from error
         except DatabaseError as error:
-            raise LedgerUnavailable(details=details) from error
+            raise failures.unavailable(error, details) from error
 
     def _append(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Receipt]:
         """Puts entries behind the newest one. Raises ``VersionConflict`` where one does not follow the newest of its DID; of several it is
         only known that there is one, and each is run again by itself."""
         tip = self._tip if self._tip.group == transaction.group else self._new_block(transaction)
-        now, block = (self._clock.now() - EPOCH) // MICROSECOND, tip.block_number
+        require_steady(self._clock, clock := self._clock.now())
+        now, block = (clock - EPOCH) // MICROSECOND, tip.block_number
         rows, sequence, at, link = list[Row](), tip.sequence, tip.recorded_at, tip.link
         for did, entry, version, transaction_hash in wanted:
             # Strictly increasing, also when the clock steps back.
@@ -207,26 +210,24 @@ class SqlLedger:
         return [Receipt(row[4].hex(), block, row[0], EPOCH + row[6] * MICROSECOND) for row in rows]
 
     def _new_block(self, transaction: Transaction) -> Tip:
-        """The tip that the first append of a commit stands on."""
-        head, recorded_at, link = _tip(transaction)
+        """The tip that the first append of a commit stands on. Raises ``LedgerUnavailable`` where the clock has jumped ahead."""
+        server, head, recorded_at, link = self._tip_of(transaction)
+        require_steady(self._clock, self._clock.now(), server=server)
         return Tip(transaction.group, head.block_number + 1, head.sequence, recorded_at, link)
 
     async def submit_anchor(self, root: bytes, size: int) -> AnchorTransaction:
         """See ``AnchoringLedger.submit_anchor``. Confirmed on return."""
-        return await self._record("anchor", root, size)
+        return await self._write(lambda transaction: self._anchor(transaction, "anchor", root, size), {})
 
     async def anchor_status(self, root: bytes) -> AnchorTransaction | None:
         return await self._read(lambda transaction: anchors.find(transaction, "anchor", root))
 
     async def revoke_leaf(self, leaf: bytes) -> AnchorTransaction:
         """See ``AnchoringLedger.revoke_leaf``. Confirmed on return."""
-        return await self._record("revocation", leaf, 0)
+        return await self._write(lambda transaction: self._anchor(transaction, "revocation", leaf, 0), {})
 
     async def revocation_status(self, leaf: bytes) -> AnchorTransaction | None:
         return await self._read(lambda transaction: anchors.find(transaction, "revocation", leaf))
-
-    async def _record(self, kind: anchors.Kind, digest: bytes, size: int) -> AnchorTransaction:
-        return await self._write(lambda transaction: self._anchor(transaction, kind, digest, size), {})
 
     def _anchor(self, transaction: Transaction, kind: anchors.Kind, digest: bytes, size: int) -> AnchorTransaction:
         tip = self._tip = self._tip if self._tip.group == transaction.group else self._new_block(transaction)
@@ -254,7 +255,13 @@ class SqlLedger:
     async def head(self) -> LedgerHead:
         """See ``LedgerBackend.head``. Raises ``StorageMismatch`` where the file was replaced: its readers would not notice."""
         self._database.require_in_place()
-        return await self._read(lambda transaction: _tip(transaction)[0])
+        return await self._read(lambda transaction: self._tip_of(transaction)[1])
+
+    def _tip_of(self, transaction: Transaction) -> tuple[datetime | None, LedgerHead, int, bytes]:
+        """The time of the server, the head, and the time and link of the newest entry. Blocks are counted over entries and anchors."""
+        server, anchored, *newest = transaction.execute(self._tip_sql).fetchone()
+        sequence, block, recorded_at, link = (0, 0, 0, chain.GENESIS) if newest[0] is None else newest
+        return server, LedgerHead(sequence, max(block, anchored)), recorded_at, bytes(link)
 
     async def _read(self, job: Callable[[Transaction], T]) -> T:
         try:
@@ -262,7 +269,7 @@ class SqlLedger:
         except StorageMismatch:
             raise
         except DatabaseError as error:
-            raise LedgerUnavailable from error
+            raise failures.unavailable(error, {}) from error
 
     async def _rows(self, sql: str, parameters: dict[str, Any]) -> list[Any]:
         try:
@@ -270,7 +277,7 @@ class SqlLedger:
         except StorageMismatch:
             raise
         except DatabaseError as error:
-            raise LedgerUnavailable from error
+            raise failures.unavailable(error, {}) from error
 
     async def examine(self, kind: Literal["entries", "anchors"], after: int, limit: int) -> Examination:
         """See ``ExaminableLedger.examine``: places without gap, hashes, links, times and blocks in order."""
@@ -280,13 +287,6 @@ class SqlLedger:
     async def close(self) -> None:
         """Finishes the appends that wait and closes the database. A second time is no error."""
         await self._database.close()
-
-
-def _tip(transaction: Transaction) -> tuple[LedgerHead, int, bytes]:
-    """The head, and the time and link of the newest entry. Blocks are counted over entries and anchors."""
-    anchored, *newest = transaction.execute(_TIP).fetchone()
-    sequence, block, recorded_at, link = (0, 0, 0, chain.GENESIS) if newest[0] is None else newest
-    return LedgerHead(sequence, max(block, anchored)), recorded_at, bytes(link)
 
 
 def _lines(transaction: Transaction, sql: str, parameters: dict[str, Any]) -> tuple[LedgerEntry, ...]:

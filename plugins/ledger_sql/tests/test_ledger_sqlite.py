@@ -159,7 +159,9 @@ def test_a_database_that_breaks_is_an_unknown_outcome_with_the_hash(
     with pytest.raises(LedgerUnavailable) as caught:
         asyncio.run(ledger.append("did:x:1", b"entry", expected_version=0))
     expected = chain.transaction_hash("did:x:1", 1, b"entry").hex()
-    assert caught.value.details == {"did": "did:x:1", "transactionHash": expected, "outcome": "unknown"}
+    details = {"did": "did:x:1", "transactionHash": expected, "outcome": "unknown", "retryAfter": 1}
+    assert caught.value.details == details
+    assert (caught.value.status, caught.value.code) == (503, "PLUGIN_UNAVAILABLE")
 
 
 def test_a_conflict_among_appends_that_come_together_is_its_own(ledger: SqlLedger) -> None:

@@ -24,7 +24,7 @@ from identity_core.client.operations import served_operations
 from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.callers import OF_AGENTS
-from identity_core.files import read_regular
+from identity_core.files import read_regular, require_own
 from identity_mcp.service import NOTHING, Refused
 
 PREFIX: Final = "/api/v1"
@@ -42,7 +42,6 @@ CALLING: Final = {
     "Accept": "application/json, text/event-stream",
     "MCP-Protocol-Version": LATEST_MODERN_VERSION,
     "Mcp-Method": "tools/call",
-    "Mcp-Name": "request_proof",
 }
 SCOPES: Final = " ".join(sorted(OF_AGENTS))
 """No more than the tools need."""
@@ -71,6 +70,7 @@ class AgentKey:
         try:
             if os.name == "posix" and path.stat().st_mode & OTHERS:
                 raise NotSetUp(f"{path} may be read by others than its owner: chmod 600 it.")
+            require_own(path)
             text = read_regular(path).decode("ascii").strip()
             kind, secret = multikey.decode_secret(text)
         except (OSError, ValueError) as error:
@@ -127,14 +127,16 @@ class Agent:
     async def consent(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the service says, which asks the holder for tools at ``/mcp``: as ``Service.consent``, and where she has approved ``proved``
         with the proof that it made of her token. Raises ``Refused``, also where the service has no such place."""
+        tool = "request_proof" if "predicate" in given else "request_presentation"
         call = {
             "jsonrpc": "2.0",
             "id": 1,
             "method": "tools/call",
-            "params": {"name": "request_proof", "arguments": given, "_meta": META},
+            "params": {"name": tool, "arguments": given, "_meta": META},
         }
+        headers = CALLING | {"Mcp-Name": tool}
         try:
-            told = _value(await self._send("POST", TOOLS_PATH, call, resource=TOOLS_PATH, headers=CALLING))
+            told = _value(await self._send("POST", TOOLS_PATH, call, resource=TOOLS_PATH, headers=headers))
         except Refused as refused:
             if refused.code not in (INVALID_TARGET, "NOT_FOUND"):
                 raise

@@ -16,6 +16,10 @@ def _text(description: str, most: int = 512) -> Json:
     return {"type": "string", "minLength": 1, "maxLength": most, "description": description}
 
 
+def _list(items: Json, most: int, description: str, *, least: int = 0) -> Json:
+    return {"type": "array", "items": items, "minItems": least, "maxItems": most, "description": description}
+
+
 DID: Final = {"type": "string", "pattern": "^did:[a-z0-9]+:[!-~]+$", "maxLength": 2048}
 PREDICATE: Final = _object(
     {
@@ -47,7 +51,38 @@ ASKED: Final[Json] = {
     "domain": _text("Whom the proof is for, such as the verifier's origin."),
     "anchor": {"type": "boolean", "description": "Whether a commitment to the proof goes to the ledger."},
 }
-NEEDED: Final = ("holderDid", "credentialId", "predicate", "ibct")
+ASKED_PREDICATE: Final = _object(
+    PREDICATE["properties"]
+    | {"type": {"type": "string", "enum": ["gte", "gt", "lte", "lt", "eq", "set_member", "neq"]}},
+    ("attributeName", "type"),
+)
+_ATTRIBUTE: Final = _object(
+    {"credential": {"type": "integer", "minimum": 0, "maximum": 3}, "attributeName": _text("Its name.", 256)},
+    ("credential", "attributeName"),
+)
+PRESENTED: Final[Json] = {name: value for name, value in ASKED.items() if name != "predicate"} | {
+    "predicates": _list(ASKED_PREDICATE, 16, "The predicates over credentialId, shown together.", least=1),
+    "credentials": _list(
+        _object(
+            {
+                "credentialId": _text("Which credential.", 2048),
+                "predicates": _list(ASKED_PREDICATE, 16, "Of this one."),
+            },
+            ("credentialId",),
+        ),
+        4,
+        "Several credentials of the holder, shown together; instead of credentialId and predicates.",
+        least=1,
+    ),
+    "same": _list(_list(_ATTRIBUTE, 16, "A class.", least=2), 16, "Classes of attributes that are equal."),
+    "either": _list(
+        _list({"type": "integer", "minimum": 0, "maximum": 15}, 4, "A group.", least=2),
+        8,
+        "Groups of predicates, counted from 0 through all credentials, of which one holds at least.",
+    ),
+    "pseudonym": _text("The verifier's context, for which the proof has a pseudonym of the holder."),
+    "holderConsent": {"type": "object", "description": "What the holder's wallet signed, where it keeps the secret."},
+}
 EXPECTED: Final = _object(
     {
         "predicate": PREDICATE,
@@ -75,7 +110,7 @@ RESOLVE_OUT: Final = _object(
     ("didDocument", "didDocumentMetadata"),
     closed=False,
 )
-CHECK_IN: Final = _object(ASKED, NEEDED)
+CHECK_IN: Final = _object(ASKED | PRESENTED, ("holderDid", "ibct"))
 CHECK_OUT: Final = _object(
     {"usable": {"type": "boolean"}, "reasons": {"type": "array"}, "delegation": {"type": "object"}},
     ("usable", "reasons"),
@@ -85,15 +120,15 @@ LIST_OUT: Final = _object(
     {"items": {"type": "array", "items": {"type": "object"}}, "nextCursor": {"type": ["string", "null"]}},
     ("items", "nextCursor"),
 )
-REQUEST_IN: Final = _object(
-    ASKED
-    | {
-        "includeProof": {"type": "boolean", "description": "Whether the proof itself comes along: 2 to 5 kB."},
-        "purpose": _text("Why, for the holder who is asked.", 200),
-        "consentId": _text("That of the answer before, where the holder was asked.", 8_192),
-    },
-    ("holderDid", "predicate"),
-)
+_ABOUT_REQUEST: Final = {
+    "includeProof": {"type": "boolean", "description": "Whether the proof itself comes along: 2 to 5 kB."},
+    "purpose": _text("Why, for the holder who is asked.", 200),
+    "consentId": _text("That of the answer before, where the holder was asked.", 8_192),
+}
+REQUEST_IN: Final = _object(ASKED | _ABOUT_REQUEST, ("holderDid", "predicate"))
+PRESENT_IN: Final = _object(PRESENTED | _ABOUT_REQUEST, ("holderDid",)) | {
+    "oneOf": [{"required": ["predicates"]}, {"required": ["credentials", "ibct"]}]
+}
 REQUEST_OUT: Final = _object(
     {
         "status": {"type": "string", "enum": ["proved", "consent_required", "waiting", "declined"]},
@@ -111,7 +146,19 @@ REQUEST_OUT: Final = _object(
 VERIFY_IN: Final[Json] = _object({"proof": PROOF, "proofId": _text("A stored proof."), "expect": EXPECTED}) | {
     "oneOf": [{"required": ["proof"]}, {"required": ["proofId"]}]
 }
-VERIFY_OUT: Final = _object({"verified": {"type": "boolean"}}, ("verified",), closed=False)
+VERIFY_OUT: Final = _object(
+    {
+        "verified": {"type": "boolean", "description": "Whether every check is right; rely on verdict."},
+        "verdict": {"type": "string", "enum": ["valid", "unbound", "invalid"]},
+        "missing": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "What the proof was not compared with.",
+        },
+    },
+    ("verified", "verdict", "missing"),
+    closed=False,
+)
 GET_IN: Final = _object({"proofId": _text("Identifier of the proof.")}, ("proofId",))
 GET_OUT: Final = _object(
     {"proofId": {"type": "string"}, "proof": {"type": "object"}}, ("proofId", "proof"), closed=False

@@ -1,4 +1,4 @@
-"""The seven tools: what each is called, may be sent, and does at the service. None changes a DID, issues or revokes anything."""
+"""The eight tools: what each is called, may be sent, and does at the service. None changes a DID, issues or revokes anything."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ PROOF_URI: Final = "identity://proofs/"
 
 async def resolve_did(service: Service, given: Json) -> Json:
     """resolveDid."""
+    if isinstance(given.get("versionId"), float):
+        # The schema calls 1.0 an integer.
+        given["versionId"] = int(given["versionId"])
     found: Json = await service.ask("resolveDid", path={"did": given.pop("did")}, query=given)
     return found
 
@@ -36,8 +39,17 @@ async def list_delegations(service: Service, given: Json) -> Json:
 
 
 async def request_proof(service: Service, given: Json) -> Json:
-    """generateDelegatedProof, with the IBCT of the arguments or the one that the holder gives when she is asked. The proof travels as a
-    link, because it is of no use to a model and kilobytes long."""
+    """generateDelegatedProof, with the IBCT of the arguments or the one that the holder gives when she is asked."""
+    return await _proved(service, "generateDelegatedProof", given)
+
+
+async def request_presentation(service: Service, given: Json) -> Json:
+    """createDelegatedPresentation, in the same way."""
+    return await _proved(service, "createDelegatedPresentation", given)
+
+
+async def _proved(service: Service, operation: str, given: Json) -> Json:
+    """Return the proof as a link, because it is of no use to a model and kilobytes long."""
     include = given.pop("includeProof", False)
     if "ibct" not in given:
         said = dict(await service.consent(given))
@@ -48,7 +60,7 @@ async def request_proof(service: Service, given: Json) -> Json:
         given |= {name: said[name] for name in ("ibct", "credentialId")}
     for name in ("consentId", "purpose"):
         given.pop(name, None)
-    made = await service.ask("generateDelegatedProof", {**given, "agentDid": service.did})
+    made = await service.ask(operation, {**given, "agentDid": service.did})
     answer = {"status": "proved", "proofId": made["proofId"], "delegationId": made["delegationId"]}
     answer |= {"proofUri": PROOF_URI + quote(made["proofId"], safe=""), "anchor": made.get("anchor")}
     return answer | ({"proof": made["proof"]} if include else {})
@@ -156,9 +168,19 @@ TOOLS: Final = {
             reads=False,
         ),
         _tool(
+            request_presentation,
+            "Request a presentation",
+            "Proves several predicates over one credential (credentialId, predicates), or over several (credentials, which needs an IBCT), "
+            "in one proof. Everything else is as for request_proof.",
+            schemas.PRESENT_IN,
+            schemas.REQUEST_OUT,
+            reads=False,
+        ),
+        _tool(
             verify_proof,
             "Verify a proof",
-            "Whether a proof holds, and whether it is what you expect.",
+            "The verdict on a proof: valid, if it is what you expect and expect has predicate, challenge, domain and issuerDid; unbound, "
+            "if it is genuine but one of these is missing, so that it could be a replay; invalid.",
             schemas.VERIFY_IN,
             schemas.VERIFY_OUT,
         ),

@@ -91,9 +91,43 @@ def test_an_agent_gets_a_proof_that_a_verifier_accepts(scene: Scene, tmp_path: P
         kept = await said(client, "get_proof", proofId=again["proofId"])
         assert kept["proof"] == proof
         verified = await said(client, "verify_proof", proofId=again["proofId"], expect={"predicate": predicate})
-        assert verified["verified"] is True
+        assert (verified["verified"], verified["verdict"]) == (True, "unbound")
+        assert verified["missing"] == ["challenge", "domain", "issuerDid"]
 
     with_command(scene.agent, tmp_path, talk, mode=mode)
+
+
+def test_agent_gets_presentation_of_two_predicates(scene: Scene, tmp_path: Path) -> None:
+    several = [
+        {"attributeName": "age", "type": "gte", "value": 18},
+        {"attributeName": "age", "type": "lt", "value": 100},
+    ]
+    action = "zkp.prove.age.gte.18 zkp.prove.age.lt.100"
+    request = asked(scene, ibct=scene.token(action=action), predicates=several)
+    del request["predicate"]
+
+    async def talk(client: Client) -> None:
+        # A whole number is an integer, as at every endpoint.
+        exact = {
+            "predicate": {"attributeName": "age", "type": "gte", "value": 18.0},
+            "challenge": "c" * 16,
+            "domain": VERIFIER,
+        }
+        made = await said(client, "request_proof", **asked(scene) | exact)
+        expected = exact | {"issuerDid": scene.people.ivo.did}
+        verified = await said(client, "verify_proof", proofId=made["proofId"], expect=expected)
+        assert (verified["verdict"], verified["missing"]) == ("valid", [])
+        resolved = await said(client, "resolve_did", did=scene.holder.did, versionId=1.0)
+        assert resolved["didDocumentMetadata"]["versionId"] == 1
+        assert (await said(client, "check_delegation", **request))["usable"] is True
+        made = await said(client, "request_presentation", **request, includeProof=True)
+        assert made["proof"]["predicateType"] == "gte,lt"
+        told = await refused(client, "request_presentation", holderDid=scene.holder.did)
+        assert told.startswith("INVALID_REQUEST")
+        told = await refused(client, "request_proof", **request)
+        assert told.startswith("INVALID_REQUEST")
+
+    with_command(scene.agent, tmp_path, talk, mode="auto")
 
 
 def test_what_is_refused_and_what_there_is_not(scene: Scene, tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ from identity_prover_bbs import BbsProver
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.proofs.issuer_key import assertion_key
-from identity_core.domain.proofs.presented import PresentedPresentation
-from identity_core.domain.proofs.verification import AnyPresented, Expectation
+from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
+from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 from identity_core.use_cases.proofs import check as proofs
 from identity_core.use_cases.proofs.check import ReceivedProof, VerifiedProof

@@ -21,7 +21,18 @@ from identity_core.ports.securing import (
     SecuredHead,
     UnsecuredCredential,
 )
-from identity_securing_bbs2023.credentials import CRYPTOSUITE, PROOF_TYPE, check_document, check_size, head, parts
+from identity_securing_bbs2023.credentials import (
+    CRYPTOSUITE,
+    PROOF_TYPE,
+    check_document,
+    check_size,
+    check_statements,
+    head,
+    inline_contexts,
+    is_same,
+    parts,
+)
+from identity_securing_bbs2023.data_model import check_members
 from identity_securing_bbs2023.proof_values import BaseProofValue, decode_base, decode_derived
 from identity_securing_bbs2023.refused import Malformed, Unverified
 
@@ -30,6 +41,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 HMAC_OCTETS: Final = 32
+ALWAYS_DISCLOSED: Final = (
+    "issuer",
+    "validFrom",
+    "validUntil",
+    "credentialStatus",
+    "credentialSchema",
+    "termsOfUse",
+)
+"""Members that a holder cannot hide: without one the credential would say more than its issuer did (VC 2.0 §4.9, §4.10)."""
 
 
 class Bbs2023:
@@ -86,12 +106,17 @@ class Bbs2023:
         from identity_securing_bbs2023 import suite
 
         found = parts(secured)
-        told, value = head(found.document, found.proof), decode_derived(found.value)
-        key = _bls_key(public_key)
-        suite.verify(self._statements, self._suite, found.document, found.proof, value, key)
-        if binding is not None:
+        value, key = decode_derived(found.value), _bls_key(public_key)
+        said = suite.verify(self._statements, self._suite, found.document, found.proof, value, key)
+        if binding is not None and binding.holder is None:
             raise Unverified("this format has no key binding")
-        return Disclosed(told, found.document)
+        # From here on only what the statements say counts: the JSON is the holder's, and so are its names.
+        verified = head(said.document, said.proof)
+        if verified.verification_method != found.proof["verificationMethod"]:
+            raise Unverified("the proof names several keys")
+        check_statements(said.document, said.proof)
+        claims = found.document if is_same(found.document, said.document) else said.document
+        return Disclosed(verified, claims, warnings=inline_contexts(found.document))
 
     def _derive(self, secured: Secured, public_key: str, pointers: Sequence[str]) -> Secured:
         from identity_securing_bbs2023 import suite
@@ -102,6 +127,8 @@ class Bbs2023:
         if base.public_key != _bls_key(public_key):
             raise Unverified("the proof is of another key")
         revealed, value = suite.derive(self._statements, self._suite, found.document, found.proof, base, pointers)
+        # No verifier accepts a credential that says nothing of its subject.
+        check_members(revealed)
         return {**revealed, "proof": {**found.proof, "proofValue": value.encode()}}
 
     def _draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
@@ -114,6 +141,7 @@ class Bbs2023:
             raise Malformed("this format binds to no key of the holder")
         check_size(document)
         check_document(document)
+        check_members(document)
         proof: dict[str, Any] = {
             "type": PROOF_TYPE,
             "cryptosuite": CRYPTOSUITE,
@@ -123,8 +151,10 @@ class Bbs2023:
         }
         head(document, proof)
         hmac_key = secrets.token_bytes(HMAC_OCTETS)
-        signed = suite.sign_data(self._statements, document, proof, hmac_key, unsecured.mandatory)
-        state = (document, proof, _bls_key(unsecured.public_key), hmac_key, tuple(unsecured.mandatory))
+        pointers = [f"/{name}" for name in ALWAYS_DISCLOSED if name in document]
+        mandatory = tuple(dict.fromkeys((*pointers, *unsecured.mandatory)))
+        signed = suite.sign_data(self._statements, document, proof, hmac_key, mandatory)
+        state = (document, proof, _bls_key(unsecured.public_key), hmac_key, mandatory)
         return CredentialDraft(signed.header, signed.messages, state)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cachetools import LRUCache
@@ -24,6 +24,7 @@ from pyld.nquads import serialize_nquad
 from identity_securing_bbs2023.contexts import OURS, VC_CONTEXT
 from identity_securing_bbs2023.proof_values import MAX_QUADS
 from identity_securing_bbs2023.refused import Malformed, malformed
+from identity_securing_bbs2023.tree import Quad, tree
 
 MAX_BLANK_NODES: Final = 64
 MAX_PERMUTATIONS: Final = 2_000
@@ -31,7 +32,6 @@ MAX_PERMUTATIONS: Final = 2_000
 SKOLEM: Final = "urn:bnid:"
 """How blank nodes are named while statements are selected (VC Data Integrity ECDSA 1.0 §3.4)."""
 
-Quad = Mapping[str, Mapping[str, str]]
 Labels = Mapping[str, str]
 """The label of a blank node in a document → its canonical label; without ``_:``."""
 
@@ -100,10 +100,22 @@ class Statements:
             dataset = self._processor.to_rdf(expanded, options)
         except (JsonLdError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             malformed("the document has no statements")
-        found = [_quad(triple, graph) for graph, triples in dataset.items() for triple in triples]
+        if dataset.keys() - {"@default"}:
+            malformed("a part of the document is a graph of its own")
+        found: list[Quad] = [
+            {key: _deskolemized(part) for key, part in triple.items()} for triple in dataset.get("@default", ())
+        ]
         if len(found) > MAX_QUADS:
             malformed(f"the document has more than {MAX_QUADS} statements")
         return found
+
+    def pinned(self, quads: list[Quad], root: str | None, contexts: Sequence[Any]) -> dict[str, Any]:
+        """Return what the statements say of ``root``, compacted with those of ``contexts`` that are of the wheel.
+
+        A term of any other context is written as its IRI. Raises ``Malformed``.
+        """
+        known = [*dict.fromkeys(context for context in contexts if isinstance(context, str))]
+        return self.compact([tree(quads, root)], known)
 
 
 def documents() -> dict[str, Any]:
@@ -116,13 +128,10 @@ def canonical_labels(quads: list[Quad]) -> Labels:
     nodes = {part["value"] for quad in quads for part in quad.values() if part["type"] == "blank node"}
     if len(nodes) > MAX_BLANK_NODES:
         malformed(f"the document has more than {MAX_BLANK_NODES} blank nodes")
-    dataset: dict[str, list[Any]] = {}
-    for quad in quads:
-        # PyLD writes into what it is given.
-        copied = {key: dict(part) for key, part in quad.items() if key != "name"}
-        dataset.setdefault(quad["name"]["value"] if "name" in quad else "@default", []).append(copied)
+    # PyLD writes into what it is given.
+    copied = [{key: dict(part) for key, part in quad.items()} for quad in quads]
     algorithm = _Canonical()
-    algorithm.main(dataset, {"format": "application/n-quads"})
+    algorithm.main({"@default": copied}, {"format": "application/n-quads"})
     return {name[2:]: label[2:] for name, label in algorithm.canonical_issuer.existing.items()}
 
 
@@ -152,13 +161,6 @@ def _dropped(_: str | None) -> None:
 
 def _labelled(part: Mapping[str, str], labels: Labels) -> Mapping[str, str]:
     return {**part, "value": f"_:{labels[part['value'][2:]]}"} if part["type"] == "blank node" else part
-
-
-def _quad(triple: Quad, graph: str) -> Quad:
-    named = dict(triple)
-    if graph != "@default":
-        named["name"] = {"type": "blank node" if graph.startswith("_:") else "IRI", "value": graph}
-    return {key: _deskolemized(part) for key, part in named.items()}
 
 
 def _deskolemized(part: Mapping[str, str]) -> Mapping[str, str]:

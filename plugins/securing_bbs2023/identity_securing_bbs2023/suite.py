@@ -20,7 +20,8 @@ from identity_core.crypto.bls12381.keys import InvalidBlsKey
 from identity_securing_bbs2023.pointers import select
 from identity_securing_bbs2023.proof_values import BaseProofValue, DerivedProofValue
 from identity_securing_bbs2023.refused import Unverified, malformed
-from identity_securing_bbs2023.statements import Labels, Quad, Statements, canonical_labels, lines, skolemized
+from identity_securing_bbs2023.statements import Labels, Statements, canonical_labels, lines, skolemized
+from identity_securing_bbs2023.tree import Quad
 
 Json = Mapping[str, Any]
 
@@ -31,6 +32,14 @@ class SignData:
 
     header: bytes
     messages: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """What verified statements say, compacted with contexts of the wheel: the credential, and the options of its proof."""
+
+    document: dict[str, Any]
+    proof: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +118,10 @@ def verify(
     proof: Json,
     value: DerivedProofValue,
     public_key: bytes,
-) -> None:
-    """Raises ``Malformed`` or ``Unverified``."""
-    quads = statements.quads(statements.expand(document))
+) -> Disclosure:
+    """Return what the verified statements say. Raises ``Malformed`` or ``Unverified``."""
+    expanded = statements.expand(document)
+    quads = statements.quads(expanded)
     canonical = canonical_labels(quads)
     try:
         numbers = {name: value.labels[int(label.removeprefix("c14n"))] for name, label in canonical.items()}
@@ -122,21 +132,25 @@ def verify(
         raise Unverified("the proof has an index of no statement")
     indexes = frozenset(value.mandatory)
     mandatory = [line for index, line in enumerate(found) if index in indexes]
-    shown = [line.encode() for index, line in enumerate(found) if index not in indexes]
-    if len(shown) != len(value.selective):
+    messages = [line.encode() for index, line in enumerate(found) if index not in indexes]
+    if len(messages) != len(value.selective):
         raise Unverified("the proof discloses more or fewer statements than there are")
+    name, options = _options(statements, document, proof)
     try:
         disclosure.proof_verify(
             ciphersuite,
             public_key,
             value.proof,
-            _header(statements, document, proof, mandatory),
+            _header(options, mandatory),
             value.presentation_header,
-            shown,
+            messages,
             value.selective,
         )
     except (BbsProofInvalid, InvalidBlsKey):
         raise Unverified("the proof does not match") from None
+    contexts = document["@context"]
+    shown = statements.pinned(quads, expanded[0].get("@id"), contexts)
+    return Disclosure(shown, statements.pinned(options, name, contexts))
 
 
 def _check_signature(ciphersuite: Ciphersuite, base: BaseProofValue, signed: SignData) -> None:
@@ -155,12 +169,18 @@ def _sign_data(
     if len(messages) > MAX_MESSAGES:
         malformed(f"more than {MAX_MESSAGES} statements are not mandatory")
     chosen = [line for line in shuffled.lines if line in mandatory]
-    return SignData(_header(statements, document, proof, chosen), messages)
+    _, options = _options(statements, document, proof)
+    return SignData(_header(options, chosen), messages)
 
 
-def _header(statements: Statements, document: Json, proof: Json, mandatory: Sequence[str]) -> bytes:
+def _options(statements: Statements, document: Json, proof: Json) -> tuple[str | None, list[Quad]]:
+    """Return the id of the proof, if it has one, and the statements of its options."""
+    expanded = statements.expand({**proof, "@context": document["@context"]})
+    return expanded[0].get("@id"), statements.quads(expanded)
+
+
+def _header(quads: list[Quad], mandatory: Sequence[str]) -> bytes:
     """proofHash || mandatoryHash."""
-    quads = statements.quads(statements.expand({**proof, "@context": document["@context"]}))
     own = "".join(lines(quads, canonical_labels(quads)))
     return hashlib.sha256(own.encode()).digest() + hashlib.sha256("".join(mandatory).encode()).digest()
 

@@ -6,12 +6,12 @@ from the head. All errors are ``ValueError``, whose text quotes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
-from identity_core.domain.jose import CompactJws, JoseKey
+from identity_core.domain.jose import CompactJws, JoseKey, check_claims
 from identity_core.ports.securing import KeyBinding, SecuredHead
 from identity_securing_sd_jwt.disclosures import digest_of, disclosed
 
@@ -20,11 +20,8 @@ OLD_TYPE: Final = "vc+sd-jwt"
 KEY_BINDING_TYPE: Final = "kb+jwt"
 MAX_OCTETS: Final = 65_536
 MAX_PARTS: Final = 258
-LEEWAY: Final = timedelta(seconds=60)
-"""How far the clock of a wallet may be ahead of ours."""
 KEY_BINDING_LIFE: Final = timedelta(minutes=10)
 """How old a wallet's signature may be; its nonce says more."""
-LAST_SECOND: Final = 253_402_300_799
 IN_THE_OPEN: Final = frozenset({"iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "status", "_sd_alg"})
 """Claims that must not be disclosed selectively, since one that is kept back changes what is said (draft-ietf-oauth-sd-jwt-vc §2.2.2.2)."""
 
@@ -48,10 +45,7 @@ class PresentedSdJwt:
             raise ValueError("not an SD-JWT: there is no ~, or there are too many")
         last = disclosures.pop()
         issued = CompactJws.open(first, longest=MAX_OCTETS)
-        if issued.header.get("typ") == OLD_TYPE:
-            issued.check_type(OLD_TYPE)
-        else:
-            issued.check_type(TYPE)
+        issued.check_type(TYPE, OLD_TYPE)
         binding = CompactJws.open(last, longest=MAX_OCTETS) if last else None
         return cls(issued, disclosures, binding, text[: len(text) - len(last)])
 
@@ -64,20 +58,32 @@ class PresentedSdJwt:
         if not key_id.startswith(f"{issuer}#"):
             raise ValueError("the kid names no key of the issuer")
         _text(self.issued.claims, "vct")
-        begins, ends = _time(self.issued.claims, "nbf"), _time(self.issued.claims, "exp")
-        return SecuredHead(issuer, key_id, begins, ends)
+        times = check_claims(self.issued.claims, None, audience=None)
+        return SecuredHead(issuer, key_id, times.begins, times.ends)
 
-    def claims(self, key: JoseKey) -> dict[str, Any]:
-        """What the issuer of this key says, and the holder discloses."""
+    def claims(self, key: JoseKey, audience: Collection[str] | None) -> dict[str, Any]:
+        """What the issuer of this key says, and the holder discloses. ``audience`` are the names of the verifier; None for a holder."""
         key.verify(self.issued)
         found = disclosed(self.issued.claims, self.disclosures)
+        check_claims(found, None, audience=audience)
         if hidden := IN_THE_OPEN & (found.keys() - self.issued.claims.keys()):
             raise ValueError(f"a claim must not be disclosed selectively: {', '.join(sorted(hidden))}")
         return found
 
-    def holder_key(self, claims: Mapping[str, Any], wanted: KeyBinding) -> Mapping[str, Any]:
-        """The JWK of ``cnf``, whose key signed what is presented for this audience and nonce (RFC 9901 §7.3)."""
+    def holder_key(self, claims: Mapping[str, Any], wanted: KeyBinding) -> Mapping[str, Any] | None:
+        """The JWK of ``cnf``, whose key signed what is presented for this audience and nonce (RFC 9901 §7.3), or signed the presentation
+        around it. None for a credential of such a presentation that is bound to no key."""
         confirmation, binding = claims.get("cnf"), self.key_binding
+        if wanted.holder is not None:
+            if "cnf" not in claims:
+                return None
+            holder = JoseKey.of_multikey(wanted.holder)
+            if (
+                isinstance(confirmation, dict)
+                and "jwk" in confirmation
+                and JoseKey.of_jwk(confirmation["jwk"]) == holder
+            ):
+                return holder.jwk
         if not isinstance(confirmation, dict) or "jwk" not in confirmation:
             raise ValueError("the credential is bound to no key")
         if binding is None:
@@ -86,13 +92,15 @@ class PresentedSdJwt:
         binding.check_type(KEY_BINDING_TYPE)
         key.verify(binding)
         said = binding.claims
-        if said.get("aud") != wanted.audience or said.get("nonce") != wanted.nonce:
-            raise ValueError("the holder signed for another audience or another nonce")
+        if not wanted.audience or not wanted.nonce:
+            raise ValueError("the presentation has no challenge or no domain that the holder could have signed for")
+        signed = check_claims(said, wanted.now, audience=(wanted.audience,), required=("aud", "iat")).issued
+        if said.get("nonce") != wanted.nonce:
+            raise ValueError("the holder signed for another nonce")
         if said.get("sd_hash") != digest_of(self.bound):
             raise ValueError("the holder signed another presentation")
-        signed = _time(said, "iat")
-        if signed is None or not -LEEWAY <= wanted.now - signed <= KEY_BINDING_LIFE:
-            raise ValueError("the holder signed at another time")
+        if signed is None or wanted.now - signed > KEY_BINDING_LIFE:
+            raise ValueError("the holder signed too long ago")
         return key.jwk
 
 
@@ -101,11 +109,3 @@ def _text(members: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"{name} is no text")
     return value
-
-
-def _time(members: Mapping[str, Any], name: str) -> datetime | None:
-    value = members.get(name)
-    # bool is an int, and a fraction is what other readers cut.
-    if value is not None and (type(value) is not int or not 0 <= value <= LAST_SECOND):
-        raise ValueError(f"{name} is no whole second")
-    return None if value is None else datetime.fromtimestamp(value, UTC)

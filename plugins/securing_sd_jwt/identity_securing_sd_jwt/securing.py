@@ -50,7 +50,8 @@ class SdJwtVc:
         """See ``SecuringFormat``. The holder's signature is looked at where ``binding`` asks for one."""
         presented = _opened(secured)
         try:
-            claims = presented.claims(JoseKey.of_multikey(public_key))
+            audience = () if binding is None else (binding.audience,)
+            claims = presented.claims(JoseKey.of_multikey(public_key), audience)
             holder_key = None if binding is None else presented.holder_key(claims, binding)
         except ValueError as error:
             raise ProofInvalid(details={"reason": str(error)}) from None
@@ -86,7 +87,7 @@ class SdJwtVc:
         """See ``DerivingFormat``. What a disclosure within another one needs comes with it."""
         presented = _opened(secured)
         try:
-            whole = presented.claims(JoseKey.of_multikey(public_key))
+            whole = presented.claims(JoseKey.of_multikey(public_key), None)
         except ValueError as error:
             raise ProofInvalid(details={"reason": str(error)}) from None
         known = {digest_of(text): Disclosure.parse(text) for text in presented.disclosures}

@@ -26,6 +26,7 @@ from tests.attack.stranger import GENEROUS, PREFIX, Answer, Holder, Stranger, Wi
 from tests.servers import local_server
 
 PROOFS = f"{PREFIX}/zkp/delegated-proofs"
+PRESENTATIONS = f"{PREFIX}/zkp/delegated-presentations"
 HOUR = 3600
 ANY = "zkp.prove.*.*"
 ATTRIBUTES: list[dict[str, Any]] = [
@@ -233,10 +234,11 @@ class Scene:
         return body | change
 
     def ask(self, body: Any = None, *, headers: Mapping[str, str] | None = None, fresh: bool = False) -> Answer:
-        """Sends a body (a good one of its own, if none is given) as the agent, unless ``headers`` say otherwise."""
+        """Send a body (a good one of its own, if none is given) to its operation as the agent, unless ``headers`` say otherwise."""
         sent = self.body() if body is None else body
         credential = headers or {"Authorization": f"Bearer {self.people.bearer(self.agent)}"}
-        return self.target.wire.call("POST", PROOFS, sent, credential, fresh=fresh)
+        path = PRESENTATIONS if isinstance(sent, dict) and "predicate" not in sent else PROOFS
+        return self.target.wire.call("POST", path, sent, credential, fresh=fresh)
 
     def by(self, who: Holder) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.people.bearer(who)}"}

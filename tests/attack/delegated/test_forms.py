@@ -109,8 +109,9 @@ def test_a_name_twice(scene: Scene) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "1.0", "18.0", "1e2", "1E2", "-0.0", "18.5", "1e400", "NaN", "Infinity", "-Infinity", "9007199254740992", "9" * 5000,
-        "0x12", "018", "+18", "18,", "null", "{}", '{"v": 18}', "[[18]]", "[18.0]", "tru", '"\\ud800"', "[" * 5000, "[" * 40 + "]" * 40,
+        "18.000000000000004", "1e300", "9007199254740992.0", "1e400", "NaN", "Infinity", "-Infinity", "9007199254740992", "9" * 5000,
+        "0x12", "018", "+18", "18,", "null", "{}", '{"v": 18}', "[[18]]", "[18.000000000000004]",
+        "tru", '"\\ud800"', "[" * 5000, "[" * 40 + "]" * 40,
     ],
     ids=lambda value: value[:12],
 )  # fmt: skip
@@ -118,6 +119,17 @@ def test_values_that_two_readers_take_for_two(scene: Scene, value: str) -> None:
     octets = put(octets_of(scene.body()), '"value": 18', f'"value": {value}')
     assert quickly(scene, octets) == INVALID_REQUEST
     assert scene.uses == 0
+
+
+@pytest.mark.parametrize("value", ["18.0", "1.8e1", "180E-1"])
+def test_whole_number_is_an_integer(scene: Scene, value: str) -> None:
+    """JSON Schema 2020-12, 4.2.3: a number with a zero fraction is an integer; Python floats, R and Lua write it so."""
+    octets = put(octets_of(scene.body()), '"value": 18', f'"value": {value}')
+    made = scene.ask(octets)
+    assert made.status == 201, made.body
+    assert made.json["proof"]["publicSignals"][5] == "18"
+    again = scene.ask(put(octets_of(scene.body()), '"value": 18', '"value": 18.5'))
+    assert again.outcome == (422, "PREDICATE_UNSUPPORTED")
 
 
 def test_octets_that_are_no_json(scene: Scene) -> None:
@@ -275,12 +287,12 @@ def test_a_challenge_that_is_a_token_is_not_offered(scene: Scene) -> None:
 WAITS = {
     "-1": 400,
     "1.5": 400,
-    "1.0": 400,
+    "1.0": 201,
     "true": 400,
     '"5"': 400,
     "null": 400,
     "[]": 400,
-    "1e3": 400,
+    "1e3": 201,
     "0": 201,
     "1000000000": 201,
 }

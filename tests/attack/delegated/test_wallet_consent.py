@@ -260,9 +260,10 @@ def test_secrets_of_wallet_and_custodian_are_not_glued(home: AtHome) -> None:
         assert code(home.ask(glued, **consent)) == REFUSED
     of_the_custodian = {"credentials": [{"credentialId": kept, "predicates": [ADULT]}]}
     assert code(home.ask(of_the_custodian, holderConsent=home.agreed(asked))) == REFUSED
-    of_suite_1 = {"credentialId": people.issue(people.hana, suite=1), "predicate": ADULT}
+    of_suite_1 = {"credentialId": people.issue(people.hana, suite=1), "predicates": [ADULT]}
     token = home.scene.token(action="zkp.prove.age.gte")
     body = home.scene.body(ibct=token, **of_suite_1, holderConsent=home.agreed(asked))
+    del body["predicate"]
     assert code(home.scene.ask(body)) == REFUSED
 
 

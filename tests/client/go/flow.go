@@ -53,7 +53,6 @@ func flow(ctx context.Context, options identity.Options) (any, error) {
 		RevokeAllExistingKeys: identity.Ptr(true),
 	}))
 	last := id.As(identity.Must(identity.NewSigner(did, spare.PrivateKey)))
-	identity.Must(last.DeactivateDid(ctx, did, identity.DeactivateDidRequest{Confirm: true, Reason: identity.Ptr("☂ is über")}))
 	var history []string
 	keep := func(version identity.DidVersion) error {
 		history = append(history, version.Operation)
@@ -62,11 +61,14 @@ func flow(ctx context.Context, options identity.Options) (any, error) {
 	if err := id.EachListDidHistory(ctx, did, keep, identity.ListDidHistoryParams{Limit: 2}); err != nil {
 		return nil, err
 	}
+	identity.Must(last.DeactivateDid(ctx, did, identity.DeactivateDidRequest{Confirm: true, Reason: identity.Ptr("☂ is über")}))
+	// The entries of this method hold no evidence.
+	plain := identity.Must(id.CreateDid(ctx, identity.CreateDidRequest{Method: "key"})).Did
 	log := identity.Must(id.GetDidLog(ctx, did))
 	found := identity.Must(identity.VerifyLog(log, identity.LogCheck{DID: did, Now: time.Now().Add(time.Minute)}))
 	return map[string]any{
 		"did": did, "log": log, "history": history, "rotation": resolved.DidDocumentMetadata.VersionId,
 		"versions": found.Versions, "deactivated": found.Deactivated, "refused": refused, "unsigned": unsigned,
-		"hooks": []int64{requests.Load(), responses.Load()},
+		"plain": plain, "hooks": []int64{requests.Load(), responses.Load()},
 	}, nil
 }

@@ -74,6 +74,7 @@ func (j job) do() (any, error) {
 		return map[string]any{
 			"did": found.DID, "versions": found.Versions, "versionId": found.VersionID, "deactivated": found.Deactivated,
 			"didDocument": found.Document, "entries": told, "updateKeys": found.UpdateKeys,
+			"unboundChanges": found.UnboundChanges,
 		}, nil
 	case "status":
 		return identity.ReadStatus(j.List, j.Entry, j.Signers)
@@ -87,7 +88,9 @@ func (j job) do() (any, error) {
 			Target: wish.Target, Action: wish.Action, DelegationRef: wish.DelegationRef, ExpiresIn: wish.ExpiresIn * time.Second,
 		})
 	case "proof request":
-		return identity.ProofRequest(read[identity.IBCT](j.Value), "urn:uuid:credential", read[[]any](j.List)...)
+		return identity.ProofRequest(read[identity.IBCT](j.Value), "urn:uuid:credential", read[[]any](j.List)[0])
+	case "presentation request":
+		return identity.PresentationOf(read[identity.IBCT](j.Value), "urn:uuid:credential", read[[]any](j.List)...)
 	case "sign":
 		signer := identity.Must(identity.SignerOf(*j.Issued))
 		return identity.SignChallenge(signer, j.Challenge, j.Wanted.Origin, j.Wanted.Purpose, j.Wanted.BodyHash)

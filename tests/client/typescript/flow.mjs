@@ -31,10 +31,12 @@ export async function flow({ createIdentity, createSigner, verifyLog, IdentityEr
   const newAuthenticationKey = { type: "Ed25519VerificationKey2020", publicKeyMultibase: authentication.publicKey };
   const byRecovery = id.as(await createSigner(created, "recovery"));
   await byRecovery.recoverDid({ did, body: { newAuthenticationKey, revokeAllExistingKeys: true } });
-  await id.as(await createSigner({ did, keys: { authentication } })).deactivateDid({ did, body: { confirm: true, reason: "☂ is über" } });
   const history = [];
   for await (const item of id.each("listDidHistory", { did, limit: 2 })) history.push(item.operation);
+  await id.as(await createSigner({ did, keys: { authentication } })).deactivateDid({ did, body: { confirm: true, reason: "☂ is über" } });
+  // The entries of this method hold no evidence.
+  const { did: plain } = await id.createDid({ body: { method: "key" } });
   const log = await id.getDidLog({ did });
   const { versions, deactivated } = await verifyLog(log, { did, now: new Date(Date.now() + 60_000) });
-  return { did, log, history, rotation: didDocumentMetadata.versionId, versions, deactivated, refused, unsigned, hooks };
+  return { did, log, history, rotation: didDocumentMetadata.versionId, versions, deactivated, refused, unsigned, plain, hooks };
 }

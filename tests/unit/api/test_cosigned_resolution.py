@@ -67,8 +67,23 @@ def test_it_is_another_answer_for_who_has_the_one_before() -> None:
     assert answered(NEVER, JSON).etag == answered(AWAITED, JSON).etag != answered(COSIGNED, JSON).etag
     # The bare document is the same.
     assert answered(AWAITED, BARE).etag == answered(COSIGNED, BARE).etag
-    kept = {
-        name: dict(answered(one, JSON, version_id=1).answer.headers) for name, one in (("a", AWAITED), ("c", COSIGNED))
-    }
-    assert "immutable" not in kept["a"]["Cache-Control"]
-    assert "immutable" in kept["c"]["Cache-Control"]
+
+
+@pytest.mark.parametrize("media", [JSON, W3C])
+def test_metadata_are_revalidated_when_a_version_is_superseded(media: str) -> None:
+    """``nextVersionId``, ``nextUpdate`` and ``deactivated`` change after a version does: the tag covers them, and nothing is immutable."""
+    newest, superseded = (
+        answered(one, media, version_id=1) for one in (NEVER, replace(NEVER, following=NEVER.version))
+    )
+    assert newest.etag != superseded.etag
+    for one in (newest, superseded):
+        assert dict(one.answer.headers)["Cache-Control"] == "public, max-age=5"
+
+
+def test_the_document_of_a_version_is_immutable() -> None:
+    newest, superseded = (
+        answered(one, BARE, version_id=1) for one in (AWAITED, replace(NEVER, following=NEVER.version))
+    )
+    assert newest.etag == superseded.etag
+    assert "immutable" in dict(newest.answer.headers)["Cache-Control"]
+    assert "immutable" not in dict(answered(NEVER, BARE).answer.headers)["Cache-Control"]

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from identity_core.api import operations
+from identity_core.api import contract, operations
+from identity_core.api.contract import load_document
+from identity_core.api.dispatch import facts
+from identity_core.api.request import Operation, Request
+from identity_core.api.security import DOCUMENT_SCHEMES, _cost
 
 
 @pytest.mark.parametrize(
     ("operation", "octets", "tokens"),
     [
         ("resolveDid", 0, 1),
-        ("issueCredential", 200_000, 1),
         ("verifyCredential", 900, 4),
         ("verifyProof", 12, 1),
         ("verifyProof", 4_607, 1),
@@ -19,7 +25,40 @@ from identity_core.api import operations
         ("verifyProof", 30_000, 51),
         ("generateDelegatedProof", 2_500, 1),
         ("generateDelegatedProof", 24_000, 39),
+        ("createDelegatedPresentation", 24_000, 39),
+        # 16 SD-JWTs, and 16 costly credentials of bbs-2023.
+        ("verifyVcalmPresentation", 228_000, 438),
+        ("verifyVcalmPresentation", 87_000, 162),
+        ("verifyVcalmCredential", 4_096, 1),
+        ("receivePresentation", 24_000, 39),
     ],
 )
 def test_what_a_request_costs(operation: str, octets: int, tokens: int) -> None:
     assert operations.tokens(operation, octets) == tokens
+
+
+def test_body_of_a_known_caller_costs_one_token() -> None:
+    assert operations.tokens("issueCredential", 200_000, needs_caller=True) == 1
+    assert operations.tokens("generateDelegatedProof", 24_000, needs_caller=True) == 39
+
+
+def body_operations() -> list[Operation]:
+    """The operations of the document with a body that an unauthenticated client may send."""
+    document = load_document().value
+    wiring: Any = SimpleNamespace(schemes=DOCUMENT_SCHEMES, resource_metadata="")
+    found = [
+        facts(document, path, method, declared, wiring)
+        for path, method, declared in contract.operations(document)
+        if "requestBody" in declared
+    ]
+    return [one for one in found if one.optional or not one.schemes]
+
+
+def test_every_body_of_an_unauthenticated_client_has_a_weight() -> None:
+    """Also that of an operation that nobody has thought of yet."""
+    found = body_operations()
+    assert {"verifyProof", "verifyVcalmCredential", "verifyVcalmPresentation"} <= {one.operation_id for one in found}
+    for operation in found:
+        request = Request(method="POST", raw_path=b"/", arrived=0.0)
+        request.body_octets = b"x" * 200_000
+        assert _cost(operation, request) >= 380, operation.operation_id

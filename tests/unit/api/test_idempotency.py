@@ -391,6 +391,55 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(tmp_path, caplog):
     assert "OVERLOADED" in caplog.text
 
 
+def test_later_run_gets_intent_and_random_bytes_of_first(tmp_path):
+    """What the first run was about to do is sealed as answers are, and no other request may go on with it."""
+    seen, request = [], a_request("k1")
+
+    async def scenario(shop):
+        async def work() -> Answer:
+            attempt = later.attempt or request.attempt
+            seen.append((attempt.intent, attempt.random(32)))
+            await attempt.intend({"did": "did:ids:intended"})
+            if len(seen) == 1:
+                raise LedgerUnavailable
+            return Answer(201, {"made": seen[-1][1].hex()})
+
+        later = a_request("k1")
+        with pytest.raises(LedgerUnavailable):
+            await shop.around(request, work)
+        for file in tmp_path.rglob("*"):
+            if file.is_file():
+                assert b"did:ids:intended" not in file.read_bytes(), file
+                assert seen[0][1].hex().encode() not in file.read_bytes(), file
+        with pytest.raises(IdempotencyMismatch):
+            await shop.ask(body=b"{}")
+        answer = await shop.around(later, work)
+        assert seen[0][0] is None
+        assert seen[1][0]["did"] == "did:ids:intended"
+        assert seen[1][1] == seen[0][1]
+        assert as_json(await shop.ask()) == as_json(answer)
+        assert shop.made == 0
+
+    run(tmp_path, scenario)
+
+
+def test_damaged_intent_is_not_taken_for_none(tmp_path):
+    async def scenario(shop):
+        async def work() -> Answer:
+            await request.attempt.intend({})
+            raise LedgerUnavailable
+
+        request = a_request("k1")
+        with pytest.raises(LedgerUnavailable):
+            await shop.around(request, work)
+        await shop.store.database.write(lambda writing: writing.execute("UPDATE idempotency_keys SET body = x'00'"))
+        with pytest.raises(InternalError):
+            await shop.ask()
+        assert shop.made == 0
+
+    run(tmp_path, scenario)
+
+
 def test_integers_beyond_53_bits_are_compared_as_they_were_written(tmp_path):
     async def scenario(shop):
         await shop.ask(body=b'{"a":9007199254740993}')

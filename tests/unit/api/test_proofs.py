@@ -1,33 +1,37 @@
-"""JSON Schema calls 1.0 an integer; where proofs are asked for or checked, an integer has one form."""
+"""Whole numbers are integers in the bodies of proofs, as in every other body."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
-from identity_core.api.proofs import ProofHandlers
-from identity_core.api.request import Request
-from identity_core.domain.callers import Caller
-from identity_core.domain.dids.did import Did
+from identity_core.api.contract import load_document
+from identity_core.api.decode import RequestBody
+from identity_core.api.schemas import Schemas
 from identity_core.errors import InvalidRequest
 
-HANDLERS: Any = object.__new__(ProofHandlers)
-HANA = Caller(did=Did.parse("did:example:hana"))
+SCHEMAS = Schemas(load_document().value)
+TOKEN = dict.fromkeys(
+    ("id", "type", "invoker", "target", "action", "delegationRef", "nonce", "issuedAt", "expiresAt", "proofValue"), "t"
+)
+PREDICATE = {"attributeName": "age", "type": "gte", "value": 18}
+PROOF = {"holderDid": "h", "agentDid": "a", "credentialId": "c", "predicate": PREDICATE, "ibct": TOKEN}
 
 
 @pytest.mark.parametrize(
-    ("operation", "member"),
+    ("name", "body", "member"),
     [
-        ("generate_delegated_proof", "syncWaitMs"),
-        ("verify_proof", "maxAge"),
-        ("verify_stored_proof", "maxAge"),
-        ("revoke_proof", "syncWaitMs"),
+        ("DelegatedProofRequest", PROOF, "syncWaitMs"),
+        ("VerifyProofRequest", {"proof": "x"}, "maxAge"),
+        ("VerifyStoredProofRequest", {}, "maxAge"),
+        ("RevokeProofRequest", {}, "syncWaitMs"),
     ],
 )
-def test_a_fraction_is_no_integer(operation: str, member: str) -> None:
-    request = Request(body_octets=f'{{"proof":"x","{member}":1.0}}'.encode(), path={"proofId": "x"}, caller=HANA)
-    with pytest.raises(InvalidRequest) as refused:
-        asyncio.run(getattr(HANDLERS, operation)(request))
-    assert refused.value.details == {"member": member}
+def test_whole_number_is_an_integer(name: str, body: dict[str, Any], member: str) -> None:
+    schema = {"$ref": f"#/components/schemas/{name}"}
+    reader = RequestBody({"content": {"application/json": {"schema": schema}}}, SCHEMAS, 65_536)
+    snake = {"syncWaitMs": "sync_wait_ms", "maxAge": "max_age"}[member]
+    assert getattr(reader.typed(body | {member: 1.0}), snake) == 1
+    with pytest.raises(InvalidRequest):
+        reader.typed(body | {member: 1.5})

@@ -12,11 +12,11 @@ import pytest
 
 from identity_core.api.request import Answer, Operation, Request
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
+from identity_core.domain.activity import AuditRow
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DelegationNotFound, Forbidden, LedgerUnavailable, Overloaded, QuotaExceeded
 from identity_core.ports.api_keys import Charge
-from identity_core.ports.repositories import AuditRow
 from identity_core.use_cases.record import Record
 from tests.rooms import MovableClock, operator
 

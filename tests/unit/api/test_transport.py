@@ -57,21 +57,6 @@ def test_a_declared_length_past_the_cap_is_not_read_at_all() -> None:
         read([], declared="11")
 
 
-@pytest.mark.parametrize(("octets", "taken"), [(b"", True), (b"x" * 8, True), (b"x" * 9, False)])
-def test_a_body_that_has_arrived_is_not_waited_for(octets: bytes, taken: bool) -> None:
-    async def never() -> dict[str, Any]:
-        raise AssertionError("nothing is to be received")
-
-    async def body_read() -> bytes:
-        return await read_body(Request(), never, cap=8, seconds=0.0, arrived=octets)
-
-    if taken:
-        assert asyncio.run(body_read()) == octets
-    else:
-        with pytest.raises(PayloadTooLarge):
-            asyncio.run(body_read())
-
-
 def test_a_body_that_stops_arriving() -> None:
     with pytest.raises(InvalidRequest, match="in time"):
         read([part(b"0")])

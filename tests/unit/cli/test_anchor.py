@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from identity_tlog.note import Checkpoint
 
 from identity_core.api import proofs
 from identity_core.api.anchors import anchor
@@ -24,7 +25,6 @@ from identity_core.codec.structs import plain
 from identity_core.conformance.prover_cases import BbsIssuer
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
-from identity_core.domain.ledger.note import Checkpoint
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import ProofInvalid
 from identity_core.ports.activity import TimelineEntry, TimelineQuery, TimelineRow
@@ -222,7 +222,7 @@ def test_a_directory_that_is_not_there_is_no_ledger(identity: Commands, data: Pa
     pytest.importorskip("identity_prover_bbs")
     file = lines(here / "proof.json", old())
     key = multikey.encode_public(multikey.BLS12381G2, BbsIssuer().key.public_key)
-    words = ("proof", "verify", file, "--issuer-key", key, "--ledger")
+    words = ("proof", "verify", file, "--issuer-key", key, "--ledger", "--signature-only")
     said = identity.refused(*words, "--data-dir", "nowhere", status=2)
     assert said[:2] == ["error: there is no such data directory", "  at: nowhere"]
     assert "--data-dir" in said[2]

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from identity_core.cli.local_server import LocalServer
-from identity_core.domain.activity import ChainHead, next_link
-from identity_core.ports.repositories import AuditRow
+from identity_core.domain.activity import AuditRow, ChainHead, next_link
 from identity_core.store import Store
 from tests.unit.cli.conftest import Commands
 

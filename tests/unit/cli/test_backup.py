@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
 
 from identity_core.backup.archive import described, read_archive, write_archive
 from identity_core.backup.seal import OperatorKey
@@ -26,8 +27,7 @@ from identity_core.bootstrap.look import compare_storage
 from identity_core.cli.ledger_cosigner import CosigningKey
 from identity_core.cli.local_server import LocalServer
 from identity_core.crypto import ed25519
-from identity_core.database.files import locked_folder
-from identity_core.domain.ledger.note import WITNESS, Checkpoint, Note, VerifierKey
+from identity_core.files import locked_folder
 from identity_core.settings import load
 from tests.lying_witness import lying_witness, whole
 from tests.unit.cli.conftest import Commands

@@ -184,5 +184,6 @@ def test_a_group_alone_shows_its_help(identity: Commands) -> None:
 
 def test_version(identity: Commands) -> None:
     body = identity.json("version")
+    assert re.fullmatch(r"[0-9]+\.[0-9a-f]{8}", body["build"])
     assert body["interface"] == "1.0.0"
     assert f"identity {body['version']} " in identity.ok("version")

@@ -1,3 +1,5 @@
+"""Limits of the connections of one process: ``Connections``."""
+
 import asyncio
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,195 +12,151 @@ from identity_core.errors import IdentityError, Overloaded
 from identity_core.settings.server import Server
 
 
+class Loop:
+    """A clock that moves when ``check`` is called, and the timers that wait for it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.timers: list[tuple[float, Any, tuple[Any, ...]]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, seconds: float, run: Any, *arguments: Any) -> object:
+        self.timers.append((self.now + seconds, run, arguments))
+        return object()
+
+    def check(self) -> None:
+        self.now, run, arguments = self.timers.pop(0)
+        run(*arguments)
+
+
 @dataclass(eq=False)
 class Known:
-    """A connection that lets the tests say what is true of it."""
+    """A connection whose answers to ``Connections`` are chosen by the test."""
 
-    octets: int = 0
-    late: bool = False
-    asked: list[float] = field(default_factory=list)
-    aborted: bool = False
+    loop: Any = field(default_factory=Loop)
+    peer: str | None = None
+    is_late: bool = False
+    checks: int = 0
     refused: str = ""
 
+    @property
+    def client(self) -> tuple[str, int] | None:
+        return None if self.peer is None else (self.peer, 1)
+
     def end_if_late(self, now: float) -> bool:
-        self.asked.append(now)
-        return self.late
-
-    def unsent(self) -> int:
-        return self.octets
-
-    def abort(self) -> None:
-        self.aborted = True
+        self.checks += 1
+        return self.is_late
 
     def refuse(self, refusal: IdentityError) -> None:
         self.refused = refusal.code
 
 
-class Loop:
-    """A clock that goes on when it is told to, and what waits for it."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.waiting: list[tuple[float, Any, tuple[Any, ...]]] = []
-
-    def time(self) -> float:
-        return self.now
-
-    def call_later(self, seconds: float, run: Any, *arguments: Any) -> None:
-        self.waiting.append((self.now + seconds, run, arguments))
-
-    def tick(self) -> None:
-        at, run, arguments = self.waiting.pop(0)
-        self.now = at
-        run(*arguments)
-
-
-def opened(connections: Connections, loop: Any, peer: str | None) -> str | None:
-    """The code of the refusal of a new connection, or None."""
-    refusal = connections.admit(Known(), peer, loop)
+def admit(connections: Connections, known: Any) -> str | None:
+    """Return the code of the refusal of a new connection, or None."""
+    refusal = connections.admit(known)
     return None if refusal is None else refusal.code
 
 
-def test_connections_are_counted_by_address_and_by_network() -> None:
-    connections, loop = Connections(Server(max_connections_per_address=2)), Loop()
-    assert [opened(connections, loop, "192.0.2.1") for _ in range(3)] == [None, None, "RATE_LIMITED"]
-    assert opened(connections, loop, "192.0.2.2") is None
-    assert opened(connections, loop, "::ffff:192.0.2.2") is None
-    assert opened(connections, loop, "192.0.2.2") == "RATE_LIMITED"
-    of_network = [opened(connections, loop, f"2001:db8:0:1::{number:x}") for number in range(3)]
+def admit_peer(connections: Connections, peer: str | None) -> str | None:
+    return admit(connections, Known(peer=peer))
+
+
+def test_connections_are_counted_by_address_and_network() -> None:
+    connections = Connections(Server(max_connections_per_address=2))
+    assert [admit_peer(connections, "192.0.2.1") for _ in range(3)] == [None, None, "RATE_LIMITED"]
+    assert admit_peer(connections, "192.0.2.2") is None
+    assert admit_peer(connections, "::ffff:192.0.2.2") is None
+    assert admit_peer(connections, "192.0.2.2") == "RATE_LIMITED"
+    of_network = [admit_peer(connections, f"2001:db8:0:1::{number:x}") for number in range(3)]
     assert of_network == [None, None, "RATE_LIMITED"]
-    assert opened(connections, loop, "2001:db8:0:2::1") is None
+    assert admit_peer(connections, "2001:db8:0:2::1") is None
 
 
 @pytest.mark.parametrize("peer", [None, "10.1.2.3", "::ffff:10.1.2.3"], ids=["unix socket", "proxy", "mapped proxy"])
-def test_who_stands_for_many_counts_in_all_only(peer: str | None) -> None:
+def test_proxies_and_unix_sockets_count_in_all_only(peer: str | None) -> None:
     server = Server(max_connections_per_address=1, max_connections=3, trusted_proxies=("10.0.0.0/8",))
-    connections, loop = Connections(server), Loop()
-    assert [opened(connections, loop, peer) for _ in range(4)] == [None, None, None, "OVERLOADED"]
+    connections = Connections(server)
+    assert [admit_peer(connections, peer) for _ in range(4)] == [None, None, None, "OVERLOADED"]
 
 
-def test_who_leaves_is_not_counted_and_who_was_refused_never_was() -> None:
-    connections, loop = Connections(Server(max_connections_per_address=1)), Loop()
-    first, refused, second = Known(), Known(), Known()
-    assert connections.admit(first, "192.0.2.1", loop) is None
-    assert connections.admit(refused, "192.0.2.1", loop) is not None
-    connections.leave(refused)
-    assert opened(connections, loop, "192.0.2.1") == "RATE_LIMITED"
-    connections.leave(first)
-    connections.leave(first)
-    assert connections.admit(second, "192.0.2.1", loop) is None
-    assert opened(connections, loop, "192.0.2.1") == "RATE_LIMITED"
+def test_closed_and_refused_connections_are_not_counted() -> None:
+    connections = Connections(Server(max_connections_per_address=1))
+    first, refused, second = (Known(peer="192.0.2.1") for _ in range(3))
+    assert [admit(connections, each) for each in (first, refused)] == [None, "RATE_LIMITED"]
+    connections.leave(refused)  # type: ignore[arg-type]
+    assert admit_peer(connections, "192.0.2.1") == "RATE_LIMITED"
+    for _ in range(2):
+        connections.leave(first)  # type: ignore[arg-type]
+    assert admit(connections, second) is None
+    assert admit_peer(connections, "192.0.2.1") == "RATE_LIMITED"
 
 
-def test_one_tick_looks_after_all_and_rests_when_none_is_left() -> None:
+def test_one_timer_checks_all_and_stops_when_none_is_open() -> None:
     connections, loop = Connections(Server()), Loop()
-    known = [Known() for _ in range(3)]
+    known: list[Any] = [Known(loop) for _ in range(3)]
     for each in known:
-        connections.admit(each, None, loop)
-    assert len(loop.waiting) == 1
-    loop.tick()
-    assert [len(each.asked) for each in known] == [1, 1, 1]
+        admit(connections, each)
+    assert len(loop.timers) == 1
+    loop.check()
+    assert [each.checks for each in known] == [1, 1, 1]
     for each in known:
         connections.leave(each)
-    loop.tick()
-    assert loop.waiting == []
-    connections.admit(Known(), None, loop)
-    assert len(loop.waiting) == 1
+    # A new connection before the last check does not start another timer.
+    late: Any = Known(loop)
+    admit(connections, late)
+    connections.leave(late)
+    assert len(loop.timers) == 1
+    loop.check()
+    assert loop.timers == []
+    admit(connections, Known(loop))
+    assert len(loop.timers) == 1
 
 
-def test_a_thousand_that_are_late_are_not_ended_in_one_go() -> None:
+def test_at_most_64_late_connections_are_closed_at_once() -> None:
     connections, loop = Connections(Server()), Loop()
-    known = [Known(late=True) for _ in range(1000)]
+    known = [Known(loop, is_late=True) for _ in range(1000)]
     for each in known:
-        connections.admit(each, None, loop)
-    loop.tick()
-    assert sum(len(each.asked) for each in known) == 32
+        admit(connections, each)
+    loop.check()
+    assert sum(each.checks for each in known) == 64
 
 
-def test_answers_that_nobody_reads_are_bounded_in_all() -> None:
+def test_the_largest_unfinished_body_is_refused() -> None:
     connections = Connections(Server())
     mebibyte = 1 << 20
-    known = [Known(mebibyte * size) for size in (1, 20, 2, 3)]
-    for each in known:
-        connections.blocked(each)
-    assert [each.aborted for each in known] == [False] * 4
-    big = Known(12 * mebibyte)
-    connections.blocked(big)
-    assert [each.aborted for each in known] == [False, True, False, False]
-    assert not big.aborted
-
-
-def test_bodies_that_do_not_end_are_bounded_in_all() -> None:
-    """The largest is refused, no matter who sends the next octet."""
-    connections = Connections(Server())
-    mebibyte = 1 << 20
-    small, large, last = Known(), Known(), Known()
-    connections.unfinished(small, 1 * mebibyte)
-    connections.unfinished(large, 20 * mebibyte)
-    connections.unfinished(last, 11 * mebibyte)
+    known: list[Any] = [Known() for _ in range(3)]
+    small, large, last = known
+    for each, size in ((small, 1), (large, 20), (last, 11)):
+        connections.count_body(each, size * mebibyte)
     assert not large.refused
-    connections.unfinished(last, 12 * mebibyte)
-    assert (small.refused, large.refused, last.refused) == ("", "OVERLOADED", "")
-    connections.finished(last)
-    connections.unfinished(small, 32 * mebibyte)
+    connections.count_body(last, 12 * mebibyte)
+    assert [each.refused for each in known] == ["", "OVERLOADED", ""]
+    del connections.bodies[last]
+    connections.count_body(small, 32 * mebibyte)
     assert not small.refused
 
 
-def test_who_reads_again_is_no_longer_counted() -> None:
-    connections = Connections(Server())
-    known = [Known(20 << 20) for _ in range(2)]
-    connections.blocked(known[0])
-    connections.unblocked(known[0])
-    connections.blocked(known[1])
-    assert not known[0].aborted
-    assert not known[1].aborted
-
-
-def test_refused_connections_are_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    connections, loop = Connections(Server(max_connections_per_address=1)), Loop()
-    for _ in range(5):
-        opened(connections, loop, "192.0.2.1")
-    loop.tick()
-    loop.tick()
-    assert [record.message for record in caplog.records] == [
-        "connections refused or cut off: 4 of one address; 1 are open"
-    ]
-    opened(connections, loop, "192.0.2.1")
-    loop.tick()
-    assert len(caplog.records) == 1
-    loop.now += 60
-    loop.waiting[0] = (loop.now, *loop.waiting[0][1:])
-    loop.tick()
-    assert len(caplog.records) == 2
-
-
-def test_a_short_deadline_is_looked_at_often_enough() -> None:
-    connections, loop = Connections(Server(first_byte_timeout_seconds=0.2)), Loop()
-    connections.admit(Known(), None, loop)
-    assert loop.waiting[0][0] <= 0.05
-
-
-def test_the_loop_of_asyncio_does() -> None:
-    async def scenario() -> int:
-        connections, known = Connections(Server(first_byte_timeout_seconds=0.1)), Known()
-        connections.admit(known, None, asyncio.get_running_loop())
-        while not known.asked:
-            await asyncio.sleep(0.01)
-        return len(known.asked)
-
-    assert asyncio.run(asyncio.wait_for(scenario(), 20)) == 1
-
-
-def test_a_flood_of_refused_connections_writes_fifty_lines_a_second(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_flood_of_refusals_writes_fifty_records_a_second(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "identity.request")
     connections, silent = Connections(Server(), logged=True), Connections(Server())
     for each in (connections, silent):
         each._free = FreeRefusals(lambda: clock)
     clock = 5.0
-    for _ in range(70):
-        assert b"HTTP/1.1 503 " in connections.refusal_octets(Overloaded(), [])
-        silent.refusal_octets(Overloaded(), [])
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def flood(number: int) -> None:
+        for _ in range(number):
+            for each in (connections, silent):
+                await each.answer(Overloaded(), {}, None, send)  # type: ignore[arg-type]
+
+    asyncio.run(flood(70))
+    assert {message["status"] for message in sent[::2]} == {503}
     assert len(caplog.records) == 50
     clock = 6.5
-    connections.refusal_octets(Overloaded(), [])
+    asyncio.run(flood(1))
     assert caplog.records[-1].fields["leftOut"] == 20  # type: ignore[attr-defined]

@@ -296,10 +296,20 @@ def test_deactivate_resolve_and_history(remote: Commands, wallet: Path, held: He
     lines = remote.refused("did", "resolve", did)
     assert "DID_DEACTIVATED" in lines[0]
     assert "request " in lines[1]
-    assert [item["operation"] for item in remote.json("did", "history", did)["items"]] == ["create", "deactivated"]
+    # "later requests for the DID give 410 DID_DEACTIVATED" (specification, "States and transitions").
+    lines = remote.refused("did", "history", did)
+    assert "DID_DEACTIVATED" in lines[0]
+    assert "identity did log get" in "".join(lines)
+    assert '"deactivated":true' in remote.ok("did", "log", "get", did)
+
+
+def test_history_page_by_page(remote: Commands, wallet: Path, held: Held) -> None:
+    did = held()["did"]
+    remote.ok("did", "rotate", "--keys", wallet)
+    assert [item["operation"] for item in remote.json("did", "history", did)["items"]] == ["create", "keyRotated"]
     page = remote.ok("did", "history", did, "--limit", "1")
     cursor = page.splitlines()[-1].removeprefix("more: --cursor ")
-    assert "deactivated" in remote.ok("did", "history", did, "--limit", "1", "--cursor", cursor)
+    assert "keyRotated" in remote.ok("did", "history", did, "--limit", "1", "--cursor", cursor)
 
 
 def test_the_log_is_checked_without_the_service(remote: Commands, identity: Commands, wallet: Path, held: Held) -> None:
@@ -329,15 +339,50 @@ def test_auth_sign_serves_once_for_what_it_was_bound_to(
 
 
 def test_auth_sign_signs_nothing_else(remote: Commands, wallet: Path, held: Held, here: Path) -> None:
-    said = remote.json("auth", "sign", "--keys", wallet)
-    again = ("auth", "sign", "--keys", wallet, "--challenge")
+    said = remote.json("auth", "sign", "--keys", wallet, "--purpose", "read")
+    again = ("auth", "sign", "--keys", wallet, "--purpose", "read", "--challenge")
     assert remote.ok(*again, said["challenge"]).strip() == said["authorization"]
     for text in ("", "hello", '{"did": "x"}', said["challenge"] + " ", said["challenge"].replace("did:ids", "did:web")):
         lines = remote.refused(*again, text)
         assert "z3u2" not in "".join(lines)
-    assert "something else" in remote.refused(*again, said["challenge"], "--purpose", "deactivate")[0]
+    assert "something else" in remote.refused(*again, said["challenge"].replace(" read ", " token "))[0]
     (here / "body.json").write_text("{")
-    assert "not JSON" in remote.refused("auth", "sign", "--keys", wallet, "--body", "body.json")[0]
+    assert "not JSON" in remote.refused("auth", "sign", "--keys", wallet, "--purpose", "read", "--body", "body.json")[0]
+
+
+def test_auth_sign_refuses_a_challenge_for_any_change(remote: Commands, wallet: Path, held: Held) -> None:
+    """In the log of a DID without ``strictEvidence`` its signature serves for every change."""
+    held()
+    asked = ("auth", "sign", "--keys", wallet, "--purpose")
+    assert "not bound to a purpose and a body" in remote.refused(*asked, "update")[0]
+    bound = str(remote.json(*asked, "read")["challenge"])
+    unbound = bound.replace(" read ", " - ")
+    assert "not bound to a purpose and a body" in remote.refused(*asked, "read", "--challenge", unbound)[0]
+    remote.refused("auth", "sign", "--keys", wallet, status=2)
+
+
+def test_create_asks_for_strict_evidence(remote: Commands, held: Held, here: Path) -> None:
+    first = remote.json("did", "log", "get", held()["did"])[0]
+    assert first["parameters"]["change"]["strictEvidence"] is True
+    plain = remote.json("did", "create", "--keys", here / "plain.json", "--no-strict-evidence")["did"]
+    assert "strictEvidence" not in remote.json("did", "log", "get", plain)[0]["parameters"]["change"]
+    # The entries of this method hold no evidence.
+    assert remote.json("did", "create", "--method", "key", "--keys", here / "key.json")["did"].startswith("did:key:")
+
+
+def test_strict_evidence_begins_later(remote: Commands, identity: Commands, here: Path) -> None:
+    """The changes before stay counted: the log key alone could have recorded them with a signature for something else."""
+    keys = here / "plain.json"
+    did = remote.json("did", "create", "--keys", keys, "--no-strict-evidence")["did"]
+    service = ("did", "update", "--keys", keys, "--add-service", "files", "LinkedDomains", "https://hana.example/")
+    remote.ok(*service)
+    assert remote.json("did", "update", "--keys", keys, "--strict-evidence")["versionId"] == 3
+    assert "already" in remote.refused("did", "update", "--keys", keys, "--strict-evidence")[0]
+    remote.ok("did", "rotate", "--keys", keys)
+    text = remote.ok("did", "log", "get", did)
+    assert "unbound: 1 change" in identity.ok("did", "log", "verify", "-", input=text)
+    assert identity.json("did", "log", "verify", "-", input=text)["unboundChanges"] == 1
+    assert remote.json("did", "resolve", did)["didDocumentMetadata"]["unboundChanges"] == 1
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"did": 1, "keys": {}}', '{"did": "x", "keys": []}', '{"keys": {}}'])

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from identity_tlog.note import WITNESS, VerifierKey
 
 from identity_core.cli import secret_input
 from identity_core.crypto import ed25519
-from identity_core.domain.ledger.note import WITNESS, VerifierKey
 from identity_core.settings import SettingsError, load
 from tests.ports import free_port
 from tests.unit.cli.conftest import Commands

@@ -80,7 +80,8 @@ def test_update_changes_what_is_named(identity: Commands, made: dict[str, Any]) 
 @pytest.mark.parametrize("option", ["--requests-per-second", "--days"])
 def test_create_takes_no_number_that_is_none(identity: Commands, option: str) -> None:
     assert (
-        "nan is no number" in identity.refused("keys", "create", "--name", "a", "--admin", option, "nan", status=2)[0]
+        "nan is not a number"
+        in identity.refused("keys", "create", "--name", "a", "--admin", option, "nan", status=2)[0]
     )
 
 

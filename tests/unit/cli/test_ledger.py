@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_tlog.note import VerifierKey
+from identity_tlog.proofs import inclusion_spans
+from identity_tlog.tree import Frontier, leaf_hash
 
 from identity_core.cli.local_server import LocalServer
 from identity_core.client import Client
-from identity_core.domain.ledger.history import LoggedHistory, Recorded
-from identity_core.domain.ledger.note import VerifierKey
-from identity_core.domain.ledger.proofs import inclusion_spans
-from identity_core.domain.ledger.tree import Frontier, LogLeaf, leaf_hash
+from identity_core.domain.ledger.history import LoggedHistory
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded
 from tests.transparency import LogKey, some_leaves
 from tests.unit.cli.conftest import Commands
 from tests.witnesses import witness
@@ -57,6 +58,15 @@ def test_the_history_of_a_did_is_proven_and_kept(
     assert (
         identity.json("ledger", "verify", did, "--history", here / "kept.json", "--key", Path(key).read_text()) == body
     )
+
+
+def test_verify_proves_a_deactivated_did(remote: Commands, key: str, did: str, wallet: Path) -> None:
+    """Its history answers 410 (openapi/DECISIONS.md §2.8)."""
+    remote.ok("did", "deactivate", "--keys", wallet, "--confirm")
+    assert "proven: 4 versions, deactivated" in remote.ok("ledger", "verify", did, "--key", key)
+    for options in ((), ("--version-id", "2")):
+        assert remote.ok("ledger", "prove", did, *options).startswith("c2sp.org/tlog-proof")
+    assert "choose from 1, 2, 3, 4" in "".join(remote.refused("ledger", "prove", did, "--version-id", "5"))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +165,7 @@ def test_a_kept_history_is_held_against_a_kept_checkpoint(
     words = ("ledger", "verify", "--history", here / "kept.json", "--key", key, "--held")
     assert "proven" in identity.ok(*words, here / "same")
     for held in ("earlier", "later"):
-        assert "--held needs --url" in identity.refused(*words, here / held, status=2)[0]
+        assert "--url is missing" in identity.refused(*words, here / held, status=2)[0]
         assert "proven" in identity.ok(*words, here / held, "--url", server.url)
     broken = (here / "later").read_text().replace("/api/v1/ledger\n", "/api/v1/other\n", 1)
     (here / "later").write_text(broken)

@@ -77,7 +77,7 @@ def test_verifications_are_listed_and_counted(anyone: Commands, hana: tuple[str,
     for noun in ("list", "stats"):
         assert "nobody asks" in anyone.refused("verifications", noun, status=2)[0]
     assert anyone.ok("verifications", "list", "--keys", keys) == "none\n"
-    assert anyone.ok("verifications", "stats", "--keys", keys) == "0 in all, 0 verified, 0 refused\n"
+    assert anyone.ok("verifications", "stats", "--keys", keys) == "0 in all, 0 valid, 0 unbound, 0 invalid\n"
     for flag in ("--verified", "--refused"):
         assert anyone.json("verifications", "list", "--keys", keys, flag)["items"] == []
     assert "INVALID_REQUEST" in anyone.refused("verifications", "list", "--keys", keys, "--from", "yesterday")[0]

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from identity_core.cli.local_server import LocalServer
+from tests.servers import local_server
 from tests.unit.cli.conftest import Commands
 
 Lie = Callable[[str, int, bytes], tuple[int, bytes]]
@@ -88,6 +89,15 @@ def test_a_service_that_works_passes_every_step_and_keeps_no_did(remote: Command
     assert all(spent > 0 for spent in report["milliseconds"].values())
 
 
+def test_no_credential_in_force_is_left(here: object) -> None:
+    """`identity doctor` warned for ever of the credential of suite 1 that each run left."""
+    with local_server() as own:
+        commands = Commands({"IDENTITY_API_KEY": own.api_key})
+        commands.ok("probe", own.url, "--timeout", "60")
+        found = commands.json("doctor", "--data-dir", own.data_dir)
+        assert "none in force is of suite 1" in json.dumps(found)
+
+
 def test_a_person_reads_one_line(probed: Commands, liar: Liar) -> None:
     [line] = probed.ok("probe", "--timeout", "60").splitlines()
     assert line.startswith("8 steps in ")
@@ -99,7 +109,7 @@ def test_a_person_reads_one_line(probed: Commands, liar: Liar) -> None:
     ("lie", "step", "says"),
     [
         (changed("/verify", verified=True), "verify", "a forged proof is verified"),
-        (changed("/verify", verified=False, errors=["PROOF_INVALID"]), "verify", "not verified: PROOF_INVALID"),
+        (changed("/verify", verdict="unbound", errors=[]), "verify", "the proof is unbound"),
         (changed("/zkp/delegated-proofs", proof="?"), "verify", "not of the form"),
         (changed("/zkp/delegated-proofs", proof={"proof": ""}), "verify", "not of the form"),
         (

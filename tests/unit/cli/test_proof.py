@@ -28,6 +28,7 @@ ISSUER = BbsIssuer()
 KEY = multikey.encode_public(multikey.BLS12381G2, ISSUER.key.public_key)
 NOTHING = Expectation()
 AT = NOW.isoformat()
+ISSUER_METHOD = ISSUER.key.verification_method
 
 
 def made(prover):
@@ -90,23 +91,59 @@ def test_members_that_are_there_are_checked():
             verify_octets(octets, prover=prover, find_key=given(KEY), expectation=NOTHING, now=NOW)
 
 
-def run(proof, *arguments, key=KEY):
+def run(proof, *arguments, key=KEY, signature_only=True):
     text = json.dumps(as_json(proof))
-    return CliRunner().invoke(main, ["proof", "verify", "-", "--issuer-key", key, "--at", AT, *arguments], input=text)
+    less = ["--signature-only"] if signature_only else []
+    words = ["proof", "verify", "-", "--issuer-key", key, "--at", AT, *less, *arguments]
+    return CliRunner().invoke(main, words, input=text)
 
 
 def test_the_command_accepts(proof):
-    nonce = base64url_encode(context().nonce)
-    result = run(
-        proof, "--predicate", "score", "gte", "100", "--predicate", "birthDate", "lte", "2008-01-01",
-        "--audience", context().audience, "--nonce", nonce, "--json",
-    )  # fmt: skip
+    result = run(proof, *STRICT, "--json", signature_only=False)
     assert result.exit_code == 0, result.output
     body = json.loads(result.output)
-    assert body["verified"] is True
+    assert (body["verified"], body["verdict"], body["missing"]) == (True, "valid", [])
+    assert run(proof, *STRICT, signature_only=False).output.splitlines()[0] == "valid"
     silent = ["verificationMethod", "header", "proofId", "capability", "maxAge"]
     assert body["unchecked"] == [*silent, "holder", "credentialValidity", "credentialStatus", "revocation"]
     assert "credentialStatus" in run(proof).output
+
+
+PARTS = {
+    "--predicate": ("--predicate", "score", "gte", "100", "--predicate", "birthDate", "lte", "2008-01-01"),
+    "--audience": ("--audience", context().audience),
+    "--challenge": ("--nonce", base64url_encode(context().nonce)),
+}
+STRICT = [word for part in PARTS.values() for word in part]
+
+
+@pytest.mark.parametrize("left_out", PARTS)
+def test_verify_demands_what_binds_the_proof(proof, left_out):
+    less = [word for name, part in PARTS.items() if name != left_out for word in part]
+    result = run(proof, *less, signature_only=False)
+    assert result.exit_code == 2
+    assert f"say what you asked for with {left_out}, or give --signature-only" in result.stderr
+    result = run(proof, *less)
+    assert (result.exit_code, result.output.split(",")[0]) == (0, "genuine")
+
+
+def test_genuine_proof_is_not_called_valid(proof):
+    result = run(proof)
+    assert result.exit_code == 0
+    first = result.output.splitlines()[0]
+    assert first == (
+        "genuine, but not bound to your request: it could be a replay (not compared: predicate, challenge, domain)"
+    )
+    body = json.loads(run(proof, "--json").output)
+    assert (body["verdict"], body["missing"]) == ("unbound", ["predicate", "challenge", "domain"])
+    assert run(proof, *STRICT).output.splitlines()[0] == "genuine"
+
+
+@pytest.mark.parametrize("issuer", [ISSUER_METHOD.partition("#")[0], ISSUER_METHOD])
+def test_issuer_is_a_did_or_a_method(proof, issuer):
+    assert run(proof, *STRICT, "--issuer", issuer, signature_only=False).exit_code == 0
+    other = issuer.replace(ISSUER_METHOD.partition("#")[0], "did:example:eve")
+    assert run(proof, *STRICT, "--issuer", other, signature_only=False).exit_code == 1
 
 
 def test_how_old_a_proof_may_be(proof):
@@ -169,7 +206,7 @@ def test_it_runs_in_a_process_of_its_own(proof, tmp_path):
     """No server, no database, no data directory: the package and a file."""
     path = tmp_path / "proof.json"
     path.write_text(json.dumps(as_json(proof)))
-    arguments = ["proof", "verify", str(path), "--issuer-key", KEY, "--at", AT]
+    arguments = ["proof", "verify", str(path), "--issuer-key", KEY, "--at", AT, *STRICT]
     code = "import sys; from identity_core.cli import main; sys.exit(main())"
     result = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=tmp_path, check=False

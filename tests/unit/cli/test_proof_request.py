@@ -50,9 +50,17 @@ def test_from_the_token_to_a_proof_that_anybody_checks(server: LocalServer, remo
     proof.write_text(json.dumps(made))
     nonce = json.loads(token.read_text())["nonce"]
     asked = ("--audience", "https://vera.example", "--challenge", nonce, "--predicate", "age", "gte", "18")
-    assert remote.json("proof", "verify", proof, "--resolve", server.url, *asked)["verified"] is True
-    others = ("--audience", "https://mallory.example", "--challenge", nonce)
-    remote.refused("proof", "verify", proof, "--resolve", server.url, *others)
+    verify = ("proof", "verify", proof, "--resolve", server.url)
+    assert "--issuer, or give --signature-only" in remote.refused(*verify, *asked, status=2)[0]
+    found = remote.json(*verify, *asked, "--issuer", issuer_of(made["proof"]))
+    assert (found["verified"], found["verdict"]) == (True, "valid")
+    others = ("--audience", "https://mallory.example", "--challenge", nonce, "--signature-only")
+    remote.refused(*verify, *others)
+
+
+def issuer_of(proof: dict[str, Any]) -> str:
+    issuer: str = proof["publicSignals"][1].partition("#")[0]
+    return issuer
 
 
 def test_several_predicates_from_the_token_to_one_proof(server: LocalServer, remote: Commands, tmp_path: Path) -> None:
@@ -66,7 +74,7 @@ def test_several_predicates_from_the_token_to_one_proof(server: LocalServer, rem
     request = ("proof", "request", "--ibct", token, "--credential", held, "--keys", aki)
     assert "names 2 predicates" in remote.refused(*request, "--value", "18")[0]
     proof.write_text(json.dumps(remote.json(*request, "--value", "18", "--value", "120")))
-    verify = ("proof", "verify", proof, "--resolve", server.url)
+    verify = ("proof", "verify", proof, "--resolve", server.url, "--signature-only")
     both = ("--predicate", "age", "gte", "18", "--predicate", "age", "lt", "120")
     assert "predicates" not in remote.json(*verify, *both)["unchecked"]
     remote.refused(*verify, "--predicate", "age", "gte", "18")
@@ -102,7 +110,7 @@ def test_one_question_from_holder_to_agent_to_verifier(server: LocalServer, remo
     assert "what is asked" in remote.refused(*request, status=2)[0]
     made = remote.json(*request, "--question", asked)
     proof.write_text(json.dumps(made))
-    verify = ("proof", "verify", proof, "--resolve", server.url)
+    verify = ("proof", "verify", proof, "--resolve", server.url, "--signature-only")
     found = remote.json(*verify, "--question", expected, "--require", "holder", "--require", "credentialStatus")
     assert found["question"]["same"] == same
     assert len(found["question"]["pseudonymValue"]) == 64

@@ -75,28 +75,32 @@ def now() -> Any:
     return datetime.now(UTC)
 
 
+LESS = ("--signature-only",)
+
+
 def test_the_issuers_key_from_wherever(remote: Commands, server: LocalServer, here: Path, made: Made) -> None:
     document, log = here / "ivo.json", here / "ivo.jsonl"
     document.write_text(remote.ok("did", "resolve", made.issuer, "--json"))
     log.write_text(remote.ok("did", "log", "get", made.issuer))
     asked = ("--predicate", "age", "gte", "18", "--audience", "https://shop.example", "--challenge", "c" * 16)
     for source in (("--resolve", server.url), ("--issuer-document", document), ("--issuer-log", log)):
-        body = remote.json("proof", "verify", made.file, *source, *asked)
+        body = remote.json("proof", "verify", made.file, *source, *asked, "--issuer", made.issuer)
         assert body["verified"] is True
         assert body["verificationMethod"].startswith(made.issuer + "#")
         silent = ["verificationMethod", "header", "proofId", "capability", "maxAge"]
+        assert (body["verdict"], body["missing"]) == ("valid", [])
         assert body["unchecked"] == [*silent, "holder", "credentialValidity", "credentialStatus", "revocation"]
-        wrong = remote.refused("proof", "verify", made.file, *source, "--challenge", "d" * 16)
+        wrong = remote.refused("proof", "verify", made.file, *source, "--challenge", "d" * 16, *LESS)
         assert "not bound to the expected nonce" in wrong[0]
     # Another document does not speak for the key, and an edited log for nothing.
     document.write_text(remote.ok("did", "resolve", json.loads(made.hana.read_text())["did"], "--json"))
-    assert "does not assert" in remote.refused("proof", "verify", made.file, "--issuer-document", document)[0]
+    assert "does not assert" in remote.refused("proof", "verify", made.file, "--issuer-document", document, *LESS)[0]
     log.write_text(log.read_text().replace('"versionTime":"2', '"versionTime":"3'))
-    assert "log is not valid" in remote.refused("proof", "verify", made.file, "--issuer-log", log, status=2)[0]
+    assert "log is not valid" in remote.refused("proof", "verify", made.file, "--issuer-log", log, *LESS, status=2)[0]
 
 
 def test_what_could_not_be_checked_is_not_called_wrong(remote: Commands, made: Made) -> None:
-    unreachable = remote.refused("proof", "verify", made.file, "--resolve", "http://127.0.0.1:1", status=2)
+    unreachable = remote.refused("proof", "verify", made.file, "--resolve", "http://127.0.0.1:1", *LESS, status=2)
     assert "could not be checked" in unreachable[0]
     for sources in ((), ("--resolve", "http://127.0.0.1:1", "--issuer-key", "z")):
         assert "give one of" in remote.refused("proof", "verify", made.file, *sources, status=2)[0]

@@ -78,19 +78,19 @@ def test_an_api_key_that_is_cut_off_is_refused(bare: Commands, key_file: Path) -
 
 def test_a_keys_file_that_others_can_read_is_refused(remote: Commands, wallet: Path) -> None:
     wallet.chmod(0o644)
-    lines = remote.refused("auth", "sign", "--keys", wallet)
+    lines = remote.refused("auth", "sign", "--purpose", "read", "--keys", wallet)
     assert "others can read this keys file" in lines[0]
     wallet.chmod(0o600)
-    assert remote.ok("auth", "sign", "--keys", wallet)
+    assert remote.ok("auth", "sign", "--purpose", "read", "--keys", wallet)
 
 
 def test_a_keys_file_from_the_environment(server: LocalServer, wallet: Path) -> None:
-    assert Commands({"IDENTITY_URL": server.url, "IDENTITY_KEYS": str(wallet)}).ok("auth", "sign")
+    assert Commands({"IDENTITY_URL": server.url, "IDENTITY_KEYS": str(wallet)}).ok("auth", "sign", "--purpose", "read")
 
 
 def test_a_keys_file_from_standard_input_signs_and_is_not_written(remote: Commands, wallet: Path) -> None:
     keys = wallet.read_text()
-    assert remote.ok("auth", "sign", "--keys", "-", input=keys)
+    assert remote.ok("auth", "sign", "--purpose", "read", "--keys", "-", input=keys)
     lines = remote.refused("did", "rotate", "--keys", "-", input=keys, status=2)
     assert "no file to go to" in lines[0]
     assert json.loads(wallet.read_text()) == json.loads(keys)

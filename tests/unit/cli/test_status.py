@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_tlog.proofs import TlogProof
 
 from identity_core.cli import status
 from identity_core.codec import multikey
@@ -23,8 +24,7 @@ from identity_core.crypto.bls12381 import keys, select
 from identity_core.database.files import FileLock
 from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
 from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.domain.ledger.proofs import TlogProof
-from identity_core.domain.ledger.tree import LogLeaf
+from identity_core.domain.ledger.leaf import LogLeaf
 from tests.transparency import LogKey
 from tests.unit.cli.conftest import Commands
 

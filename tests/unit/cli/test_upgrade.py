@@ -21,13 +21,14 @@ import pytest
 from identity_core.bootstrap import upgrade as upgrade_module
 from identity_core.cli import doctor_database
 from identity_core.cli.doctor_database import Diagnosis
+from identity_core.cli.doctor_tables import compare
 from identity_core.cli.local_server import LocalServer
 from identity_core.database import look_at, migrations
 from identity_core.database.files import FileLock
 from identity_core.settings import load
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
-from identity_core.store.comparison import compare
+from tests import servers
 from tests.unit.cli.conftest import Commands
 from tests.unit.store.earlier.make import ARCHIVE, COUNTS, rows_of
 
@@ -95,6 +96,8 @@ def test_an_older_installation_is_brought_up_with_its_backup(
         "custodian_migrations",
         "store",
     ]
+    checked = servers.run("upgrade", "check", "--exit-code", "--data-dir", older)
+    assert (checked.returncode, "ledger_migrations" in checked.stdout) == (3, True)
     assert digests(older) == before, "a check changes nothing"
     (found,) = examined_at(older)
     assert found.remedy == "make a backup, then `identity upgrade apply`; the next start does it as well"
@@ -111,7 +114,7 @@ def test_an_older_installation_is_brought_up_with_its_backup(
     assert rows(older) == {"audit_lines": 1}, "no row is lost, and the upgrade is in the audit log"
     (line,) = audited(identity, older)
     assert line["details"] == {"steps": pending, "backupOf": made["backupOf"]}
-    assert identity.json("upgrade", "check", "--data-dir", older)["pending"] == []
+    assert identity.json("upgrade", "check", "--exit-code", "--data-dir", older)["pending"] == []
     # Again: nothing is done, and nothing is written.
     assert "nothing was to be done" in identity.ok("upgrade", "apply", *words)
     assert len(audited(identity, older)) == 1

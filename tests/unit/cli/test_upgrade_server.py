@@ -11,11 +11,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from identity_core.cli.doctor_tables import compare
 from identity_core.database import look_at, migrations
 from identity_core.database.look import Look
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
-from identity_core.store.comparison import compare
 from tests import servers
 from tests.fault import service_process
 from tests.postgres_server import PostgresServer, postgres_server

@@ -91,7 +91,7 @@ def test_nothing_but_an_own_unsigned_token_is_signed(token: dict[str, Any]) -> N
 def test_a_token_is_not_signed_as_a_challenge_nor_a_challenge_as_a_token() -> None:
     """A naive signer of "challenges" would have signed an IBCT."""
     with pytest.raises(ValueError, match="not a DIDAuth challenge"):
-        SIGNER.sign(jcs.canonicalize(unsigned()).decode())
+        SIGNER.header(jcs.canonicalize(unsigned()).decode(), purpose="prove")
     challenge = build(
         origin="https://id.example", did=HANA, purpose=None, body_hash=None, nonce=bytes(32), expires_at=NOW
     )
@@ -130,6 +130,13 @@ def test_the_request_that_a_token_is_for() -> None:
     for values in ([18], [18, "JP", 1], []):
         with pytest.raises(ValueError, match="names 2 predicates"):
             ibct.proof_request(several, "urn:uuid:c", values=values)
+    consented = ibct.proof_request(token, "urn:uuid:c", holderConsent={})
+    assert consented["predicates"] == [{"attributeName": "age", "type": "gte"}]
+    assert list(map(ibct.operation_of, (ibct.proof_request(token, "urn:uuid:c"), asked, consented))) == [
+        "generateDelegatedProof",
+        "createDelegatedPresentation",
+        "createDelegatedPresentation",
+    ]
     asked = ibct.proof_request(token, "urn:uuid:c", value=False, domain="https://vera.example")
     assert asked["predicate"]["value"] is False
     assert (asked["domain"], "value" in asked) == ("https://vera.example", False)

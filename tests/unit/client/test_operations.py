@@ -57,6 +57,7 @@ def test_every_operation_has_a_form_that_a_client_reads() -> None:
         ("updateDid", True),
         ("deactivateDid", False),
         ("generateDelegatedProof", False),
+        ("createDelegatedPresentation", False),
     ],
 )
 def test_what_may_be_sent_again(name: str, repeatable: bool) -> None:

@@ -17,6 +17,12 @@ ORIGIN = "http://127.0.0.1:8080"
 DID = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 
 
+def answered(body: Any) -> httpx.Response:
+    """A response that is not read yet, as a transport gives it."""
+    stream = httpx.ByteStream(orjson.dumps(body))
+    return httpx.Response(200, headers={"Content-Type": "application/json"}, stream=stream)
+
+
 def story(act: Any) -> tuple[Any, list[httpx.Request]]:
     """What ``act`` returns of a session with a service that says yes, and what it sent."""
     sent: list[httpx.Request] = []
@@ -33,8 +39,8 @@ def story(act: Any) -> tuple[Any, list[httpx.Request]]:
                 nonce=os.urandom(32),
                 expires_at=datetime.now(UTC) + timedelta(minutes=5),
             )
-            return httpx.Response(200, json={"challenge": text})
-        return httpx.Response(200, json={"access_token": "a.b.c", "token_type": "Bearer", "expires_in": 600})
+            return answered({"challenge": text})
+        return answered({"access_token": "a.b.c", "token_type": "Bearer", "expires_in": 600})
 
     with Client(ORIGIN, api_key="k" * 40) as session:
         session._http = httpx.Client(base_url=ORIGIN, transport=httpx.MockTransport(answer))

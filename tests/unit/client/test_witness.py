@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
+from identity_tlog.note import MAX_NOTE
+from identity_tlog.witness import Stale
 
 from identity_core.client.witness import MAX_ANSWER, HttpWitness
-from identity_core.domain.ledger.note import MAX_NOTE
-from identity_core.domain.ledger.witness import Stale
 from identity_core.ports.witnesses import WitnessFailed
 from tests.lying_witness import lying_witness, whole
 

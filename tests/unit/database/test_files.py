@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.database.files import durable_draft
+from identity_core.files import durable_draft
 
 
 def test_a_draft_replaces_the_file(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ import pytest
 from tests.once import once
 
 ROOT = Path(__file__).parents[3]
-PROJECTS = [ROOT, *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
+PROJECTS = [ROOT, *sorted(path.parent for path in ROOT.glob("p*/*/pyproject.toml"))]
 BUILD = Path(__file__).with_name("build_all.py")
 
 

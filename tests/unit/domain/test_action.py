@@ -117,7 +117,7 @@ def test_a_name_that_is_a_star_is_no_wildcard() -> None:
         ("zkp.prove.age.gte.18", "zkp.prove.age.gte", 19, False),
         ("zkp.prove.age.gte.18", "zkp.prove.age.gte.18", 18, True),
         ("zkp.prove.age.gte.18", "zkp.prove.age.gte", "18", False),
-        ("zkp.prove.age.gte.18", "zkp.prove.age.gte", 18.0, False),
+        ("zkp.prove.age.gte.18", "zkp.prove.age.gte", 18.0, True),
         ("zkp.prove.age.gte.1", "zkp.prove.age.gte", True, False),
         # What came after the specification is not what a holder meant who wrote a star.
         ("zkp.prove.age.*", "zkp.prove.age.neq", 18, False),
@@ -174,11 +174,21 @@ def test_a_hashed_pin_is_computed_by_anybody() -> None:
     assert pin_of(["FR", "DE", "FR"]) == "h" + multibase.base64url_encode(digest)
 
 
+@pytest.mark.parametrize(
+    ("number", "same"),
+    [(18.0, 18), (1e2, 100), (-0.0, 0), (7.25, "7.25"), (1e-7, "0.0000001"), ([1.5, 2.0], ["1.5", 2])],
+)
+def test_number_is_pinned_as_integer_or_decimal_text(number: Any, same: Any) -> None:
+    assert pin_of(number) == pin_of(same)
+
+
 def test_one_text_has_one_pin() -> None:
     assert pin_of("e\u0301") == pin_of("\u00e9")
 
 
-@pytest.mark.parametrize("value", [None, 1.0, 1e2, -0.0, 2**53, {}, {"a": 1}, [], [[1]], [1.5], [None], "\ud800"])
+@pytest.mark.parametrize(
+    "value", [None, 0.1 + 0.2, 1e300, 2.0**53, 2**53, {}, {"a": 1}, [], [[1]], [0.1 + 0.2], [None], "\ud800"]
+)
 def test_what_is_no_value(value: Any) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         pin_of(value)

@@ -27,6 +27,14 @@ T = AttributeType
         (Attribute("a", T.INTEGER), str(-(2**63)), -(2**63)),
         (Attribute("a", T.DECIMAL, 2), "-12.5", -1250),
         (Attribute("a", T.DECIMAL, 2), "0", 0),
+        (Attribute("a", T.DECIMAL, 2), 7, 700),
+        (Attribute("a", T.DECIMAL, 2), 7.0, 700),
+        (Attribute("a", T.DECIMAL, 2), 7.25, 725),
+        (Attribute("a", T.DECIMAL, 2), -12.5, -1250),
+        (Attribute("a", T.DECIMAL, 9), 1e-9, 1),
+        (Attribute("a", T.DECIMAL, 2), 1234567890123.45, 123456789012345),
+        (Attribute("a", T.INTEGER), 18.0, 18),
+        (Attribute("a", T.INTEGER), -0.0, 0),
         (Attribute("a", T.DECIMAL, 0), "17", 17),
         (Attribute("a", T.DECIMAL, 9), "9223372036.854775807", 2**63 - 1),
         (Attribute("a", T.DATE), "1970-01-01", 0),
@@ -57,7 +65,8 @@ def test_numbers(attribute, value, number):
         *[
             (Attribute("a", T.INTEGER), value)
             for value in (
-                True, None, 1.0, 2**53, "5", "0", "-0", "+9223372036854775807", "09007199254740993", "9007199254740991",
+                1.5, 0.1 + 0.2, 2.0**53, 1e300,
+                True, None, 2**53, "5", "0", "-0", "+9223372036854775807", "09007199254740993", "9007199254740991",
                 "9223372036854775808", "-9223372036854775809", " 9007199254740993", "9007199254740993\n",
                 "９００７１９９２５４７４０９９３", "9_007_199_254_740_993", "9007199254740993.0", "1e18", [], {},
             )
@@ -65,7 +74,8 @@ def test_numbers(attribute, value, number):
         *[
             (Attribute("a", T.DECIMAL, 2), value)
             for value in (
-                1, 1.5, "", ".5", "1.", "01.5", "+1", "-0", "-0.00", "1e2", "1,5", "1.500", "1.234", " 1", "1\n", "NaN", "Infinity",
+                True, 2**53, 1.234, 0.1 + 0.2, 2.0**53,
+                "", ".5", "1.", "01.5", "+1", "-0", "-0.00", "1e2", "1,5", "1.500", "1.234", " 1", "1\n", "NaN", "Infinity",
                 "92233720368547758.08", "-92233720368547758.09", "1" * 40, "１",
             )
         ],

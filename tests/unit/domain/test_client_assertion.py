@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.client_assertion import LEEWAY_SECONDS, MAX_LIFETIME_SECONDS, TYPE, ClientAssertion
-from identity_core.domain.tokens import Envelope
+from identity_core.domain.client_assertion import MAX_LIFETIME_SECONDS, TYPE, ClientAssertion
+from identity_core.domain.tokens import LEEWAY_SECONDS, Envelope
 
 ISSUER = "https://id.example"
 ENDPOINT = f"{ISSUER}/oauth/token"
@@ -38,10 +38,11 @@ def test_what_is_read() -> None:
         {"exp": SECOND + MAX_LIFETIME_SECONDS + LEEWAY_SECONDS},
         {"iat": SECOND + LEEWAY_SECONDS},
         {"nbf": SECOND + LEEWAY_SECONDS},
+        {"nbf": float(SECOND), "iat": SECOND - 0.25, "exp": SECOND + 60.5},
         {"iat": 0, "nbf": 0},
     ],
 )
-def test_times_that_are_just_right(times: dict[str, int]) -> None:
+def test_times_that_are_just_right(times: dict[str, float]) -> None:
     assert read(**times).client == AKI
 
 
@@ -57,7 +58,8 @@ def test_times_that_are_just_right(times: dict[str, int]) -> None:
         {"iat": SECOND + LEEWAY_SECONDS + 1},
         {"nbf": SECOND + LEEWAY_SECONDS + 1},
         {"iat": str(SECOND)},
-        {"nbf": float(SECOND)},
+        {"nbf": [SECOND]},
+        {"nbf": False},
     ],
 )
 def test_times_that_are_not(times: dict[str, Any]) -> None:
@@ -73,14 +75,17 @@ def test_an_older_assertion_is_for_the_issuer_or_its_token_endpoint(audience: An
 
 @pytest.mark.parametrize("audience", [[ISSUER], ENDPOINT, [ENDPOINT], f"{ISSUER}/"])
 def test_one_that_says_what_it_is_is_for_the_issuer_alone(audience: Any) -> None:
-    assert read({"typ": TYPE}).client == AKI
-    with pytest.raises(ValueError, match="audience"):
+    for typ in (TYPE, TYPE.upper(), f"application/{TYPE}"):
+        assert read({"typ": typ}).client == AKI
+    with pytest.raises(ValueError, match="aud"):
         read({"typ": TYPE}, aud=audience)
+    with pytest.raises(ValueError, match="aud"):
+        read({"typ": f"Application/{TYPE}"}, aud=audience)
 
 
 @pytest.mark.parametrize("audience", [None, "", [], [[ISSUER]], [ISSUER, ISSUER], {"a": ISSUER}, f"{ISSUER}/", 1])
 def test_an_audience_that_is_none(audience: Any) -> None:
-    with pytest.raises(ValueError, match="audience"):
+    with pytest.raises(ValueError, match="aud"):
         read(aud=audience)
 
 

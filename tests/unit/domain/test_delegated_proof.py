@@ -7,12 +7,12 @@ from identity_core.domain.proofs.stored import DelegatedProof, read_value
 from identity_core.errors import InvalidRequest, JsonValue
 
 
-@pytest.mark.parametrize("value", ["x", "", 0, -1, True, [], ["x", 1, False]], ids=repr)
+@pytest.mark.parametrize("value", ["x", "", 0, -1, True, [], ["x", 1, False], 1.0, 1.5, [1.0]], ids=repr)
 def test_targets(value: JsonValue) -> None:
     assert read_value(value) == value
 
 
-@pytest.mark.parametrize("value", [1.0, 1.5, None, {}, [1.0], ["x", None], [[]], [1, [2]]], ids=repr)
+@pytest.mark.parametrize("value", [0.1 + 0.2, 1e300, None, {}, [0.1 + 0.2], ["x", None], [[]], [1, [2]]], ids=repr)
 def test_what_has_no_pin_is_no_target(value: JsonValue) -> None:
     with pytest.raises(InvalidRequest) as refused:
         read_value(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from identity_core.codec import multibase, multikey
@@ -98,3 +100,30 @@ def test_a_type_may_have_its_first_half() -> None:
     for other in ("sd-jwt", "text/dc+sd-jwt", "", None, 7, ["dc+sd-jwt"]):
         with pytest.raises(ValueError, match="typ"):
             opened(signing_input({"typ": other}, {}) + ".AA").check_type("dc+sd-jwt")
+
+
+@pytest.mark.parametrize(
+    ("members", "is_accepted"),
+    [
+        ({"ext": True, "key_ops": ["verify"], "alg": "ES256"}, True),
+        ({"use": "sig"}, True),
+        ({"key_ops": ["sign"]}, False),
+        ({"key_ops": []}, False),
+        ({"alg": "ES384"}, False),
+        ({"use": "enc"}, False),
+    ],
+)
+def test_jwk_verifies_only_what_its_members_allow(members: dict[str, Any], is_accepted: bool) -> None:
+    """RFC 7517 §4.2 to §4.4."""
+    # RFC 7515 appendix A.3.
+    key = {
+        "kty": "EC",
+        "crv": "P-256",
+        "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+        "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+    }
+    if is_accepted:
+        assert JoseKey.of_jwk(key | members).kind == multikey.P256
+    else:
+        with pytest.raises(ValueError, match="no key that signs"):
+            JoseKey.of_jwk(key | members)

@@ -109,8 +109,7 @@ def test_what_is_no_token_is_not_opened(broken: str) -> None:
         {"alg": "EdDSA", "typ": "at+jwt"},
         {"alg": "EdDSA", "kid": "k1"},
         HEADER | {"typ": "JWT"},
-        HEADER | {"typ": "application/at+jwt"},
-        HEADER | {"typ": "AT+JWT"},
+        HEADER | {"typ": "text/at+jwt"},
         HEADER | {"alg": "none"},
         HEADER | {"alg": "HS256"},
         HEADER | {"alg": "eddsa"},
@@ -158,8 +157,8 @@ def test_both_names_of_the_algorithm_are_known(alg: str) -> None:
         {"jti": 5},
         {"iat": str(SECOND)},
         {"exp": str(SECOND + 600)},
-        {"iat": float(SECOND)},
-        {"exp": SECOND + 600.5},
+        {"iat": None},
+        {"exp": SECOND + 86_400.5},
         {"iat": True},
         {"exp": None},
         {"exp": SECOND},
@@ -192,11 +191,22 @@ def test_every_claim_is_needed(name: str) -> None:
         read({key: value for key, value in CLAIMS.items() if key != name})
 
 
+def test_type_is_compared_without_case_and_prefix() -> None:
+    """RFC 7515 §4.1.9 and RFC 9068 §4."""
+    for typ in ("AT+JWT", "application/at+jwt", "Application/At+Jwt"):
+        assert Envelope(HEADER | {"typ": typ}, {}).key_id() == HEADER["kid"]
+
+
+def test_times_may_have_fractions() -> None:
+    """RFC 7519 §2: a NumericDate is a number, and need not be whole."""
+    assert read(CLAIMS | {"iat": SECOND - 0.5, "exp": SECOND + 600.5}).expires_at == NOW + timedelta(seconds=600.5)
+
+
 def test_the_time_is_that_of_the_question() -> None:
     read(CLAIMS, NOW - timedelta(seconds=60))
     read(CLAIMS, NOW + timedelta(seconds=599, microseconds=999_999))
     for at in (NOW - timedelta(seconds=61), NOW + timedelta(seconds=600), NOW + timedelta(days=9)):
-        with pytest.raises(ValueError, match="another time"):
+        with pytest.raises(ValueError, match=r"exp is in the past|in the future"):
             read(CLAIMS, at)
 
 

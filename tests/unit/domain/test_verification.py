@@ -10,16 +10,9 @@ from typing import Any
 import pytest
 
 from identity_core.domain.proofs import verification
+from identity_core.domain.proofs.checks import BOUND, Check, CheckCode, compared_of, right, undecided, wrong
 from identity_core.domain.proofs.proof import Context, moment_within, nonce_of
-from identity_core.domain.proofs.verification import (
-    Check,
-    CheckCode,
-    Expectation,
-    ProofVerification,
-    right,
-    undecided,
-    wrong,
-)
+from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import InvalidRequest
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -63,14 +56,34 @@ def test_findings_are_called_as_they_are_written() -> None:
     ],
 )
 def test_an_expectation_is_a_check(question: dict[str, Any], name: str, code: CheckCode | None) -> None:
-    assert asked(**question) == [Check(name, code is None, code)]
+    (check,) = asked(**question)
+    assert (check.name, check.ok, check.code) == (name, code is None, code)
+    (expected,) = question.values()
+    found = {"challenge": "0123456789abcdef", "domain": "shop", "issuer": ISSUER, "schema": "urn:schema"}[name]
+    text = expected.decode() if isinstance(expected, bytes) else expected
+    assert (check.expected, check.found) == ((None, None) if code is None else (text, found))
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("x" * 200, "x" * 120),
+        ("a\nb\u202ec", "a?b?c"),
+        (b"\xff" * 16, "_____________________w"),
+        ([b'{"attributeName":"age","type":"gte","value":18}'], "age gte"),
+        (True, None),
+        (("did:example:a",), None),
+    ],
+)
+def test_what_a_check_shows_is_short_and_without_values(part: object, text: str | None) -> None:
+    assert wrong("x", CheckCode.PREDICATE_MISMATCH, part, None).expected == text
 
 
 def test_no_expectation_is_no_check() -> None:
     assert asked() == []
     assert Expectation().unchecked[:6] == ("predicate", "challenge", "domain", "issuerDid", "schemaId", "maxAge")
     everything = Expectation(
-        predicates=(), nonce=b"n", audience="d", issuer="i", schema_id="s", max_age=SECOND
+        predicates=({"attributeName": "age"},), nonce=b"n", audience="d", issuer="i", schema_id="s", max_age=SECOND
     ).unchecked
     assert everything == Expectation().unchecked[6:]
     assert "credentialStatus" in everything
@@ -95,10 +108,14 @@ def test_a_challenge_has_16_to_256_octets(octets: int, is_good: bool) -> None:
 def test_the_time_of_a_proof() -> None:
     end = CONTEXT.expires_at
     assert verification.check_time(CONTEXT, end - TICK) == right("time")
-    assert verification.check_time(CONTEXT, end) == wrong("time", CheckCode.PROOF_EXPIRED)
+    assert verification.check_time(CONTEXT, end) == wrong(
+        "time", CheckCode.PROOF_EXPIRED, found="expired 2026-01-02T04:04:05Z"
+    )
     early = NOW - timedelta(seconds=60)
     assert verification.check_time(CONTEXT, early) == right("time")
-    assert verification.check_time(CONTEXT, early - TICK) == wrong("time", CheckCode.PROOF_NOT_YET_VALID)
+    assert verification.check_time(CONTEXT, early - TICK) == wrong(
+        "time", CheckCode.PROOF_NOT_YET_VALID, found="made 2026-01-02T03:04:05Z"
+    )
 
 
 def test_the_nearest_moment_within_it() -> None:
@@ -123,3 +140,27 @@ def test_a_verdict_is_all_of_its_checks() -> None:
     bad = replace(good, checks=(*twice, undecided("d", CheckCode.ISSUER_UNAVAILABLE)))
     assert not bad.verified
     assert bad.errors == (CheckCode.PROOF_INVALID, CheckCode.ISSUER_UNAVAILABLE)
+
+
+@pytest.mark.parametrize("left_out", [None, *BOUND])
+def test_valid_needs_predicate_challenge_domain_and_issuer(left_out: str | None) -> None:
+    given: dict[str, Any] = {
+        "predicate": {"predicates": ({"attributeName": "age"},)},
+        "challenge": {"nonce": b"n"},
+        "domain": {"audience": "d"},
+        "issuerDid": {"issuer": "i"},
+    }
+    question = Expectation(
+        **{name: value for part, each in given.items() if part != left_out for name, value in each.items()}
+    )
+    found = ProofVerification((right("a"),), PRESENTED, question.unchecked)
+    assert found.verified
+    assert (found.verdict, found.missing) == (("valid", ()) if left_out is None else ("unbound", (left_out,)))
+    bad = replace(found, checks=(wrong("a", CheckCode.PROOF_INVALID),))
+    assert bad.verdict == "invalid"
+    assert compared_of(found.missing) == tuple(part for part in BOUND if part != left_out)
+
+
+@pytest.mark.parametrize("named", [{"verification_method": "did:example:i#key"}, {"question": object()}])
+def test_issuer_is_named_by_method_or_question(named: dict[str, Any]) -> None:
+    assert "issuerDid" not in Expectation(**named).unchecked

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from identity_core.database import Cursor, Transaction
-from identity_core.domain.activity import GENESIS, next_link
-from identity_core.ports.repositories import AuditRow
+from identity_core.domain.activity import GENESIS, AuditRow, next_link
 from identity_core.store import Store, audit
 
 ROW = AuditRow(

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.activity import CUT, GENESIS, ChainHead, check_kept, follow, follow_export
+from identity_core.domain.activity import CUT, GENESIS, AuditRow, ChainHead, check_kept, follow, follow_export
 from identity_core.errors import StorageMismatch
-from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store
 from identity_core.store.audit import from_line
 from identity_core.use_cases import audit

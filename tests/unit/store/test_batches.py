@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from identity_core.database import BatchJob, ConstraintViolated, Database, Transaction
-from identity_core.ports.repositories import AuditRow
+from identity_core.domain.activity import AuditRow
 from identity_core.store import Store
 
 ROW = AuditRow(datetime(2026, 1, 2, tzinfo=UTC), "r", "createDid", None, None, None, "done", {})

@@ -15,12 +15,13 @@ import pytest
 from identity_core.cache import BoundedCache
 from identity_core.database import DatabaseError, Transaction
 from identity_core.database.sqlite import SqliteDatabase
+from identity_core.domain.activity import AuditRow
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
 from identity_core.domain.dids.state import DidState, SpentChallenge
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import AuditRow, IndexedVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
 from identity_core.store.documents import Documents
 from identity_core.store.index_rows import AT

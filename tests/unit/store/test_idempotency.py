@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from identity_core.ports.repositories import IdempotencyRecord, StoredAnswer
+import pytest
+
+from identity_core.errors import RequestInProgress
+from identity_core.ports.activity import IdempotencyRecord, StoredAnswer
+from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store import Store
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+USE = ChallengeUseRow(bytes(32), bytes(32), 1, NOW)
 ANSWER = StoredAnswer(201, (("ETag", '"1"'), ("Cache-Control", "no-store")), b"\0sealed\xff")
 
 
@@ -23,7 +29,7 @@ def test_the_first_runs_the_second_sees_it_running_and_the_third_the_answer(stor
         keys = store.idempotency
         assert await keys.begin("k", "f", NOW) is None
         assert await keys.begin("k", "other", NOW) == IdempotencyRecord("f", None)
-        await keys.complete("k", ANSWER, NOW)
+        await keys.complete("k", NOW, ANSWER, NOW)
         assert await keys.begin("k", "f", NOW) == IdempotencyRecord("f", ANSWER)
         assert await keys.begin("another", "f", NOW) is None
 
@@ -42,10 +48,10 @@ def test_an_abandoned_key_is_free_and_an_answered_one_is_not(store: Store) -> No
     async def scenario() -> None:
         keys = store.idempotency
         await keys.begin("k", "f", NOW)
-        await keys.abandon("k")
+        await keys.abandon("k", NOW)
         assert await keys.begin("k", "g", NOW) is None
-        await keys.complete("k", ANSWER, NOW)
-        await keys.abandon("k")
+        await keys.complete("k", NOW, ANSWER, NOW)
+        await keys.abandon("k", NOW)
         assert await keys.begin("k", "g", NOW) == IdempotencyRecord("g", ANSWER)
 
     run(scenario())
@@ -66,10 +72,10 @@ def test_the_first_answer_counts(store: Store) -> None:
     async def scenario() -> None:
         keys = store.idempotency
         await keys.begin("k", "f", NOW)
-        await keys.complete("k", ANSWER, NOW)
-        await keys.complete("k", StoredAnswer(500, (), b""), NOW)
+        await keys.complete("k", NOW, ANSWER, NOW)
+        await keys.complete("k", NOW, StoredAnswer(500, (), b""), NOW)
         assert await keys.begin("k", "f", NOW) == IdempotencyRecord("f", ANSWER)
-        await keys.complete("never begun", ANSWER, NOW)
+        await keys.complete("never begun", NOW, ANSWER, NOW)
         assert await keys.begin("never begun", "f", NOW) is None
 
     run(scenario())
@@ -80,12 +86,69 @@ def test_answers_are_kept_for_a_day_and_then_pruned(store: Store) -> None:
         keys = store.idempotency
         for n in range(20):
             await keys.begin(f"k{n}", "f", NOW)
-            await keys.complete(f"k{n}", ANSWER, NOW)
+            await keys.complete(f"k{n}", NOW, ANSWER, NOW)
         assert await keys.begin("k0", "f", NOW + timedelta(hours=23, minutes=59)) is not None
         assert await keys.begin("k0", "f", NOW + timedelta(hours=24)) is None
         for n in range(3):
             await keys.begin(f"new{n}", "f", NOW + timedelta(hours=24))
         count = await store.database.read(lambda tx: tx.execute("SELECT count(*) FROM idempotency_keys").fetchone()[0])
         assert count == 4
+
+    run(scenario())
+
+
+def test_intent_goes_to_next_run_of_same_request_only(store: Store) -> None:
+    async def scenario() -> None:
+        keys = store.idempotency
+        await keys.begin("k", "f", NOW)
+        assert await keys.intend("k", NOW, b"sealed intent")
+        assert await keys.begin("k", "f", NOW + timedelta(seconds=59)) == IdempotencyRecord("f", None)
+        # Failed: free at once, for the same request.
+        await keys.abandon("k", NOW)
+        soon = NOW + timedelta(seconds=1)
+        assert await keys.begin("k", "another body", soon) == IdempotencyRecord("f", None)
+        assert await keys.begin("k", "f", soon) == IdempotencyRecord("f", None, b"sealed intent")
+        assert await keys.begin("k", "f", soon) == IdempotencyRecord("f", None)
+        await keys.complete("k", soon, ANSWER, soon)
+        assert await keys.begin("k", "f", soon) == IdempotencyRecord("f", ANSWER)
+
+    run(scenario())
+
+
+def test_overtaken_run_changes_nothing(store: Store) -> None:
+    async def scenario() -> None:
+        keys, later = store.idempotency, NOW + timedelta(minutes=2)
+        await keys.begin("k", "f", NOW)
+        assert await keys.begin("k", "f", later) is None
+        assert not await keys.intend("k", NOW, b"of the first")
+        await keys.abandon("k", NOW)
+        await keys.complete("k", NOW, ANSWER, later)
+        assert await keys.begin("k", "f", later) == IdempotencyRecord("f", None)
+        # Nor does what it writes together with its answer.
+        with pytest.raises(RequestInProgress), keys.completing("k", NOW, lambda _: (ANSWER, later)):
+            await store.spent_challenges.spend(USE)
+        with keys.completing("k", later, lambda spent: (replace(ANSWER, status=200 + spent), later)):
+            assert await store.spent_challenges.spend(USE)
+        assert await keys.begin("k", "f", later) == IdempotencyRecord("f", replace(ANSWER, status=201))
+
+    run(scenario())
+
+
+def test_change_and_answer_are_one_transaction(store: Store) -> None:
+    async def scenario() -> None:
+        keys = store.idempotency
+        await keys.begin("k", "f", NOW)
+
+        def broken(_: object) -> None:
+            raise RuntimeError("the answer cannot be shown")
+
+        with pytest.raises(RuntimeError), keys.completing("k", NOW, broken):
+            await store.spent_challenges.spend(USE)
+        assert await store.spent_challenges.spend(USE), "what was written before the answer is undone with it"
+        # Only the first write within the context is followed, and none after it.
+        with keys.completing("k", NOW, lambda _: None):
+            pass
+        assert not await store.spent_challenges.spend(USE)
+        assert await keys.begin("k", "f", NOW) == IdempotencyRecord("f", None)
 
     run(scenario())

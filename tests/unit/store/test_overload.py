@@ -24,7 +24,7 @@ import pytest
 import identity_core.store
 from identity_core.conformance.prover_cases import SCHEMA
 from identity_core.database import Transaction
-from identity_core.domain.activity import ChainHead
+from identity_core.domain.activity import AuditRow, ChainHead
 from identity_core.domain.callers import ApiKey
 from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential_schema import CredentialSchema
@@ -33,7 +33,7 @@ from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, Overloaded
-from identity_core.ports.repositories import AuditRow, IndexedVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd
 from tests.unit.store.test_documents import START, version

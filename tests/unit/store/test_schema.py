@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import BigInteger, Column, Engine, LargeBinary, MetaData, Table, create_engine
 from sqlalchemy.pool import NullPool
 
+from identity_core.cli.doctor_tables import compare
 from identity_core.database import (
     Database,
     MigrationFailed,
@@ -25,9 +26,8 @@ from identity_core.database import (
 )
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
-from identity_core.store.comparison import compare
-from identity_core.store.migrations.__main__ import differences, written
 from identity_core.store.tables import metadata_of_store
+from tools.write_migration import differences, written
 
 STEPS = "identity_core.store.migrations"
 
@@ -130,6 +130,7 @@ SINCE = (
             "holder_secrets",
             "consent_replies",
             "presentation_requests",
+            "offered_challenges",
         )
     ),
     "ALTER TABLE transparency_head DROP COLUMN service_did",

@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from identity_tlog.tree import Frontier, leaf_hash
 
-from identity_core.domain.ledger.tree import Frontier, leaf_hash
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.anchoring import Growth
 from identity_core.store import Store
@@ -101,7 +101,6 @@ def test_a_closed_database_is_unavailable(store: Store) -> None:
 PROCESS = """
 import asyncio, sys
 from pathlib import Path
-from identity_core.domain.ledger.tree import leaf_hash
 from identity_core.ports.anchoring import Growth
 from identity_core.store import Store
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from identity_tlog.tree import Frontier, leaf_hash
 
 from identity_core.database import Transaction
-from identity_core.domain.ledger.tree import Frontier, leaf_hash
 from identity_core.ports.anchoring import Growth
 from identity_core.ports.api_keys import Charge
 from identity_core.ports.consents import ConsentReply

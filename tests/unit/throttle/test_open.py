@@ -8,6 +8,7 @@ import pytest
 from identity_core.settings import Throttle
 from identity_core.throttle.fallback import FallbackStorage, open_buckets
 from identity_core.throttle.memory import TokenBucketMemoryStorage
+from identity_core.throttle.postgresql import TokenBucketPostgresqlStorage
 from identity_core.throttle.redis import TokenBucketRedisStorage
 from identity_core.throttle.sqlite import TokenBucketSqliteStorage
 from tests.unit.throttle.promises import Ticking, run
@@ -39,6 +40,19 @@ def test_the_setting_chooses_the_store(tmp_path: Path, settings, processes, kind
 
     run(scenario())
     assert (tmp_path / "limits.sqlite").exists() == (kind is TokenBucketSqliteStorage)
+
+
+def test_replicas_that_share_a_server_share_its_buckets(tmp_path: Path) -> None:
+    """One process each: with buckets in memory two of them admitted twice what the limit allows."""
+
+    async def scenario() -> None:
+        url = "postgresql://127.0.0.1:1/none"
+        opened = open_buckets(Throttle(), tmp_path, url, 1, monotonic=Ticking(), logger=logging.getLogger("buckets"))
+        assert isinstance(opened, FallbackStorage)
+        assert isinstance(opened._shared, TokenBucketPostgresqlStorage)
+        await opened.close()
+
+    run(scenario())
 
 
 @pytest.mark.parametrize(

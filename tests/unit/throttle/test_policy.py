@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import logging
 import re
 from datetime import UTC, datetime
 
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
-from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.policy import (
     BucketEmpty,
@@ -22,7 +20,7 @@ from identity_core.throttle.policy import (
     limit_fields,
     parse_proxies,
 )
-from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
+from identity_core.throttle.token_bucket import Decision
 from tests.unit.throttle.promises import Ticking, run
 
 
@@ -255,43 +253,3 @@ def test_addresses_and_own_limits_are_worked_out_once():
 @pytest.mark.parametrize(("rate", "window"), [(100.0, 1), (50.0, 1), (49.0, 2), (1.0, 50), (float("inf"), 1)])
 def test_the_window_is_the_time_that_fills_the_bucket_and_a_second_at_least(rate, window):
     assert Limit("key", rate, 50).field == f'"key";q=50;w={window}'
-
-
-def test_an_address_pays_the_same_at_once():
-    async def scenario():
-        waiting, at_once = policy(address=Limit("address", 1.0, 3)), policy(address=Limit("address", 1.0, 3))
-        for cost in (1, 2):
-            assert at_once.spend_address_at_once("192.0.2.1", cost) == await waiting.spend_address("192.0.2.1", cost)
-        at_once.look_at_address("192.0.2.2")
-        with pytest.raises(BucketEmpty) as seen:
-            at_once.look_at_address("192.0.2.1")
-        with pytest.raises(BucketEmpty) as refused:
-            at_once.spend_address_at_once("192.0.2.1")
-        assert seen.value.details == refused.value.details
-        assert seen.value.headers == refused.value.headers
-        with pytest.raises(BucketEmpty) as expected:
-            await waiting.spend_address("192.0.2.1")
-        assert refused.value.headers == expected.value.headers
-        assert at_once.spend_address_at_once("192.0.2.2") is not None
-
-    run(scenario())
-
-
-def test_buckets_that_must_be_waited_for_give_no_answer_at_once():
-    class Waited(TokenBucketMemoryStorage):
-        at_once = False
-
-        def spend_at_once(self, key, rate, burst, cost=1):
-            return TokenBucketSupport.spend_at_once(self, key, rate, burst, cost)
-
-    shared = Policy(
-        FallbackStorage(
-            Waited(),
-            processes=2,
-            monotonic=Ticking(),
-            logger=logging.getLogger(),
-            deadline_seconds=0.02,
-        )
-    )
-    assert shared.spend_address_at_once("192.0.2.1") is None
-    assert not shared.buckets.at_once

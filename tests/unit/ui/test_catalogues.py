@@ -6,7 +6,8 @@ from io import BytesIO
 import pytest
 from babel.messages import pofile
 
-from identity_core.ui.catalogues import DOMAIN, LANGUAGES, LOCALE, extracted, language_of, translations, written
+from identity_core.ui.catalogues import DOMAIN, LANGUAGES, LOCALE, language_of, translations
+from tools.catalogues import extracted, written
 
 
 @pytest.mark.parametrize("language", LANGUAGES[1:])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from identity_tlog.proofs import inclusion_spans, verify_inclusion
+from identity_tlog.tree import leaf_hash, node_hash
 
 from identity_core.codec import multibase
-from identity_core.domain.ledger.proofs import inclusion_spans, verify_inclusion
-from identity_core.domain.ledger.tree import leaf_hash, node_hash
 from identity_core.ui.history import difference, key_lives, path_to_root
 
 

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, next_link
-from identity_core.ports.repositories import AuditRow
+from identity_core.domain.activity import AuditRow, ChainedLine, ChainHead, KeyedHead, next_link
 from identity_core.use_cases.audit import CheckAuditChain, CheckedChain
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from identity_core.domain.credentials.credential import CredentialStatus
-from identity_core.domain.proofs.verification import CheckCode, wrong
+from identity_core.domain.proofs.checks import CheckCode, wrong
 from identity_core.errors import InvalidCredential, PluginUnavailable, ProofInvalid
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuredHead
 from identity_core.use_cases.vcalm import CredentialFindings, VerifyVcalmCredential
@@ -26,15 +26,17 @@ class ToyText:
     def __init__(self, head: SecuredHead, claims: dict[str, Any]) -> None:
         self.head, self.claims, self.asked = head, claims, list[tuple[Secured, str]]()
         self.error: Exception | None = None
+        self.read_head = head
+        self.warnings: tuple[str, ...] = ()
 
     async def read(self, secured: Secured) -> SecuredHead:
-        return self.head
+        return self.read_head
 
     async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
         self.asked.append((secured, public_key))
         if self.error is not None:
             raise self.error
-        return Disclosed(self.head, self.claims)
+        return Disclosed(self.head, self.claims, warnings=self.warnings)
 
 
 class Keys:
@@ -157,3 +159,18 @@ def test_a_format_that_cannot_be_asked_tells_nothing() -> None:
     securing.error = PluginUnavailable()
     with pytest.raises(PluginUnavailable):
         found(securing)
+
+
+def test_validity_is_that_of_the_verified_statements() -> None:
+    """What a format reads before it verifies is the holder's JSON, which may hide when the credential ends."""
+    securing = toy(valid_until=NOW - HOUR)
+    securing.read_head = SecuredHead("did:web:issuer.example", "did:web:issuer.example#k")
+    assert kinds(found(securing)) == ["RANGE_ERROR"]
+
+
+def test_warning_of_a_format_is_passed_on() -> None:
+    securing = toy()
+    securing.warnings = ("a term was replaced",)
+    findings = found(securing)
+    assert findings.verified
+    assert [(one.title, one.detail) for one in findings.warnings] == [("MALFORMED_VALUE_ERROR", "a term was replaced")]

@@ -101,8 +101,7 @@ class Chain:
         if signer not in log_keys.may_sign(state, said_keys or log_keys.standing(before)):
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
         said = change_json.write(change) | {"proofBy": _proof_by(before, signer, at)}
-        if state is None:
-            said |= birth.said(after)
+        said |= birth.said(after) if state is None else birth.begun(change)
         if before.proven_keys is None:
             said[_POSSESSION] = True
         parameters = self._parameters(change, said_keys) | {"change": said}
@@ -183,8 +182,8 @@ class Chain:
             raise LogInvalid("The entry does not say what has changed, or whose its proof is.")
         told = {name: said[name] for name in said if name not in _OURS}
         change = change_json.read(told, did, document, () if said_keys is None else said_keys.update_keys)
-        if not (isinstance(change, Create) or birth.MEMBERS.isdisjoint(said)):
-            raise LogInvalid("Only a first entry says the rules of its log.")
+        if not isinstance(change, Create):
+            birth.check_begun(said, change)
         expected = self._parameters(change, said_keys) | {"change": said}
         if isinstance(change, Create):
             expected["scid"] = entry.parameters["scid"]
@@ -233,8 +232,8 @@ def _proven(after: DidState, document: DidDocument, proofs: Iterable[str]) -> tu
 class Verified:
     """What a valid log proves. It proves nothing about newer entries that somebody may have kept back.
 
-    ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON.
-    """
+    ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON, ``unbound_changes`` the
+    count of ``evidence.unbound_changes``, None for did:webvh."""
 
     did: str
     versions: int
@@ -242,6 +241,7 @@ class Verified:
     updated_at: datetime
     deactivated: bool
     document: Mapping[str, JsonValue]
+    unbound_changes: int | None
 
     def summary(self) -> dict[str, JsonValue]:
         """The same as JSON."""
@@ -251,6 +251,7 @@ class Verified:
             "versionId": self.head,
             "updated": times.printed(self.updated_at),
             "deactivated": self.deactivated,
+            "unboundChanges": self.unbound_changes,
         }
 
 
@@ -277,9 +278,8 @@ def verify(
     if state is None:
         raise LogInvalid("The log is empty.")
     head = f"{state.version_id}-{state.entry_hash}"
-    return Verified(
-        str(state.did), state.version_id, head, state.updated_at, state.deactivated, state.document.to_json()
-    )
+    document, unbound = state.document.to_json(), state.unbound_changes
+    return Verified(str(state.did), state.version_id, head, state.updated_at, state.deactivated, document, unbound)
 
 
 def fold(apply: Callable[[DidState | None, bytes], DidState], lines: Iterable[bytes]) -> Iterator[DidState]:
@@ -297,4 +297,4 @@ def fold(apply: Callable[[DidState | None, bytes], DidState], lines: Iterable[by
 def _verify_webvh(lines: list[bytes], now: datetime | None, witness_file: bytes | None, *, approved: bool) -> Verified:
     states = webvh.verify_entries(lines, now=now, witness_file=witness_file, approved=approved)
     head = states[-1]
-    return Verified(str(head.did), len(states), head.version_id, head.time, head.deactivated, head.document)
+    return Verified(str(head.did), len(states), head.version_id, head.time, head.deactivated, head.document, None)

@@ -31,6 +31,7 @@ from identity_core.domain.dids.changes import (
     Rotate,
     RotateLogKey,
     SetAlsoKnownAs,
+    SetStrictEvidence,
     SetWitnesses,
     Update,
     UpdateService,
@@ -117,6 +118,8 @@ def _write_operation(operation: Operation) -> Json:
             return {"operation": "setAlsoKnownAs", "alsoKnownAs": list(names)}
         case SetWitnesses():
             raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
+        case SetStrictEvidence():
+            raise InvalidDocument("The entry that begins strictEvidence shows the body that asks for it.")
 
 
 def read(value: Json, did: str, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:

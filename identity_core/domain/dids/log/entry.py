@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
@@ -22,6 +22,8 @@ from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDocument
 from identity_core.values import value_class
 
+AHEAD: Final = timedelta(minutes=5)
+"""How far the clock of the one who signed may be ahead of ours."""
 MEMBERS: Final = frozenset({"versionId", "versionTime", "parameters", "state", "proof"})
 PLACEHOLDER: Final = "{SCID}"
 
@@ -125,9 +127,11 @@ def _read(value: Any) -> Entry:
     if match is None:
         raise LogInvalid("The versionId is not a number and a hash.")
     try:
-        time = times.parse(version_time if type(version_time) is str else "")
+        time = times.parse(_text(version_time))
     except ValueError as error:
         raise LogInvalid("The versionTime is not a time.") from error
+    if version_time[-1] not in "Zz":
+        raise LogInvalid("The versionTime is not in UTC.")
     body = {name: value[name] for name in value if name != "proof"}
     return Entry(int(match[1]), match[2], version_time, time, value["parameters"], value["state"], proofs, body)
 
@@ -200,8 +204,35 @@ def check_signature(config: Mapping[str, Any], signing_input: bytes, signature: 
         raise LogInvalid("The signature of the proof is wrong.") from error
 
 
-def check_proof(proof: Mapping[str, Any], document: Mapping[str, Any], signers: Collection[str]) -> str:
-    """The multikey, one of ``signers``, that made a good ``proof`` of ``document``."""
+def check_proof_options(proof: Mapping[str, Any], now: datetime | None) -> frozenset[str]:
+    """Check the options that any Data Integrity proof may have, and return its domains (VC Data Integrity 1.0, "Proofs").
+
+    ``now`` None compares no time with the clock. Chains of proofs (``previousProof``) are refused: nothing here verifies them.
+    Raises ``ValueError``, whose text quotes nothing.
+    """
+    created, expires = (times.parse(_text(proof[name])) if name in proof else None for name in ("created", "expires"))
+    if created is not None and (
+        (now is not None and created > now + AHEAD) or (expires is not None and expires <= created)
+    ):
+        raise ValueError("it was created in the future, or after its end")
+    if expires is not None and now is not None and expires <= now:
+        raise ValueError("it has expired")
+    if "previousProof" in proof or not all(type(proof.get(name, "")) is str for name in ("id", "challenge", "nonce")):
+        raise ValueError("it names a proof before it, or an option is no text")
+    domain = proof.get("domain", [])
+    return frozenset(map(_text, domain if type(domain) is list else [domain]))
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise ValueError("an option is no text")
+    return value
+
+
+def check_proof(
+    proof: Mapping[str, Any], document: Mapping[str, Any], signers: Collection[str], now: datetime | None = None
+) -> str:
+    """The multikey, one of ``signers``, that made a good ``proof`` of ``document``. ``now`` None compares its times with no clock."""
     if (
         proof.get("type") != PROOF_TYPE
         or proof.get("cryptosuite") != CRYPTOSUITE
@@ -211,12 +242,12 @@ def check_proof(proof: Mapping[str, Any], document: Mapping[str, Any], signers: 
     signer = _signer(proof.get("verificationMethod"))
     if signer not in signers:
         raise LogInvalid("The proof is by a key that may not sign this entry.")
-    value = proof.get("proofValue")
     config = {name: proof[name] for name in proof if name != "proofValue"}
     try:
-        signature = multibase.base58btc_decode(value if type(value) is str else "")
+        check_proof_options(proof, now)
+        signature = multibase.base58btc_decode(_text(proof.get("proofValue")))
     except ValueError as error:
-        raise LogInvalid("The signature of the proof is wrong.") from error
+        raise LogInvalid("The signature of the proof, or one of its options, is wrong.") from error
     check_signature(config, proof_input(config, document), signature)
     return signer
 

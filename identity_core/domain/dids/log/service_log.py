@@ -31,14 +31,10 @@ class LogKeyHistory:
     retired: Mapping[str, int]
     replaced: tuple[Replacement, ...] = ()
 
-    def check(self, entry: bytes, index: int) -> None:
-        """Raises ``LogInvalid`` for an ``entry`` of any log that a retired key has signed and that stands at ``index`` (from 0) of the
-        transparency log, where that is at or past the tree size of the retirement."""
-        check_not_retired(self.retired, entry, index)
-
 
 def check_not_retired(retired: Mapping[str, int], entry: bytes, index: int) -> None:
-    """As ``LogKeyHistory.check``. ``retired`` are tree sizes by multikey."""
+    """Raise ``LogInvalid`` for an ``entry`` of any log that a retired key has signed and that stands at ``index`` (from 0) of the
+    transparency log, where that is at or past the tree size of the retirement. ``retired`` are tree sizes by multikey."""
     if not retired:
         return
     size = retired.get(signer_of(entry) or "")

@@ -90,7 +90,7 @@ def verify_entries(
         try:
             if len(line) > MAX_LINE:
                 raise LogInvalid("The entry is too large.")
-            state = _next(before, entries.parse(line))
+            state = _next(before, entries.parse(line), now)
             if now is not None and state.time > now:
                 raise LogInvalid("The entry is of the future.")
         except (LogInvalid, InvalidDid) as error:
@@ -107,7 +107,7 @@ def required_witnesses(states: Sequence[WebvhState]) -> list[Witnesses | None]:
     return [state.witnesses if old is None else old for state, old in zip(states, before, strict=False)]
 
 
-def _next(before: WebvhState | None, entry: Entry) -> WebvhState:
+def _next(before: WebvhState | None, entry: Entry, now: datetime | None) -> WebvhState:
     parameters = _parameters(before, entry)
     if entry.number != (1 if before is None else before.number + 1):
         raise LogInvalid("The entry does not have the next number.")
@@ -124,7 +124,7 @@ def _next(before: WebvhState | None, entry: Entry) -> WebvhState:
         raise LogInvalid("With pre-rotation every entry says updateKeys and nextKeyHashes.")
     signers = _signers(before, parameters)
     for proof in entry.proofs:
-        entries.check_proof(proof, entry.body, signers)
+        entries.check_proof(proof, entry.body, signers, now)
     return WebvhState(
         did=_did(before, entry, scid, portable=parameters["portable"]),
         scid=scid,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec import multikey, strict_json, times
+from identity_core.codec import multikey, strict_json
 from identity_core.crypto.ed25519 import Ed25519KeyPair
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
@@ -101,7 +101,7 @@ def merge(
     """
     approvals = _kept_approvals(version_ids, before or NOTHING)
     for found, more in zip(approvals, _good_approvals(version_ids, required, offered), strict=True):
-        found.update((key, proof) for key, proof in more.items() if key not in found and _is_dated(proof))
+        found.update((key, proof) for key, proof in more.items() if key not in found)
     taken = _taken(required, approvals)
     newest = {key: place for place in range(taken) for key in approvals[place]}
     pending = _pending(approvals, taken)
@@ -170,20 +170,7 @@ def unapproved(
 
 def check_approval(version_id: str, proof: Mapping[str, Any]) -> str:
     """The key that made a good ``proof`` of ``version_id``, whoever it is. Raises ``LogInvalid``."""
-    if not _is_dated(proof):
-        raise LogInvalid("The time of the proof is none.")
     return entries.check_proof(proof, {"versionId": version_id}, {entries.signer(proof)})
-
-
-def _is_dated(proof: Mapping[str, Any]) -> bool:
-    """Whether the time that a proof says, if any, is one, as Data Integrity 1.0 wants it ("Proofs")."""
-    if "created" not in proof:
-        return True
-    try:
-        times.parse(proof["created"])
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _kept_approvals(version_ids: Sequence[str], kept: bytes) -> list[dict[str, dict[str, Any]]]:

@@ -22,7 +22,7 @@ const BIRTH = ["strictGrace", "strictEvidence", "recoveryWindow"];
 // What a change says beside its operation.
 const MEMBERS = {
     create: [...BIRTH, "recoveryKey"],
-    update: ["authorization", "operations"],
+    update: ["authorization", "operations", "strictEvidence"],
     keyRotated: ["authorization", "newKey", "oldKeyId", "revokeAt"],
     recovered: ["authorization", "newKey", "recoveryKey", "restoreVersion", "revokeAll"],
     deactivated: ["authorization"],
@@ -78,6 +78,7 @@ function born(entry, change, did) {
         recoveryKey: recoveryKey === undefined ? undefined : text(recoveryKey),
         strictGrace: strictGrace === undefined,
         strictEvidence: strictEvidence === true,
+        unbound: 0,
         recoveryWindow: BigInt(Number(recoveryWindow)) * SECOND,
         retired: new Set(),
         challenges: new Map(),
@@ -99,11 +100,15 @@ async function followed(before, entry, change, operation, did) {
     demand(ends === undefined || ends > at, "a grace period has ended, and its version is missing");
     if (operation === "logKeyRotated" || operation === "logKeyRetired")
         return { ...following, past: before.past };
-    const [asked, challenge, expiry] = await meeting("controller", () => authorised(before, entry, change, operation, did));
+    const begins = operation === "update" && "strictEvidence" in change;
+    demand(!begins || (change.strictEvidence === true && !before.strictEvidence), "strictEvidence begins once, and is never turned off");
+    const strictEvidence = before.strictEvidence || begins;
+    const [asked, challenge, expiry, isBound] = await meeting("controller", () => authorised({ ...before, strictEvidence }, entry, change, operation, did));
+    const unbound = before.unbound + (isBound ? 0 : 1);
     const [working, recoveryKey, back] = applied(before, at, change, operation, asked, did);
     working.list(entry.document);
     const retired = new Set([...before.retired].filter((key) => !back.has(key)));
-    return { ...following, working, recoveryKey, challenges: challenges.set(challenge, expiry), retired: withGone(before, working, recoveryKey, retired) };
+    return { ...following, working, recoveryKey, strictEvidence, unbound, challenges: challenges.set(challenge, expiry), retired: withGone(before, working, recoveryKey, retired) };
 }
 /** The new document and recovery key, and the keys that came back with a restored version. */
 function applied(before, at, change, operation, asked, did) {
@@ -116,6 +121,8 @@ function applied(before, at, change, operation, asked, did) {
             demand(Array.isArray(operations) && operations.length > 0 && operations.length <= MOST_OPERATIONS, "an update has no operations, or too many");
             for (const step of operations)
                 working.apply(record(step), did, isNew, asked !== undefined);
+            const begins = operations.some((step) => step.operation === "setStrictEvidence");
+            demand(begins === "strictEvidence" in change, "an entry begins strictEvidence where its body asks for that, and says so");
             break;
         }
         case "keyRotated": {
@@ -166,7 +173,8 @@ function stepsOf(asked) {
     demand(!("operations" in asked) || Object.keys(asked).length === 1, "operations stands alone in a body");
     return "operations" in asked ? asked.operations : [asked];
 }
-/** Checks the controller's signature. Gives the body that it is over, where the log asks for bodies, and the challenge with its end. */
+/** Checks the controller's signature. Gives the body that it is over, where the log asks for bodies, the challenge with its end, and whether
+ * it is bound to what the entry states. */
 async function authorised(before, entry, change, operation, did) {
     const purpose = PURPOSES[operation];
     demand(purpose !== undefined, "the entry records an unknown kind of change");
@@ -194,11 +202,11 @@ async function authorised(before, entry, change, operation, did) {
         demand((await hashBody(canonicalize(asked))) === hash && asks(asked, change, operation, did), "the body asks for something else");
     const isInGrace = before.strictGrace && !isRecovery && before.working.method(`${did}#${key}`).revoked !== undefined;
     demand(!isInGrace || !touchesControl(change, operation, asked), "a key in its grace period cannot do this");
-    return [asked, challenge, end];
+    return [asked, challenge, end, before.strictEvidence || (operation === "deactivated" && offered === purpose && hash !== "-")];
 }
 function touchesControl(change, operation, asked) {
     const steps = asked === undefined ? change.operations : stepsOf(asked);
-    const ofKeys = (step) => /VerificationMethod$/.test(String(record(step).operation));
+    const ofKeys = (step) => /(VerificationMethod|StrictEvidence)$/.test(String(record(step).operation));
     return operation !== "update" || steps.some(ofKeys);
 }
 /** Whether a body of rotateDidKey or recoverDid asks for the change; an update is read from its body alone. */

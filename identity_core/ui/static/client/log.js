@@ -48,7 +48,8 @@ export async function verifyLog(log, expected = {}) {
     if (isWebvh)
         await checkWebvh(states, expected);
     const updated = String(body.versionTime);
-    return { did, versions, versionId, updated, deactivated, updateKeys, didDocument: document };
+    const unboundChanges = isWebvh ? undefined : state.control.unbound;
+    return { did, versions, versionId, updated, deactivated, updateKeys, didDocument: document, unboundChanges };
 }
 function told({ versionId, body, parameters }, line) {
     const { operation, authorization } = (parameters.change ?? {});

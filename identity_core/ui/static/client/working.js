@@ -37,6 +37,7 @@ const MEMBERS = {
     addVerificationMethod: "operation,verificationMethod",
     removeVerificationMethod: "keyId,operation",
     setAlsoKnownAs: "alsoKnownAs,operation",
+    setStrictEvidence: "operation,strictEvidence",
 };
 export class Working {
     methods;
@@ -191,6 +192,10 @@ export class Working {
         else if (operation === "setAlsoKnownAs") {
             demand(Array.isArray(step.alsoKnownAs), "alsoKnownAs is no list");
             this.aliases = step.alsoKnownAs.map(text);
+        }
+        else if (operation === "setStrictEvidence") {
+            // The entry says it, not the document.
+            demand(isBody && step.strictEvidence === true, "strictEvidence is asked for by a body, and is never turned off");
         }
         else {
             const method = record(step.verificationMethod);

@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import Tile
+from identity_tlog.tree import Frontier, complete_root
 
 from identity_core.domain.ledger.audit import Audit, LogFault
-from identity_core.domain.ledger.note import Checkpoint
-from identity_core.domain.ledger.tiles import Tile
-from identity_core.domain.ledger.tree import Frontier, LogLeaf, complete_root
+from identity_core.domain.ledger.leaf import LogLeaf
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 TICK = timedelta(microseconds=1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from identity_tlog.note import Checkpoint, VerifierKey, open_checkpoint, sign_checkpoint
+from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.cli.ledger_sources import listed_replacements
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids.log.service_keys import Replacement
@@ -15,12 +16,9 @@ from identity_core.domain.ledger.checkpoint_keys import (
     SignedByAnother,
     keys_followed,
     keys_listed,
-    size_said,
     succession_text,
     verifier_key,
 )
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey, open_checkpoint, sign_checkpoint
-from identity_core.domain.ledger.tree import Malformed, Refuted
 from tests.rooms import START
 
 ORIGIN = "id.example/log"
@@ -135,32 +133,6 @@ def test_the_place_of_the_entry_counts_where_it_is_known() -> None:
     keys = keys_followed(KEYS[0], TWICE, [0, 12, 25])
     assert [one.tree_size for one in keys.earlier] == [25, 12]
     assert keys.open(note(12, 0)).checkpoint.size == 12
-
-
-def test_a_stranger_does_not_move_the_size_at_which_a_key_was_replaced() -> None:
-    """What he lists is taken from the note that the keys have signed."""
-    listed = {
-        "verifierKey": str(KEYS[1]),
-        "publicKeyMultibase": PUBLICS[1],
-        "earlierKeys": [
-            {
-                "publicKeyMultibase": PUBLICS[0],
-                "number": 1,
-                "treeSize": 10**9,
-                "replacedAt": "2026-01-01T00:00:00Z",
-                "compromised": False,
-                "succession": succession(0, 1, 10, 0, 1).decode(),
-            }
-        ],
-    }
-    keys = keys_followed(KEYS[1], listed_replacements(listed))
-    assert [(one.key, one.tree_size) for one in keys.earlier] == [(KEYS[0], 10)]
-
-
-@pytest.mark.parametrize("octets", [note(10, 0), succession(0, 1, 10, 0).replace(b"\n10\n", b"\n010\n"), b"no note"])
-def test_what_is_no_succession_says_no_size(octets: bytes) -> None:
-    with pytest.raises(Malformed):
-        size_said(octets)
 
 
 def test_keys_of_a_log_of_another_name_are_named_after_it() -> None:

@@ -9,6 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_tlog.note import Checkpoint, SignedCheckpoint
+from identity_tlog.proofs import verify_inclusion
+from identity_tlog.tree import Frontier, Malformed, Refuted, leaf_hash, node_hash
 
 from identity_core.conformance.controller import Life
 from identity_core.domain.dids.changes import Deactivate
@@ -16,14 +19,11 @@ from identity_core.domain.dids.log import LogInvalid
 from identity_core.domain.ledger import history
 from identity_core.domain.ledger.history import (
     LoggedHistory,
-    Recorded,
     read_transaction,
     require_places,
     verify_history,
 )
-from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint
-from identity_core.domain.ledger.proofs import verify_inclusion
-from identity_core.domain.ledger.tree import Frontier, LogLeaf, Malformed, Refuted, leaf_hash, node_hash
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded
 from tests.attack.log_forger import new_life
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)

@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations
 
 import pytest
-
-from identity_core.crypto import ed25519, mldsa
-from identity_core.domain.ledger.note import (
+from identity_tlog import mldsa
+from identity_tlog.note import (
     LOG,
     WITNESS,
     WITNESS_ML_DSA,
@@ -17,8 +16,10 @@ from identity_core.domain.ledger.note import (
     cosignature_line,
     cosignature_message,
 )
-from identity_core.domain.ledger.policy import MAX_LINES, MAX_POLICY, WitnessPolicy, label
-from identity_core.domain.ledger.tree import Malformed, Refuted
+from identity_tlog.policy import MAX_LINES, MAX_POLICY, WitnessPolicy, label
+from identity_tlog.tree import Malformed, Refuted
+
+from identity_core.crypto import ed25519
 
 CHECKPOINT = Checkpoint("id.example/log", 7, bytes(range(32)))
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)

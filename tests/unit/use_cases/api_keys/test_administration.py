@@ -11,18 +11,24 @@ from identity_core.codec.structs import UNSET
 from identity_core.codec.times import printed
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.callers import Caller, digest_of, is_minted
-from identity_core.errors import ApiKeyNotFound, AuthFailed, InvalidRequest, Overloaded, VersionConflict
+from identity_core.domain.key_requests import scopes_from_request
+from identity_core.errors import (
+    ApiKeyNotFound,
+    AuthFailed,
+    InvalidRequest,
+    Overloaded,
+    PluginUnavailable,
+    VersionConflict,
+)
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.api_keys.manage import (
-    ChangeStored,
     CreateApiKey,
-    RecordKeyChange,
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
-    scopes_of,
 )
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
+from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange
 from identity_core.use_cases.record import Record
 from identity_core.wire import CreateApiKeyRequest, ListApiKeysQuery, RotateApiKeyRequest, UpdateApiKeyRequest
 from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock, Rows
@@ -97,14 +103,14 @@ def test_an_expiry_in_the_past_is_refused():
 @pytest.mark.parametrize(("admin", "scopes"), [(UNSET, UNSET), (False, UNSET), (True, ()), (True, ("dids:create",))])
 def test_creation_must_say_one_of_admin_and_scopes(admin, scopes):
     with pytest.raises(InvalidRequest):
-        scopes_of(CreateApiKeyRequest(name="ci", admin=admin, scopes=scopes))
+        scopes_from_request(CreateApiKeyRequest(name="ci", admin=admin, scopes=scopes))
 
 
 def test_what_admin_and_scopes_mean():
-    assert scopes_of(UpdateApiKeyRequest(admin=True)) is None
-    assert scopes_of(UpdateApiKeyRequest(scopes=())) == frozenset()
+    assert scopes_from_request(UpdateApiKeyRequest(admin=True)) is None
+    assert scopes_from_request(UpdateApiKeyRequest(scopes=())) == frozenset()
     twice = UpdateApiKeyRequest(admin=False, scopes=("dids:list", "zkp:prove", "dids:list"))
-    assert scopes_of(twice) == {"dids:list", "zkp:prove"}
+    assert scopes_from_request(twice) == {"dids:list", "zkp:prove"}
 
 
 def test_get_and_list():
@@ -292,3 +298,22 @@ def test_every_change_is_recorded_by_its_use_case_and_a_refused_one_is_not():
     ]
     assert desk.audit.rows[2].details["successor"] == successor.id
     assert {(row.operation, row.request_id, row.caller) for row in desk.audit.rows} == {("anyOperation", "-", None)}
+
+
+@pytest.mark.parametrize("is_retired", [True, False])
+def test_unknown_outcome_of_rotation_leaves_a_usable_key(is_retired):
+    """The store fails when the old key is retired, and may have done so: the successor must not be taken back then."""
+
+    class Failing(MemoryKeys):
+        async def replace(self, key, *, expected):
+            if is_retired:
+                await super().replace(key, expected=expected)
+            raise PluginUnavailable
+
+    desk = Desk(Failing())
+    old = desk.create()
+    with pytest.raises(PluginUnavailable):
+        desk.rotate(old.key.id)
+    assert desk.works(old.text) is not is_retired
+    successors = [key for key in desk.store.by_id.values() if key.id != old.key.id]
+    assert [key.revoked_at for key in successors] == [None]

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_tlog.policy import WitnessPolicy
 
 from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
 from identity_core.domain.credentials.gap_log import GapRecord, verify_recorded
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.status_gaps import StatusEpoch, StatusListRefused
-from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.errors import LedgerUnavailable, StatusListNotFound
 from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof, RecordGaps

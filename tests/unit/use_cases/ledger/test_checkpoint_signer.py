@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_tlog.note import Note, VerifierKey
+from identity_tlog.tree import Refuted
 
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed, says_succession
-from identity_core.domain.ledger.note import Note, VerifierKey
-from identity_core.domain.ledger.tree import Refuted
-from identity_core.domain.ledger.witness import Remembered
+from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.dids.replace_key import ReplacedKey, ReplaceServiceKey

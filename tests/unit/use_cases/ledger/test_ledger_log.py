@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 from identity_ledger_memory import MemoryLedger
+from identity_tlog.note import open_checkpoint
+from identity_tlog.proofs import verify_consistency, verify_inclusion
+from identity_tlog.tiles import Tile, bundled, tiles_of, unbundled
+from identity_tlog.tree import EMPTY_ROOT, Frontier, leaf_hash
 
-from identity_core.domain.ledger.note import open_checkpoint
-from identity_core.domain.ledger.proofs import verify_consistency, verify_inclusion
-from identity_core.domain.ledger.tiles import Tile, bundled, tiles_of, unbundled
-from identity_core.domain.ledger.tree import EMPTY_ROOT, Frontier, LogLeaf, leaf_hash
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import (
     BlockNotFound,
     LedgerUnavailable,

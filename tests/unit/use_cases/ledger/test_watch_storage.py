@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.ledger.witness import Remembered
+from identity_core.domain.activity import AuditRow
+from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
-from identity_core.ports.repositories import AuditRow
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.background import Repeating

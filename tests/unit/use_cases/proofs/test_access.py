@@ -11,7 +11,7 @@ import pytest
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
-from identity_core.domain.proofs.verification import CheckCode
+from identity_core.domain.proofs.checks import CheckCode
 from identity_core.errors import Forbidden, ProofNotFound
 from identity_core.ports.activity import TimelineQuery
 from identity_core.wire import RevokeProofRequest

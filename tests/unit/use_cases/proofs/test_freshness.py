@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from identity_core.domain.callers import Caller
+from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.stored import StoredProof
-from identity_core.domain.proofs.verification import CheckCode
 from identity_core.wire import CreateVerifierChallengeRequest
 from tests.verifying import OPERATOR, Verifying, asking
 

@@ -21,6 +21,7 @@ from identity_core.crypto.bls12381 import select
 from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.credentials.credential import particulars_of
 from identity_core.domain.dids.changes import RemoveVerificationMethod
+from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.presentation import (
     BoundWitness,
@@ -35,7 +36,7 @@ from identity_core.domain.proofs.presentation import (
 )
 from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof, Statement, WitnessInvalid, ZkProof
 from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
-from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
+from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.credentials.held_keys import ListKeys

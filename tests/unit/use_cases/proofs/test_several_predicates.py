@@ -11,7 +11,7 @@ import pytest
 
 from identity_core.codec.structs import convert
 from identity_core.domain.delegations.delegation import Suspension
-from identity_core.domain.proofs.verification import CheckCode
+from identity_core.domain.proofs.checks import CheckCode
 from identity_core.errors import IdentityError
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.wire import VerifyStoredProofRequest

@@ -15,8 +15,9 @@ from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
-from identity_core.domain.proofs.verification import CheckCode, ProofVerification
+from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.use_cases.proofs.verify import CheckAnonymously
 from identity_core.wire import CreateVerifierChallengeRequest, ListVerificationHistoryQuery

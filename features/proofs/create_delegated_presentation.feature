@@ -1,0 +1,513 @@
+@createDelegatedPresentation
+Feature: Aki has several things proved about Hana in one presentation
+  One proof shows several predicates, or several credentials together. Everything else is as for one predicate.
+
+  Scenario Outline: An agent has several predicates proved at once
+    Given <credential>
+    When Aki asks whether she is 18 and from Japan
+    Then the answer is 201
+    And the answer holds one proof of both that anybody can verify
+
+    Examples:
+      | credential                         |
+      | Hana lets Aki prove things about her |
+      | Hana's credential is bound to her  |
+
+  @422:PREDICATE_NOT_SATISFIED
+  Scenario Outline: Several predicates of which one does not hold
+    Given <credential>
+    When Aki asks whether she is 18 and from France
+    Then the answer is 422 PREDICATE_NOT_SATISFIED
+    And the refusal does not tell her age
+
+    Examples:
+      | credential                         |
+      | Hana lets Aki prove things about her |
+      | Hana's credential is bound to her  |
+
+  Scenario: An agent has proved what a value is not
+    Given Hana's credential is bound to her
+    And Hana lets Aki ask what her values are not
+    When Aki asks whether she is not from France
+    Then the answer is 201
+    And the answer holds a proof of what was asked that anybody can verify
+
+  @403:SCOPE_MISMATCH
+  Scenario: Every predicate of the specification is not every predicate
+    Given Hana's credential is bound to her
+    When Aki asks whether she is not from France
+    Then the answer is 403 SCOPE_MISMATCH
+
+  @422:PREDICATE_UNSUPPORTED
+  Scenario: What a value is not is proved of bound credentials alone
+    Given Hana's credential is of suite 1
+    And Hana lets Aki ask what her values are not
+    When Aki asks whether she is not from France
+    Then the answer is 422 PREDICATE_UNSUPPORTED
+
+  Scenario: Two credentials are shown together
+    Given Hana has two credentials that are bound to her, and lets Aki show them together
+    When Aki asks for one proof of both, from one country, under a pseudonym
+    Then the answer is 201
+    And the answer holds a proof of the whole question that anybody can verify
+    And nobody takes it for a proof of one credential
+
+  @403:SCOPE_MISMATCH
+  Scenario: Every predicate is not every credential
+    Given Hana has two credentials that are bound to her
+    When Aki asks for one proof of both, from one country, under a pseudonym
+    Then the answer is 403 SCOPE_MISMATCH
+
+  @422:PREDICATE_NOT_SATISFIED
+  Scenario: Two credentials that do not agree
+    Given Hana has two credentials that are bound to her, and lets Aki show them together
+    When Aki asks for one proof that her ages are the same
+    Then the answer is 422 PREDICATE_NOT_SATISFIED
+    And the refusal does not tell her age
+
+  @403:DISCLOSURE_LIMIT
+  Scenario: Each of several predicates is a question
+    Given Hana lets Aki prove one question
+    When Aki asks whether she is 18 and from Japan
+    Then the answer is 403 DISCLOSURE_LIMIT
+
+  Scenario: An agent has an age proved
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks whether she is 18
+    Then the answer is 201
+    And no one may keep a copy of the answer
+    And the answer holds a proof of it that anybody can verify
+
+  Scenario: An agent asks with an access token
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki shows an access token and asks
+    Then the answer is 201
+
+  Scenario: A value that the holder fixed needs not be said
+    Given what is proved is a presentation
+    And Hana lets Aki prove what she fixed herself
+    And Hana pins the value 18 in her token
+    When Aki asks with no value
+    Then the answer is 201
+
+  Scenario: The same request gives the same proof
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks the same twice
+    Then both answers are the same proof
+
+  Scenario: A repetition is no second use
+    Given what is proved is a presentation
+    And Hana lets Aki prove once
+    When Aki asks the same twice
+    Then both answers are the same proof
+
+  @422:PREDICATE_NOT_SATISFIED
+  Scenario: What does not hold is refused, and refused again in the same words
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks the same twice, for an age that she has not
+    Then the answer is 422 PREDICATE_NOT_SATISFIED
+    And both answers are the same refusal
+    And the refusal does not tell her age
+
+  @400:INVALID_REQUEST
+  Scenario Outline: A request of another shape
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Olu asks with <flaw>
+    Then the answer is 400 INVALID_REQUEST
+
+    Examples:
+      | flaw                            |
+      | no predicates                   |
+      | seventeen predicates            |
+      | credentials and a credential    |
+      | the same credential twice       |
+      | a pseudonym of one credential   |
+      | a group of one                  |
+      | an alternative that is not there |
+      | a number of 17 digits           |
+      | no value                        |
+      | a wait of -1 ms                 |
+      | a wait of 1.5 ms                |
+      | a wait of true                  |
+      | a wait of "5"                   |
+      | a token with an eleventh member |
+      | predicates and credentials |
+      | a predicate in place of predicates |
+
+  @400:INVALID_DID
+  Scenario: A holder that is no DID
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Olu asks with a holder that is no DID
+    Then the answer is 400 INVALID_DID
+
+  @501:ANCHORING_DISABLED
+  Scenario: Anchoring is off
+    Given what is proved is a presentation
+    And a service that does not anchor
+    And Hana lets Aki prove things about her
+    When Aki asks with the wish to be anchored
+    Then the answer is 501 ANCHORING_DISABLED
+
+  @403:FORBIDDEN
+  Scenario Outline: Only the agent asks
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When <name> asks for the same proof
+    Then the answer is 403 FORBIDDEN
+
+    Examples:
+      | name    |
+      | Mallory |
+      | Hana    |
+
+  @403:IBCT_INVALID
+  Scenario Outline: A token that is not Hana's for Aki
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Olu asks with <flaw>
+    Then the answer is 403 IBCT_INVALID
+
+    Examples:
+      | flaw                           |
+      | a token of another type        |
+      | a token with a short nonce     |
+      | a token without a zone         |
+      | a token from tomorrow          |
+      | a token for ten years          |
+      | a token for another agent      |
+      | a token that a stranger signed |
+      | a holder that no one knows     |
+
+  @410:DID_DEACTIVATED
+  Scenario: A holder who has left
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    And Hana has left for good
+    When Aki asks for the same proof
+    Then the answer is 410 DID_DEACTIVATED
+
+  @410:IBCT_EXPIRED
+  Scenario: A token of yesterday
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks with a token of yesterday
+    Then the answer is 410 IBCT_EXPIRED
+
+  @410:IBCT_REVOKED
+  Scenario: A token that was called back
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    And Hana has called her token back
+    When Aki asks for the same proof
+    Then the answer is 410 IBCT_REVOKED
+
+  @403:DELEGATION_INVALID
+  Scenario Outline: A delegation that is not theirs
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks with <flaw>
+    Then the answer is 403 DELEGATION_INVALID
+
+    Examples:
+      | flaw                           |
+      | a delegation that no one knows |
+      | a delegation of another place  |
+
+  @410:DELEGATION_REVOKED
+  Scenario: A delegation that was revoked
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    And Hana has revoked the delegation
+    When Aki asks whether she is 18
+    Then the answer is 410 DELEGATION_REVOKED
+
+  @410:DELEGATION_EXPIRED
+  Scenario: A delegation that has ended
+    Given what is proved is a presentation
+    And Hana lets Aki prove for a few seconds
+    When Aki asks whether she is 18
+    Then the answer is 410 DELEGATION_EXPIRED
+
+  @403:DELEGATION_NOT_ACTIVE
+  Scenario: A delegation that has not begun
+    Given what is proved is a presentation
+    And Hana lets Aki prove from tomorrow on
+    When Aki asks whether she is 18
+    Then the answer is 403 DELEGATION_NOT_ACTIVE
+
+  @403:DELEGATION_NOT_ACTIVE
+  Scenario: A delegation that Hana suspended
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    And Hana has suspended the delegation
+    When Aki asks whether she is 18
+    Then the answer is 403 DELEGATION_NOT_ACTIVE
+
+  @403:IBCT_REPLAYED
+  Scenario: A token serves one question
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki uses the token for another question
+    Then the answer is 403 IBCT_REPLAYED
+
+  @403:IBCT_REPLAYED
+  Scenario: A token that was refused serves no other question either
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki uses a refused token for another question
+    Then the answer is 403 IBCT_REPLAYED
+
+  @403:SCOPE_MISMATCH
+  Scenario: What was refused is refused again in the same words
+    Given what is proved is a presentation
+    And Hana lets Aki prove another attribute
+    When Aki asks the same twice
+    Then the answer is 403 SCOPE_MISMATCH
+    And both answers are the same refusal
+
+  @403:AUTONOMY_TOO_LOW
+  Scenario: Of several values that Hana listed the agent chooses one
+    Given what is proved is a presentation
+    And Hana lets Aki prove one of two values
+    When Aki asks whether she is 18
+    Then the answer is 403 AUTONOMY_TOO_LOW
+
+  @409:REQUEST_IN_PROGRESS
+  Scenario: The same request while its proof is being made
+    Given a service whose proofs take a while
+    And a good request for createDelegatedPresentation
+    When it is sent again while its proof is being made
+    Then the answer is 409 REQUEST_IN_PROGRESS
+
+  @403:SCOPE_MISMATCH
+  Scenario Outline: An action that is not this question
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks with <flaw>
+    Then the answer is 403 SCOPE_MISMATCH
+
+    Examples:
+      | flaw                           |
+      | an action of another attribute |
+      | an action that is a prefix     |
+      | an action with a wildcard      |
+      | an action pinned to 21         |
+      | two predicates and one action  |
+      | one predicate and two actions  |
+      | two predicates and their actions the other way |
+
+  @403:SCOPE_MISMATCH
+  Scenario Outline: A question that the delegation does not cover
+    Given what is proved is a presentation
+    And Hana lets Aki prove <terms>
+    When Aki asks whether she is 18
+    Then the answer is 403 SCOPE_MISMATCH
+
+    Examples:
+      | terms              |
+      | another attribute  |
+      | another credential |
+      | another verifier   |
+
+  @403:AUTONOMY_TOO_LOW
+  Scenario: A question of the agent's own needs more autonomy
+    Given what is proved is a presentation
+    And Hana lets Aki prove what she fixed herself
+    When Aki asks whether she is 18
+    Then the answer is 403 AUTONOMY_TOO_LOW
+
+  @404:CREDENTIAL_NOT_FOUND
+  Scenario Outline: A credential that is not Hana's, or no one's
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks with <flaw>
+    Then the answer is 404 CREDENTIAL_NOT_FOUND
+
+    Examples:
+      | flaw                          |
+      | a credential that no one has  |
+      | a credential of somebody else |
+
+  @410:CREDENTIAL_REVOKED
+  Scenario Outline: A credential that its issuer took back
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    And Ivo has made the <purpose> of her credential known
+    When Aki asks whether she is 18
+    Then the answer is 410 CREDENTIAL_REVOKED
+
+    Examples:
+      | purpose    |
+      | revocation |
+      | suspension |
+
+  @410:CREDENTIAL_EXPIRED
+  Scenario: A credential outside its time
+    Given what is proved is a presentation
+    And Hana's credential is valid from tomorrow on
+    When Aki asks whether she is 18
+    Then the answer is 410 CREDENTIAL_EXPIRED
+
+  @422:PREDICATE_UNSUPPORTED
+  Scenario Outline: A question that cannot be asked
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks with <flaw>
+    Then the answer is 422 PREDICATE_UNSUPPORTED
+
+    Examples:
+      | flaw                             |
+      | a bound on the country           |
+      | an attribute that is not there   |
+      | a fraction for an integer        |
+      | a value that every age satisfies |
+      | predicates that contradict each other |
+
+  @403:DELEGATION_EXHAUSTED
+  Scenario: No uses are left
+    Given what is proved is a presentation
+    And Hana lets Aki prove once
+    And Aki has asked whether she is 18
+    When Aki asks whether she is 18
+    Then the answer is 403 DELEGATION_EXHAUSTED
+
+  @403:DELEGATION_SUSPENDED
+  Scenario: One refusal suspends
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    And Aki has asked whether she is 90
+    When Aki asks whether she is 18
+    Then the answer is 403 DELEGATION_SUSPENDED
+
+  @403:DISCLOSURE_LIMIT
+  Scenario: No further question is allowed
+    Given what is proved is a presentation
+    And Hana lets Aki prove one question
+    And Aki has asked whether she is 18
+    When Aki asks whether she is 21
+    Then the answer is 403 DISCLOSURE_LIMIT
+
+  @404:DID_NOT_FOUND
+  Scenario: A signature of a DID that no one has
+    Given a good request for createDelegatedPresentation
+    When it is sent under the signature of a DID that no one has
+    Then the answer is 404 DID_NOT_FOUND
+
+  @createDelegatedPresentation
+  Scenario Outline: How long Aki waits for the receipt
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks for an anchored proof and waits <milliseconds> ms
+    Then the answer is 201
+    And its anchor is <status>
+
+    Examples:
+      | milliseconds | status    |
+      | 0            | pending   |
+      | 30000        | confirmed |
+      | 3600000      | confirmed |
+
+  @createDelegatedPresentation
+  Scenario: A repetition gets the first receipt again
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks for an anchored proof twice
+    Then both answers are the same proof
+
+  @createDelegatedPresentation
+  Scenario: No one waits for a receipt without an anchor
+    Given what is proved is a presentation
+    And Hana lets Aki prove things about her
+    When Aki asks for a proof without an anchor and waits 30000 ms
+    Then the answer is 201
+    And there is no anchor
+
+  @400:INVALID_REQUEST
+  Scenario: A parameter that the document does not have
+    Given a good request for createDelegatedPresentation
+    When it is sent with a parameter that the document does not have
+    Then the answer is 400 INVALID_REQUEST
+
+  @400:AUTH_AMBIGUOUS
+  Scenario: Two different credentials
+    Given a good request for createDelegatedPresentation
+    When it is sent with two different credentials
+    Then the answer is 400 AUTH_AMBIGUOUS
+
+  @401:AUTH_REQUIRED
+  Scenario: No credential
+    Given a good request for createDelegatedPresentation
+    When it is sent without a credential
+    Then the answer is 401 AUTH_REQUIRED
+
+  @401:AUTH_FAILED
+  Scenario: A credential that no one gave out
+    Given a good request for createDelegatedPresentation
+    When it is sent with a credential of somebody else's making
+    Then the answer is 401 AUTH_FAILED
+
+  @405:METHOD_NOT_ALLOWED
+  Scenario: Another method
+    Given a good request for createDelegatedPresentation
+    When it is sent with a method that the path does not have
+    Then the answer is 405 METHOD_NOT_ALLOWED
+    And the path allows the methods of createDelegatedPresentation
+
+  @413:PAYLOAD_TOO_LARGE
+  Scenario: A body of more than 64 KiB
+    Given a good request for createDelegatedPresentation
+    When it is sent with a body of a megabyte
+    Then the answer is 413 PAYLOAD_TOO_LARGE
+
+  @415:UNSUPPORTED_MEDIA_TYPE
+  Scenario: A body that is not JSON
+    Given a good request for createDelegatedPresentation
+    When it is sent as plain text
+    Then the answer is 415 UNSUPPORTED_MEDIA_TYPE
+
+  @429:RATE_LIMITED
+  Scenario: An empty bucket
+    Given a service that gives an address one request
+    And a good request for createDelegatedPresentation
+    When it is sent twice from one address
+    Then the answer is 429 RATE_LIMITED
+
+  @431:HEADERS_TOO_LARGE
+  Scenario: Headers that are too large
+    Given a good request for createDelegatedPresentation
+    When it is sent with headers of 100 kilobytes
+    Then the answer is 431 HEADERS_TOO_LARGE
+
+  @500:INTERNAL_ERROR
+  Scenario: A fault of ours
+    Given a service whose core breaks
+    And a good request for createDelegatedPresentation
+    When the fault strikes and it is sent
+    Then the answer is 500 INTERNAL_ERROR
+
+  @503:OVERLOADED
+  Scenario: More requests than the server takes on
+    Given a service that takes one request at a time
+    And a good request for createDelegatedPresentation
+    When it is sent while another is being answered
+    Then the answer is 503 OVERLOADED
+
+  @503:PLUGIN_UNAVAILABLE
+  Scenario: A prover that raises
+    Given a service whose prover raises
+    And a good request for createDelegatedPresentation
+    When the fault strikes and it is sent
+    Then the answer is 503 PLUGIN_UNAVAILABLE
+
+  @504:PLUGIN_TIMEOUT
+  Scenario: A prover that hangs
+    Given a service whose prover hangs
+    And a good request for createDelegatedPresentation
+    When the fault strikes and it is sent
+    Then the answer is 504 PLUGIN_TIMEOUT

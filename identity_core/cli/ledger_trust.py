@@ -1,0 +1,121 @@
+"""Which checkpoints of a log count: those of its keys, and those that agree with stored checkpoints and histories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
+from identity_tlog.tree import Malformed, Refuted
+
+from identity_core.cli.ledger_sources import LocalSource, LogSource, Missing, verifier_key
+from identity_core.cli.output import fail, failing
+from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, ReplacedKeyAlone, TrustedLog
+from identity_core.domain.ledger.history import LoggedHistory
+from identity_core.domain.ledger.leaf import Recorded
+from identity_core.errors import IdentityError
+
+PRESENT: Final = (
+    "fetch it anew, or give --url and a --service-history of now: who stole a replaced key signs any tree with it"
+)
+_INVALID: Final = "the checkpoint is not valid"
+FOLLOW: Final = "where its key was replaced, --service-history leads to the next one, in a directory --service-did too"
+
+UNCHECKED: Final = "retiredKeys"
+require_service_log_option = click.option(
+    "--require-service-log",
+    "needs_service_log",
+    is_flag=True,
+    help="Refuse where the service's own log is missing, which says which keys of logs are retired.",
+)
+
+
+def unchecked(has_service_log: bool, needs_service_log: bool, where: str) -> list[str]:
+    """Return what could not be checked without the service's own log. Ends the command where it is needed."""
+    if needs_service_log and not has_service_log:
+        remedy = "give a history with it as --service-history, or name the service's DID with --service-did"
+        fail("the service's own log is missing, so retired keys cannot be checked", where, remedy)
+    return [] if has_service_log else [UNCHECKED]
+
+
+def unchecked_text(body: Mapping[str, Any]) -> str:
+    """Return the line about what was not checked; empty where everything was."""
+    return f"\nunchecked: {', '.join(body['unchecked'])}" if body["unchecked"] else ""
+
+
+def trusted_log(
+    source: LogSource,
+    note: bytes,
+    text: str | None,
+    service_did: str | None = None,
+    later: LoggedHistory | None = None,
+) -> TrustedLog:
+    """Return the log of the ``note`` under the key of the option and those to which the service's own log leads from it: that of a
+    service, that of ``service_did`` in a directory, or the one in ``later``. Without the option, return this installation's own. Ends the
+    command without a key."""
+    if isinstance(source, LocalSource) and not text:
+        return TrustedLog(source.keys, None, source.growth)
+    key, remedy = verifier_key(text), "do not trust this log until you know why"
+    with failing((Malformed, Refuted, Missing, IdentityError), source.place, remedy, what="no log leads from the key"):
+        if later is not None:
+            if later.service_did is None or service_did not in (None, later.service_did):
+                raise Refuted("the history of --service-history has no log of this service's own")
+            own, leaves = later.service_did, [one.leaf for one in later.service]
+        else:
+            own = service_did or source.service_did() or ""
+            leaves = source.leaves_of(own) if own else []
+            if service_did is not None and not leaves:
+                raise Refuted(f"there is no entry of {service_did}")
+        is_believed = service_did is not None
+        return TrustedLog.follow(
+            key, own, leaves, _evidence(source, note, later), source.growth, is_believed=is_believed
+        )
+
+
+def _evidence(
+    source: LogSource, note: bytes, later: LoggedHistory | None
+) -> Iterator[tuple[bytes, Sequence[Recorded]]]:
+    yield note, ()
+    if later is not None:
+        yield later.checkpoint, later.service
+    # The key can be replaced between the note and the leaves.
+    yield source.note(), ()
+
+
+def opened_checkpoint(
+    octets: bytes, log: TrustedLog | CheckpointKeys, where: str, witnesses: Sequence[str] = (), cosignatures: int = 0
+) -> SignedCheckpoint:
+    """The verified checkpoint; ends the command for any other."""
+    known = [verifier_key(text) for text in witnesses]
+    remedy = f"do not trust this log until you know why; {FOLLOW}"
+    with failing((Malformed, Refuted), where, remedy, what=_INVALID), failing(ReplacedKeyAlone, where, PRESENT):
+        return log.open(octets, known, cosignatures=cosignatures)
+
+
+def kept_history(path: Path | None) -> LoggedHistory | None:
+    """What --service-history names; ends the command for a file that is none."""
+    if path is None:
+        return None
+    with failing(Malformed, str(path), "give a history that `identity ledger verify --save` wrote"):
+        return LoggedHistory.parse(path.read_bytes())
+
+
+def kept_checkpoints(held: Sequence[Path], anchored: Sequence[Path], keys: CheckpointKeys) -> list[Checkpoint]:
+    """What --held and --anchored name; ends the command for one that is not what it says. The caller proves that the log grew from them."""
+    signed = [opened_checkpoint(path.read_bytes(), keys, str(path)).checkpoint for path in held]
+    return signed + [_anchored(path, keys.present) for path in anchored]
+
+
+def _anchored(path: Path, key: VerifierKey) -> Checkpoint:
+    remedy = "fetch it anew from the operator of the log"
+    with failing((Malformed, Refuted), str(path), remedy, what="the anchored checkpoint is not valid"):
+        found = AnchoredCheckpoint.parse(path.read_bytes())
+        found.verify()
+        if found.checkpoint.origin != key.name:
+            raise Refuted(f"the checkpoint is of another log, {found.checkpoint.origin}")
+    transaction = f", transaction {found.tx_hash} in block {found.block_number}"
+    click.echo(f"{path}: on {found.path.ledger} there must be the root {found.path.root.hex()}{transaction}", err=True)
+    return found.checkpoint

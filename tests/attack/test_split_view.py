@@ -1,0 +1,198 @@
+"""A stolen checkpoint key that was replaced, against every command that reads checkpoints.
+
+A note signed by the replaced key alone proves nothing by itself: the thief signs any tree. It counts only up to the size that both keys
+signed, or that the proven place of the replacement gives, and only with a consistency proof (RFC 9162 §2.1.4) to a checkpoint of the
+present key (C2SP tlog-checkpoint: a log never signs two trees that are not consistent).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.split_view import (
+    DID,
+    HOLDER,
+    NEW,
+    OLD,
+    ORIGIN,
+    PLACE,
+    SERVICE_DID,
+    SIGNED_SIZE,
+    ShownLog,
+    fork,
+    served,
+    true_log,
+)
+from tests.transparency import write_log
+from tests.unit.cli.conftest import Commands, here, identity
+
+__all__ = ["here", "identity"]
+
+KEY = ("--key", str(NEW.verifier))
+FORKS = {
+    "stated behind a large fork": (60, 101),
+    "stated behind a fork of the signed size": (SIGNED_SIZE, 101),
+    "smaller than the signed size": (SIGNED_SIZE - 1, PLACE),
+    "replacement inside the fork": (SIGNED_SIZE, 2),
+    "larger by one than the signed size": (SIGNED_SIZE + 1, PLACE),
+}
+
+
+@pytest.fixture(params=FORKS.values(), ids=FORKS)
+def forked(request: pytest.FixtureRequest) -> ShownLog:
+    return fork(*request.param)
+
+
+def files(folder: Path, log: ShownLog, name: str) -> dict[str, Path]:
+    """Everything that can be kept of a log."""
+    found = {kind: folder / f"{name}.{kind}" for kind in ("history", "proof", "note")}
+    found["history"].write_bytes(log.history().encode())
+    found["proof"].write_bytes(log.proof())
+    found["note"].write_bytes(log.note)
+    write_log(folder / name, log.encoded, log.note)
+    return found | {"folder": folder / name}
+
+
+def policy(here: Path, key: Any = NEW) -> Path:
+    (here / "policy").write_text(f"log {key.verifier}\nquorum none\n")
+    return here / "policy"
+
+
+@pytest.mark.parametrize("believed", [(), ("--service-did", SERVICE_DID)])
+def test_a_served_fork_of_a_replaced_key_is_refused(
+    identity: Commands, forked: ShownLog, believed: tuple[str, ...]
+) -> None:
+    with served(forked) as url:
+        says = identity.refused("ledger", "verify", DID, "--url", url, *KEY, *believed)[0]
+        assert "replaced key alone" in says or "not signed by the key of the log" in says or "not lead" in says, says
+        identity.refused("ledger", "checkpoint", "--url", url, *KEY, *believed)
+        result = identity("ledger", "audit", "--url", url, *KEY, *believed)
+        assert (result.exit_code, "signature" in result.stdout) == (1, True), result.output
+
+
+def test_a_served_fork_is_refused_beside_a_kept_history(identity: Commands, here: Path, forked: ShownLog) -> None:
+    """The caller holds the true service log; the service proves no growth from the fork to its checkpoint."""
+    later = ("--service-history", files(here, true_log(), "later")["history"])
+    with served(forked) as url:
+        for command in (("verify", DID), ("checkpoint",)):
+            assert identity("ledger", *command, "--url", url, *KEY, *later).exit_code in (1, 2)
+        assert identity("ledger", "audit", "--url", url, *KEY, *later).exit_code == 1
+
+
+def test_a_fork_in_files_is_refused(identity: Commands, here: Path, forked: ShownLog) -> None:
+    kept, true = files(here, forked, "fork"), files(here, true_log(), "true")
+    for later in (true["history"], kept["history"]):
+        more = (*KEY, "--service-history", later)
+        assert identity("ledger", "verify", "--history", kept["history"], *more).exit_code in (1, 2)
+        identity.refused("ledger", "verify", "--policy", policy(here), kept["proof"], "--service-history", later)
+        identity.refused("ledger", "checkpoint", "--dir", kept["folder"], *more)
+        assert identity("ledger", "audit", "--dir", kept["folder"], *more).exit_code == 1
+        (here / "log").write_bytes(HOLDER.entries[0])
+        identity.refused("did", "log", "verify", here / "log", *more, "--proof", kept["proof"])
+    assert identity("ledger", "verify", "--history", kept["history"], *KEY).exit_code in (1, 2)
+    words = ("--dir", kept["folder"], *KEY, "--service-did", SERVICE_DID)
+    identity.refused("ledger", "checkpoint", *words)
+    assert identity("ledger", "audit", *words).exit_code == 1
+
+
+def test_a_fork_is_refused_with_the_service_that_could_prove_growth(
+    identity: Commands, here: Path, forked: ShownLog
+) -> None:
+    kept = files(here, forked, "fork")
+    with served(true_log()) as url:
+        later = (*KEY, "--service-history", files(here, true_log(), "true")["history"], "--url", url)
+        says = identity.refused("ledger", "verify", "--history", kept["history"], *later)[0]
+        assert any(words in says for words in ("does not continue", "not signed", "not lead", "has no leaf", "missing"))
+        identity.refused("ledger", "verify", DID, "--checkpoint", kept["note"], *KEY, "--url", url)
+        identity.refused("ledger", "checkpoint", "--dir", kept["folder"], *later)
+        assert identity("ledger", "audit", "--dir", kept["folder"], *later).exit_code == 1
+
+
+def test_the_true_log_of_the_present_key_is_proven(identity: Commands, here: Path) -> None:
+    true = files(here, true_log(), "true")
+    with served(true_log()) as url:
+        assert "deactivated" in identity.ok("ledger", "verify", DID, "--url", url, *KEY)
+        identity.ok("ledger", "checkpoint", "--url", url, *KEY)
+        assert "sound" in identity.ok("ledger", "audit", "--url", url, *KEY, "--logs")
+    later = (*KEY, "--service-history", true["history"])
+    assert "deactivated" in identity.ok("ledger", "verify", "--history", true["history"], *KEY)
+    identity.ok("ledger", "verify", "--policy", policy(here, OLD), true["proof"], *later[2:])
+    identity.ok("ledger", "checkpoint", "--dir", true["folder"], *later)
+    assert "sound" in identity.ok("ledger", "audit", "--dir", true["folder"], *later, "--logs")
+
+
+@pytest.mark.parametrize("size", range(4, PLACE + 1))
+def test_a_true_checkpoint_of_the_replaced_key_counts_with_a_proof(identity: Commands, here: Path, size: int) -> None:
+    """Also one of the entries that came between the signatures and the entry of the replacement."""
+    kept = files(here, true_log(size, (OLD,)), "kept")
+    true = files(here, true_log(), "true")
+    more = (*KEY, "--service-history", true["history"])
+    with served(true_log()) as url:
+        assert "deactivated" in identity.ok("ledger", "verify", "--history", kept["history"], *more, "--url", url)
+        identity.ok("ledger", "verify", DID, "--checkpoint", kept["note"], *KEY, "--url", url)
+        identity.ok("ledger", "verify", DID, "--held", kept["note"], *KEY, "--url", url)
+        identity.ok("ledger", "checkpoint", "--dir", kept["folder"], *more, "--url", url)
+        assert "sound" in identity.ok("ledger", "audit", "--dir", kept["folder"], *more, "--url", url)
+    for command in ("checkpoint", "audit"):
+        assert identity("ledger", command, "--dir", kept["folder"], *more).exit_code == 1
+    # Who knows the old key alone, and of no replacement, has nothing else to hold the log to.
+    identity.ok("ledger", "verify", "--history", kept["history"], "--key", str(OLD.verifier))
+
+
+def test_a_replaced_key_does_not_sign_the_tree_with_its_replacement(identity: Commands, here: Path) -> None:
+    kept = files(here, true_log(PLACE + 1, (OLD,)), "kept")
+    with served(true_log()) as url:
+        more = (*KEY, "--service-history", files(here, true_log(), "true")["history"], "--url", url)
+        assert "not signed" in identity.refused("ledger", "verify", "--history", kept["history"], *more)[0]
+
+
+def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of the numbers and times of a history."""
+    if isinstance(value, int) or (isinstance(value, str) and path[-1] == "recordedAt"):
+        yield path
+    elif isinstance(value, dict | list):
+        for name, member in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from numbers(member, (*path, name))
+
+
+@pytest.mark.parametrize("at", [SIGNED_SIZE - 1, SIGNED_SIZE, 60])
+def test_no_number_of_a_saved_history_makes_a_fork_valid(identity: Commands, here: Path, at: int) -> None:
+    """Every unsigned number of both files, each with every value that could move a bound."""
+    log = fork(at, 101)
+    saved = {"fork": json.loads(log.history().encode()), "later": json.loads(true_log().history().encode())}
+    for name, body in saved.items():
+        for path in numbers(body):
+            for value in (0, 1, SIGNED_SIZE, PLACE, PLACE + 2, 101, 2**53):
+                changed = json.loads(json.dumps(saved))
+                place = changed[name]
+                for step in path[:-1]:
+                    place = place[step]
+                place[path[-1]] = value if path[-1] != "recordedAt" else f"20{value % 100:02}-01-01T00:00:00.000000Z"
+                for one, written in changed.items():
+                    (here / one).write_text(json.dumps(written))
+                result = identity(
+                    "ledger", "verify", "--history", here / "fork", *KEY, "--service-history", here / "later"
+                )
+                assert result.exit_code in (1, 2), (name, path, value, result.output)
+                assert result.stdout == ""
+
+
+def test_no_number_of_a_true_history_changes_what_is_proven(identity: Commands, here: Path) -> None:
+    body = json.loads(true_log().history().encode())
+    assert ORIGIN in body["checkpoint"]
+    for path in numbers(body):
+        for value in (0, 1, PLACE, 101, 2**53):
+            changed = json.loads(json.dumps(body))
+            place = changed
+            for step in path[:-1]:
+                place = place[step]
+            before = place[path[-1]]
+            place[path[-1]] = value if path[-1] != "recordedAt" else f"20{value % 100:02}-01-01T00:00:00.000000Z"
+            (here / "kept").write_text(json.dumps(changed))
+            result = identity("ledger", "verify", "--history", here / "kept", *KEY)
+            assert (result.exit_code == 0) == (place[path[-1]] == before), (path, value, result.output)

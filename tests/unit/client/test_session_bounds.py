@@ -1,0 +1,77 @@
+"""What a service sends to the command line has a bound, and nothing is unpacked: 306 KB of gzip became 1.26 GB."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from identity_tlog.note import Checkpoint
+
+from identity_core.cli.ledger_checkpoint import cosigned
+from identity_core.client import Client, UnreadableAnswer, session
+
+
+@contextmanager
+def answering(body: bytes, **headers: str) -> Iterator[tuple[str, list[str]]]:
+    """A server that answers everything so, and the encodings that were accepted."""
+    accepted: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            accepted.append(self.headers.get("Accept-Encoding", ""))
+            self.send_response(200)
+            for name, value in {"Content-Length": str(len(body)), **headers}.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = answer
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", accepted
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_compressed_answer_is_not_unpacked() -> None:
+    with (
+        answering(gzip.compress(bytes(10_000_000), mtime=0), Content_Encoding="gzip") as (url, accepted),
+        Client(url) as client,
+    ):
+        for call in (lambda: client.call("GET", "/health"), lambda: client.octets("/ledger/checkpoint")):
+            with pytest.raises(UnreadableAnswer, match="compressed"):
+                call()
+    assert set(accepted) == {"identity"}
+
+
+def test_an_answer_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "MOST_OCTETS", 1000)
+    with (
+        answering(bytes(1001)) as (url, _),
+        Client(url) as client,
+        pytest.raises(UnreadableAnswer, match="more than 1000 octets"),
+    ):
+        client.octets("/ledger/checkpoint")
+    with answering(bytes(1000)) as (url, _), Client(url) as client:
+        assert client.octets("/ledger/checkpoint") == bytes(1000)
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"), [(gzip.compress(b"x", mtime=0), {"Content_Encoding": "gzip"}), (bytes(70_000), {})]
+)
+def test_a_cosignature_has_a_bound(body: bytes, headers: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    with answering(body, **headers) as (url, _), pytest.raises(SystemExit):
+        cosigned(url, b"", Checkpoint("log", 0, bytes(32)), lambda old: [])
+    assert "the witness does not answer" in capsys.readouterr().err

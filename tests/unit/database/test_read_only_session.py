@@ -1,0 +1,31 @@
+"""A session that PostgreSQL has turned read-only."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from identity_core.database import DatabaseUnavailable, open_postgresql
+from tests.postgres_server import postgres_server, postgres_url
+
+__all__ = ["postgres_server", "postgres_url"]
+
+
+def test_read_only_session_is_replaced(postgres_url: str) -> None:
+    """SQLSTATE 25006 (PostgreSQL, Appendix A): one write fails, and the next has another session."""
+
+    async def scenario() -> None:
+        database = open_postgresql(postgres_url)
+        await database.write(lambda writing: writing.execute("CREATE TABLE t (id integer)").rowcount)
+        await database.write(
+            lambda writing: writing.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY").rowcount
+        )
+        with pytest.raises(DatabaseUnavailable):
+            await database.write(lambda writing: writing.execute("INSERT INTO t VALUES (1)").rowcount)
+        assert database.load().is_failing
+        assert await database.write(lambda writing: writing.execute("INSERT INTO t VALUES (2)").rowcount) == 1
+        assert not database.load().is_failing
+        await database.close()
+
+    asyncio.run(scenario())

@@ -1,0 +1,155 @@
+"""The options of a Data Integrity proof, whoever reads it (VC Data Integrity 1.0, "Proofs")."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from identity_core.codec import multibase, multikey
+from identity_core.crypto import ed25519
+from identity_core.domain.credentials.presentation import PresentationRefused, SignedPresentation
+from identity_core.domain.delegations.ibct import check_holder_proof, signing_input
+from identity_core.domain.dids.document import DidDocument, VerificationMethod
+from identity_core.domain.dids.log import entry as entries
+from identity_core.domain.dids.log.entry import check_proof, check_proof_options
+from identity_core.domain.dids.log.witness import check_approval
+from identity_core.domain.dids.state import LogInvalid
+from identity_core.errors import DelegationInvalid
+
+NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
+DID = "did:web:hana.example"
+METHOD = f"{DID}#key-1"
+PAIR = ed25519.generate(bytes(range(32)))
+KEY = multikey.encode_public(multikey.ED25519, PAIR.public)
+VC = "https://www.w3.org/ns/credentials/v2"
+
+GOOD: list[dict[str, Any]] = [
+    {},
+    {"created": "2026-01-05T10:05:00Z"},
+    {"created": "2026-01-05T09:00:00-01:00", "expires": "2026-01-05T10:00:01Z"},
+    {"id": "urn:uuid:1", "nonce": "n"},
+]
+BAD: list[dict[str, Any]] = [
+    {"created": "yesterday"},
+    {"created": "2026-01-05"},
+    {"created": "2026-01-05T10:00:00"},
+    {"created": None},
+    {"created": 1_767_268_800},
+    {"created": "9999-01-01T00:00:00Z"},
+    {"created": "2026-01-05T10:05:01Z"},
+    {"expires": "2026-01-05T10:00:00Z"},
+    {"expires": "never"},
+    {"expires": None},
+    {"created": "2026-01-05T10:00:00Z", "expires": "2026-01-05T09:59:59Z"},
+    {"previousProof": "urn:uuid:unknown"},
+    {"previousProof": []},
+    {"nonce": 7},
+    {"id": ["urn:uuid:1"]},
+]
+DOMAINS: list[tuple[Any, set[str] | None]] = [
+    ("https://a.example", {"https://a.example"}),
+    (["https://a.example"], {"https://a.example"}),
+    (["https://a.example", "https://b.example"], {"https://a.example", "https://b.example"}),
+    (7, None),
+    (None, None),
+    ([["https://a.example"]], None),
+]
+
+
+@pytest.mark.parametrize("options", GOOD)
+def test_option_of_the_standard_is_accepted(options: dict[str, Any]) -> None:
+    assert check_proof_options(options, NOW) == frozenset()
+
+
+@pytest.mark.parametrize("options", BAD)
+def test_other_option_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        check_proof_options(options, NOW)
+
+
+@pytest.mark.parametrize(("domain", "expected"), DOMAINS)
+def test_domain_is_a_text_or_a_set_of_texts(domain: Any, expected: set[str] | None) -> None:
+    if expected is None:
+        with pytest.raises(ValueError):
+            check_proof_options({"domain": domain}, NOW)
+    else:
+        assert check_proof_options({"domain": domain}, NOW) == expected
+
+
+def test_without_a_clock_the_form_counts_alone() -> None:
+    check_proof_options({"created": "9999-01-01T00:00:00Z"}, None)
+    check_proof_options({"expires": "2020-01-01T00:00:00Z"}, None)
+    with pytest.raises(ValueError):
+        check_proof_options({"created": "yesterday"}, None)
+
+
+def signed(document: dict[str, Any], purpose: str, method: str, **options: Any) -> dict[str, Any]:
+    proof = {"type": entries.PROOF_TYPE, "cryptosuite": entries.CRYPTOSUITE, "proofPurpose": purpose}
+    proof |= {"verificationMethod": method, "created": "2026-01-05T10:00:00Z"} | options
+    signature = ed25519.sign(PAIR.seed, signing_input(proof, document))
+    return proof | {"proofValue": multibase.base58btc_encode(signature)}
+
+
+def holder_document() -> DidDocument:
+    method = VerificationMethod(METHOD, multikey.ED25519, KEY)
+    return DidDocument(DID, (method,), (("authentication", (METHOD,)), ("capabilityDelegation", (METHOD,))))
+
+
+def present(expected: str | None = None, **options: Any) -> None:
+    unsigned = {"@context": [VC], "type": ["VerifiablePresentation"], "holder": DID}
+    proof = signed(unsigned, "authentication", METHOD, **options)
+    SignedPresentation.parse(unsigned | {"proof": proof}).check(holder_document(), NOW, challenge=None, domain=expected)
+
+
+@pytest.mark.parametrize("options", BAD)
+def test_every_reader_refuses_the_option(options: dict[str, Any]) -> None:
+    """Entries and approvals of logs, presentations, and holders' proofs; each with a right signature."""
+    body = {"versionId": "1-Qm"}
+    with pytest.raises(LogInvalid):
+        check_proof(signed(body, "assertionMethod", f"did:key:{KEY}#{KEY}", **options), body, {KEY}, NOW)
+    with pytest.raises(PresentationRefused):
+        present(**options)
+    with pytest.raises(DelegationInvalid):
+        check_holder_proof(signed(body, "capabilityDelegation", METHOD, **options), body, holder_document(), NOW)
+    if options.get("created") not in ("9999-01-01T00:00:00Z", "2026-01-05T10:05:01Z") and "10:00:00Z" not in str(
+        options
+    ):
+        with pytest.raises(LogInvalid):
+            check_approval("1-Qm", signed(body, "assertionMethod", f"did:key:{KEY}#{KEY}", **options))
+
+
+def test_readers_accept_good_proofs() -> None:
+    body = {"versionId": "1-Qm"}
+    assert check_proof(signed(body, "assertionMethod", f"did:key:{KEY}#{KEY}"), body, {KEY}, NOW) == KEY
+    assert check_approval("1-Qm", signed(body, "assertionMethod", f"did:key:{KEY}#{KEY}")) == KEY
+    check_holder_proof(signed(body, "capabilityDelegation", METHOD), body, holder_document(), NOW)
+    present()
+    present("https://a.example", domain="https://a.example")
+    present("https://a.example", domain=["https://a.example"])
+
+
+@pytest.mark.parametrize("domain", [["https://a.example", "https://b.example"], [], "https://b.example"])
+def test_presentation_for_more_domains_is_refused(domain: Any) -> None:
+    """The set has to be exactly the expected one."""
+    with pytest.raises(PresentationRefused) as refused:
+        present("https://a.example", domain=domain)
+    assert refused.value.kind == "INVALID_DOMAIN_ERROR"
+
+
+@pytest.mark.parametrize("context", [None, [], [VC.replace("v2", "v1")], [{"a": "urn:a"}, VC]])
+def test_presentation_without_the_base_context_is_refused(context: Any) -> None:
+    """VC 2.0 §4.3: the first context is that of the data model."""
+    value = {"@context": context, "type": ["VerifiablePresentation"], "holder": DID}
+    if context is None:
+        del value["@context"]
+    proof = {"type": entries.PROOF_TYPE, "cryptosuite": entries.CRYPTOSUITE, "verificationMethod": METHOD}
+    with pytest.raises(PresentationRefused) as refused:
+        SignedPresentation.parse(value | {"proof": proof})
+    assert refused.value.kind == "PARSING_ERROR"
+
+
+def test_created_may_be_some_minutes_ahead() -> None:
+    check_proof_options({"created": (NOW + entries.AHEAD).isoformat()}, NOW)
+    assert timedelta(minutes=5) == entries.AHEAD
