@@ -67,8 +67,9 @@ class AuthRequired(IdentityError):
 
 
 class AuthFailed(IdentityError):
-    """The credential was checked and refused. The answer does not say why; after a signature `details` hold the purpose
-    and the hash of the body that its challenge may be bound to."""
+    """The credential was checked and refused. If its header cannot be read, `details.reason` names the malformed part;
+    otherwise the answer does not say why. After a signature `details` hold the purpose and the hash of the body that
+    its challenge may be bound to."""
 
     code = "AUTH_FAILED"
     status = 401

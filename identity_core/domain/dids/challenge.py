@@ -21,7 +21,6 @@ number, a random one among them, and costs one verification a key.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import re
@@ -58,7 +57,7 @@ NONCE_BYTES: Final = 32
 HASH_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
 MAX_TEXT: Final = 2048
-MAX_HEADER: Final = 4 * ((MAX_TEXT + 1 + 86 + 2) // 3)
+MAX_HEADER: Final = 4 * ((MAX_TEXT + 1 + 88 + 2) // 3)
 
 _NONE: Final = "-"
 _ORIGIN: Final = re.compile(r"[!-~]{1,512}", re.ASCII)
@@ -156,27 +155,43 @@ def build_header(signer: str, signature: bytes) -> str:
     return base64.b64encode(f"{signer}.{multibase.base64url_encode(signature)}".encode()).decode("ascii")
 
 
-# Asked when it is looked whether there is a signature to check, and when it is checked.
+def strip_padding(text: str) -> str:
+    """Return base64 or base64url text without its padding, which may be left out (RFC 4648 §3.2). Raises ``ValueError`` when it
+    has another length than the text needs."""
+    bare = text.rstrip("=")
+    if text not in (bare, bare + "=" * (-len(bare) % 4)):
+        raise ValueError("the padding has another length")
+    return bare
+
+
+# A request calls this twice: to find the signer, and to verify the signature.
 @lru_cache(maxsize=64)
 def parse_header(value: str) -> SignedHeader:
-    """Raises ``AuthFailed`` for whatever ``build_header`` would not have written.
+    """Return the parts of a header value. Base64 and base64url are read with and without padding, and otherwise strictly.
 
-    The text is split at the last dot, because DIDs have dots.
+    The text is split at the last dot, because DIDs contain dots. Raises ``AuthFailed``: ``details.reason`` names the part that
+    cannot be read.
     """
+    reason = f"the value has more than {MAX_HEADER} characters"
     try:
         if len(value) > MAX_HEADER:
-            raise ValueError("too long")
-        octets = base64.b64decode(value.encode("ascii"), validate=True)
-        if base64.b64encode(octets).decode("ascii") != value:
-            raise ValueError("base64 with bits left over")
+            raise ValueError(reason)
+        reason = "the value is not base64"
+        bare = strip_padding(value)
+        octets = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
+        if base64.b64encode(octets).decode("ascii").rstrip("=") != bare:
+            raise ValueError(reason)
+        reason = "the decoded value does not begin with a DID or a challenge of this service, and a dot"
         text, _, encoded = octets.decode("ascii").rpartition(".")
         named = Challenge.parse(text) if text.startswith(f"{LABEL} ") else None
         did = Did.parse(text if named is None else named.did)
-        signature = multibase.base64url_decode(encoded)
+        reason = "the signature is not base64url"
+        signature = multibase.base64url_decode(strip_padding(encoded))
+        reason = f"the signature has {len(signature)} bytes; {SIGNATURE_BYTES} are needed"
         if len(signature) != SIGNATURE_BYTES:
-            raise ValueError("a signature has 64 bytes")
-    except (ValueError, binascii.Error, InvalidDid) as error:
-        raise AuthFailed from error
+            raise ValueError(reason)
+    except (ValueError, InvalidDid) as error:
+        raise AuthFailed(f"The signature header cannot be read: {reason}.", details={"reason": reason}) from error
     return SignedHeader(did, signature, named)
 
 

@@ -141,28 +141,29 @@ class GetDidAuthChallenge:
         did = self.reader.parse(query.did)
         if query.purpose is not None and query.purpose not in challenge_mac.PURPOSES:
             raise InvalidRequest("The purpose is unknown.", details={"supported": [*sorted(challenge_mac.PURPOSES)]})
-        if query.body_hash is not None:
-            _check_hash(query.body_hash)
+        body_hash = None if query.body_hash is None else _read_hash(query.body_hash)
         state = (await self.reader.caller(did)).head.state
         now = self.clock.now()
         # The next entry is later than the last, also when the clock went back; a challenge has to outlive that moment.
         asked = ChallengeRequest(
             did=str(did),
             purpose=query.purpose,
-            body_hash=query.body_hash,
+            body_hash=body_hash,
             moment=max(now, state.updated_at),
             keys=len(history.authentication_keys(state, now)),
         )
         return await self.challenges.offer(asked, named=query.named)
 
 
-def _check_hash(text: str) -> None:
+def _read_hash(text: str) -> str:
+    """Return the hash without padding, which the query may have."""
     try:
-        digest = multibase.base64url_decode(text)
+        digest = multibase.base64url_decode(bare := challenge_mac.strip_padding(text))
     except ValueError as error:
-        raise InvalidRequest("bodyHash is not base64url without padding.") from error
+        raise InvalidRequest("bodyHash is not base64url.") from error
     if len(digest) != challenge_mac.HASH_BYTES:
         raise InvalidRequest("bodyHash is not a SHA-256.")
+    return bare
 
 
 @value_class
