@@ -51,7 +51,7 @@ class InvalidDidUrl(IdentityError):
 
 
 class AuthAmbiguous(IdentityError):
-    """The request carries two different credentials."""
+    """The request carries two different credentials. X-API-Key beside a DIDAuth or RecoveryKey signature is ignored."""
 
     code = "AUTH_AMBIGUOUS"
     status = 400

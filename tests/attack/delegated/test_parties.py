@@ -115,6 +115,14 @@ def test_two_credentials_are_one_too_many(scene: Scene) -> None:
     assert scene.ask(headers=both).outcome == (400, "AUTH_AMBIGUOUS")
 
 
+def test_an_operators_key_beside_a_signature_gives_no_right(scene: Scene) -> None:
+    """The key may act for every DID. The signature of another DID is nevertheless the credential of the request."""
+    body = scene.body()
+    key = {"X-API-Key": scene.target.stranger.api_key}
+    assert scene.act(scene.people.mallory, "POST", "/zkp/delegated-proofs", "prove", body, key).outcome == FORBIDDEN
+    assert scene.act(scene.people.aki, "POST", "/zkp/delegated-proofs", "prove", body, key).status == 201
+
+
 def test_another_holder_in_the_body(people: People) -> None:
     """Hana's token for Mallory's data, and Mallory's token for Hana's."""
     scene = Scene.of(people)
