@@ -374,6 +374,7 @@ class DelegationSuspended(IdentityError):
     code = "DELEGATION_SUSPENDED"
     status = 403
     message = "The delegation is suspended."
+    remedy = "The holder resumes it (resumeDelegation)."
 
 
 class DelegationExhausted(IdentityError):
@@ -432,6 +433,7 @@ class CredentialNotFound(IdentityError):
     code = "CREDENTIAL_NOT_FOUND"
     status = 404
     message = "The credential does not exist."
+    remedy = "Use an id that listCredentials shows, or that the holder names."
 
 
 class CredentialRevoked(IdentityError):
