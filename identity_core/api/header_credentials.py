@@ -30,8 +30,7 @@ def credential_of(request: Request) -> HeaderCredential | None:
 
     Raises ``AuthAmbiguous``: for two different credentials. Raises ``AuthFailed``: for a malformed header field.
     """
-    headers = request.headers
-    if "authorization" not in headers and "x-api-key" not in headers:
+    if request.headers.keys().isdisjoint(("authorization", "x-api-key")):
         return None
     keys = {HeaderCredential(API_KEY, value.strip()) for value in request.all_headers("x-api-key")}
     found = set[HeaderCredential]()

@@ -156,11 +156,8 @@ class Gate:
                 signed = challenge.parse_header(credential.value)
             except AuthFailed as error:
                 return ClaimedCaller(error)
-            return (
-                ClaimedCaller(AuthFailed(), did)
-                if is_controlled and signed.did != did
-                else ClaimedCaller(signed=signed)
-            )
+            is_foreign = is_controlled and signed.did != did
+            return ClaimedCaller(AuthFailed(), did) if is_foreign else ClaimedCaller(signed=signed)
         if is_controlled or credential.scheme not in (API_KEY, BEARER):
             return ClaimedCaller(AuthRequired(_OTHER_KIND), did)
         return ClaimedCaller()

@@ -48,7 +48,7 @@ class Limit:
         object.__setattr__(self, "field", f'"{self.name}";q={self.burst};w={window}')
 
 
-REMEDY: Final = "Wait for retryAfter seconds, or send X-API-Key: the bucket of a key that this service has accepted before pays instead."
+REMEDY: Final = "Wait, or send X-API-Key: a key that this service has accepted before pays from its own bucket."
 
 
 class BucketEmpty(RateLimited):
@@ -132,8 +132,7 @@ def bucket_address(address: str | None) -> str:
 
 def parse_proxies(entries: Sequence[str]) -> tuple[Network, ...]:
     """The addresses and networks of the proxies that the operator trusts. Raises ``ValueError`` naming the bad one."""
-    words = (entry.strip() for entry in entries)
-    return tuple(UNIX if word == UNIX else ip_network(word, strict=False) for word in words)
+    return tuple(UNIX if word == UNIX else ip_network(word, strict=False) for word in map(str.strip, entries))
 
 
 def client_address(peer: str | None, forwarded_for: str | None, trusted: Sequence[Network]) -> str | None:

@@ -145,7 +145,10 @@ def test_the_answer_names_the_malformed_part_of_a_header(target: Target) -> None
     """Also for a DID that nobody registered, in the same words: the text of the header alone decides."""
     hana = target.stranger.holder(strictEvidence=False)
     short = base64.b64encode(f"{hana.did}.{base64url(bytes(63))}".encode()).decode()
-    for value, reason in (("%", "the value is not base64"), (short, "the signature has 63 bytes; 64 are needed")):
+    for value, reason in (
+        ("%", "the value is not base64 of at most 2852 characters"),
+        (short, "the signature has 63 bytes; 64 are needed"),
+    ):
         for act, scheme, body in (
             ("update", "DIDAuth", service()),
             ("recover", "RecoveryKey", recovery_body(public(SigningKey.generate()))),

@@ -176,7 +176,7 @@ def remedy_and_doc_url(world: World) -> None:
     details = json.loads(world.answer.content)["error"]["details"]
     assert details["remedy"]
     place, _, pointer = details["docUrl"].partition("#")
-    found = world.http.get(place).json()
+    found = world.http().get(place).json()
     for member in pointer.split("/")[1:]:
         found = found[member]
     assert found["description"]

@@ -172,14 +172,11 @@ def parse_header(value: str) -> SignedHeader:
     The text is split at the last dot, because DIDs contain dots. Raises ``AuthFailed``: ``details.reason`` names the part that
     cannot be read.
     """
-    reason = f"the value has more than {MAX_HEADER} characters"
+    reason = f"the value is not base64 of at most {MAX_HEADER} characters"
     try:
-        if len(value) > MAX_HEADER:
-            raise ValueError(reason)
-        reason = "the value is not base64"
         bare = strip_padding(value)
         octets = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
-        if base64.b64encode(octets).decode("ascii").rstrip("=") != bare:
+        if len(value) > MAX_HEADER or base64.b64encode(octets).decode("ascii").rstrip("=") != bare:
             raise ValueError(reason)
         reason = "the decoded value does not begin with a DID or a challenge of this service, and a dot"
         text, _, encoded = octets.decode("ascii").rpartition(".")

@@ -239,8 +239,7 @@ def require_possession(
 
 
 _HOW_TO_PROVE: Final = {
-    "remedy": "Sign no messages with the key under the BBS header IDENTITY-SERVICE-BBS-POP-V1: and the JCS of did, id and"
-    " publicKeyMultibase, and send the signature as proofOfPossession in base64url; or let the service make the key by rotateDidKey.",
+    "remedy": "Sign with the key as docUrl describes, and send proofOfPossession; or let rotateDidKey make the key.",
     "docUrl": "/openapi.json#/components/schemas/ProofOfPossession",
 }
 _BY_UPDATE: Final = (

@@ -219,9 +219,10 @@ def test_parse_header_accepts_the_longest_header_with_padding() -> None:
     assert len(b64("x" * challenge.MAX_TEXT + f".{SIGNATURE}==")) == challenge.MAX_HEADER
 
 
+NOT_BASE64 = f"the value is not base64 of at most {challenge.MAX_HEADER} characters"
 REASONS = {
-    "A" * (challenge.MAX_HEADER + 1): f"the value has more than {challenge.MAX_HEADER} characters",
-    "did:x:a." + SIGNATURE: "the value is not base64",
+    "A" * (challenge.MAX_HEADER + 1): NOT_BASE64,
+    "did:x:a." + SIGNATURE: NOT_BASE64,
     b64(f"no-did.{SIGNATURE}"): "the decoded value does not begin with a DID or a challenge of this service, and a dot",
     b64("did:x:a"): "the decoded value does not begin with a DID or a challenge of this service, and a dot",
     b64("did:x:a.+/+/"): "the signature is not base64url",

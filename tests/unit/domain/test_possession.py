@@ -105,7 +105,7 @@ def test_a_refused_bbs_key_carries_a_remedy_and_a_doc_url() -> None:
             evidence.require_possession(DID, document(), document(KEY), offered)
         details = refused.value.details
         assert details["publicKeyMultibase"] == KEY
-        assert "IDENTITY-SERVICE-BBS-POP-V1:" in str(details["remedy"])
+        assert "proofOfPossession" in str(details["remedy"])
         assert details["docUrl"] == "/openapi.json#/components/schemas/ProofOfPossession"
 
 
