@@ -42,6 +42,14 @@ def ambiguous(world: World) -> None:
     world.send(draft)
 
 
+@when(parsers.parse("it is sent with {which} in X-API-Key beside its signature"))
+def with_key(world: World, which: str) -> None:
+    draft = world.notes["draft"]
+    assert draft.headers["Authorization"].startswith((DID_AUTH, RECOVERY_KEY))
+    draft.headers["X-API-Key"] = {"a good key": world.server.api_key, "a wrong key": "another"}[which]
+    world.send(draft)
+
+
 @when("it is sent without a credential")
 def anonymous(world: World) -> None:
     draft = world.notes["draft"]

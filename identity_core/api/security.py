@@ -23,7 +23,6 @@ from identity_core.errors import (
     AuthAmbiguous,
     AuthFailed,
     AuthRequired,
-    Forbidden,
     IdentityError,
     PluginUnavailable,
     StorageMismatch,
@@ -136,8 +135,6 @@ class Gate:
         if credential is None:
             return None
         if claimed.signed is not None:
-            if credential.beside:
-                await self._check_beside(credential.beside, claimed.signed.did)
             return await self._signer(operation, request, claimed.signed, credential.scheme)
         return await self._caller(operation, credential, key)
 
@@ -160,13 +157,10 @@ class Gate:
                 signed = challenge.parse_header(credential.value)
             except AuthFailed as error:
                 return ClaimedCaller(error)
-            return (
-                ClaimedCaller(AuthFailed(), did)
-                if is_controlled and signed.did != did
-                else ClaimedCaller(signed=signed)
-            )
+            is_foreign = is_controlled and signed.did != did
+            return ClaimedCaller(AuthFailed(), did) if is_foreign else ClaimedCaller(signed=signed)
         if is_controlled or credential.scheme not in (API_KEY, BEARER):
-            return ClaimedCaller(AuthAmbiguous() if credential.beside else AuthRequired(_OTHER_KIND), did)
+            return ClaimedCaller(AuthRequired(_OTHER_KIND), did)
         return ClaimedCaller()
 
     async def charge(self, request: Request, tokens: int = 1) -> None:
@@ -233,15 +227,6 @@ class Gate:
         if credential.scheme == BEARER:
             raise AuthFailed
         raise AuthRequired(_OTHER_KIND)
-
-    async def _check_beside(self, text: str, did: Did) -> None:
-        """Check the API key that came with a signature of ``did``. The signature alone authorises.
-
-        Raises ``AuthFailed``: for an invalid key. Raises ``AuthAmbiguous``: when the key may not act for ``did``."""
-        try:
-            (await self.api_keys(text)).require_target(did)
-        except Forbidden as error:
-            raise AuthAmbiguous("The API key may not act for the DID that signed; send one of the two.") from error
 
     async def _signer(self, operation: Operation, request: Request, signed: SignedHeader, scheme: str) -> Caller:
         hashed = body_hash(request)

@@ -15,7 +15,7 @@ from dataclasses import field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from math import ceil
-from typing import Literal
+from typing import Final, Literal
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
@@ -48,11 +48,16 @@ class Limit:
         object.__setattr__(self, "field", f'"{self.name}";q={self.burst};w={window}')
 
 
+REMEDY: Final = "Wait, or send X-API-Key: a key that this service has accepted before pays from its own bucket."
+
+
 class BucketEmpty(RateLimited):
     """A refusal that also carries the header fields of its bucket."""
 
     def __init__(self, limit: Limit, decision: Decision) -> None:
         super().__init__(details={"retryAfter": max(1, ceil(decision.retry_after_seconds))})
+        if limit.name == "challenge":
+            self.details["remedy"] = REMEDY
         self.headers: Headers = limit_fields(limit, decision)
 
 
@@ -136,8 +141,7 @@ def bucket_address(address: str | None) -> str:
 
 def parse_proxies(entries: Sequence[str]) -> tuple[Network, ...]:
     """The addresses and networks of the proxies that the operator trusts. Raises ``ValueError`` naming the bad one."""
-    words = (entry.strip() for entry in entries)
-    return tuple(UNIX if word == UNIX else ip_network(word, strict=False) for word in words)
+    return tuple(UNIX if word == UNIX else ip_network(word, strict=False) for word in map(str.strip, entries))
 
 
 def client_address(peer: str | None, forwarded_for: str | None, trusted: Sequence[Network]) -> str | None:

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -88,8 +88,11 @@ FORMS = [
     *("x-api-key", "ApiKey", "Bearer", "another x-api-key", "another ApiKey", "another Bearer"),
     *("DIDAuth", "RecoveryKey", "wrong key", "wrong token"),
 ]
-HEADER_KEYS = {"x-api-key", "ApiKey", "another x-api-key", "another ApiKey", "wrong key"}
-PAIRS = list(itertools.permutations(FORMS, 2))
+SIGNATURES = {"DIDAuth", "RecoveryKey"}
+IN_X_API_KEY = {"x-api-key", "another x-api-key", "wrong key"}
+# ``X-API-Key`` beside a signature is no contradiction.
+BESIDE = [pair for pair in itertools.permutations(FORMS, 2) if SIGNATURES & {*pair} and IN_X_API_KEY & {*pair}]
+PAIRS = [pair for pair in itertools.permutations(FORMS, 2) if pair not in BESIDE]
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=[" then ".join(pair) for pair in PAIRS])
@@ -103,44 +106,41 @@ def test_two_different_credentials_are_none(party: Party, first: str, second: st
         assert create == (201, None)
         assert party.send("PATCH", party.hana.path(), *lines, body=json.dumps(service()).encode()) == REQUIRED
         return
-    beside = {first, second} & HEADER_KEYS
-    # A valid API key beside a signature is accepted where the operation takes the signature; an invalid one never is.
-    changed = party.send("PATCH", party.hana.path(), *lines, body=json.dumps(service()).encode())
-    recovered = party.send("POST", party.hana.path("recover"), *lines, body=b"{}")
-    if beside and "DIDAuth" in (first, second):
-        assert (create, recovered) == (AMBIGUOUS, AMBIGUOUS)
-        assert changed != AMBIGUOUS
-    elif beside and "RecoveryKey" in (first, second):
-        assert (create, changed) == (AMBIGUOUS, AMBIGUOUS)
-        assert recovered[0] in (400, 401)
-        assert recovered != AMBIGUOUS
+    assert create == AMBIGUOUS
+    assert party.send("PATCH", party.hana.path(), *lines, body=json.dumps(service()).encode()) == AMBIGUOUS
+    assert party.send("POST", party.hana.path("recover"), *lines, body=b"{}") == AMBIGUOUS
+
+
+@pytest.mark.parametrize(("first", "second"), BESIDE, ids=[" then ".join(pair) for pair in BESIDE])
+def test_a_signature_beside_x_api_key_is_the_credential(party: Party, first: str, second: str) -> None:
+    """Gateways add a key to every request. The key, good or wrong, gives no right and takes none away."""
+    forms = party.forms()
+    lines = forms[first], forms[second]
+    # The signature is no credential for createDid, and the key does not replace it.
+    assert party.send("POST", f"{PREFIX}/dids", *lines, body=VALID) == REQUIRED
+    hana = replace(party, hana=party.target.stranger.holder(strictEvidence=False))
+    forms, body = hana.forms(), json.dumps(service()).encode()
+    lines, new = (forms[first], forms[second]), recovery_body(public(SigningKey.generate()))
+    if "DIDAuth" in (first, second):
+        assert hana.send("PATCH", hana.hana.path(), *lines, body=body) == (200, None)
+        assert hana.send("PATCH", hana.hana.path(), *lines, body=body) == FAILED
     else:
-        assert (create, changed, recovered) == (AMBIGUOUS, AMBIGUOUS, AMBIGUOUS)
+        assert hana.send("POST", hana.hana.path("recover"), *lines, body=json.dumps(new).encode()) == (200, None)
+        assert hana.send("POST", hana.hana.path("recover"), *lines, body=json.dumps(new).encode()) == FAILED
 
 
-def test_api_key_beside_a_signature_does_not_disturb_it(party: Party) -> None:
-    """Gateways add an API key to every request. The signature authorises, the key must be valid and not contradict."""
-    hana, body = party.hana, service()
-    allowed = mint(party.target, scopes=["credentials:read"], allowedTargets=[hana.did])
-    foreign = mint(
-        party.target,
-        scopes=["credentials:read"],
-        allowedTargets=["did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG"],
-    )
-
-    def send(value: str, key: str, form: str = "X-API-Key: ") -> tuple[int, str | None]:
-        lines = f"Authorization: {value}".encode(), f"{form}{key}".encode()
-        return party.send("PATCH", hana.path(), *lines, body=json.dumps(body).encode())
-
-    value = hana.signed("update", body)
-    assert send(value, "wrong") == FAILED
-    assert send(value, foreign) == AMBIGUOUS
-    # Neither refusal has used the challenge.
-    assert send(value, party.key) == (200, None)
-    assert send(value, party.key) == FAILED
-    for form, key in (("X-API-Key: ", allowed), ("Authorization: ApiKey ", party.key)):
-        body = service("another" + form[0].lower())
-        assert send(hana.signed("update", body), key, form) == (200, None)
+def test_an_api_key_does_not_replace_a_wrong_signature(party: Party) -> None:
+    """An admin's key beside a signature of another DID, beside none that can be read, and beside two different keys."""
+    forms, mallory = party.forms(), party.target.stranger.holder(strictEvidence=False)
+    other = mallory.key.sign(mallory.challenge().encode()).signature
+    key, body = forms["x-api-key"], json.dumps(service()).encode()
+    for wrong in (header(mallory.did, other), header(party.hana.did, other), "DIDAuth %"):
+        line = f"Authorization: {wrong}".encode()
+        assert party.send("PATCH", party.hana.path(), key, line, body=body) == FAILED
+        assert party.send("GET", KEYS, key, line) == REQUIRED
+    lines = key, forms["another x-api-key"], forms["DIDAuth"]
+    for order in itertools.permutations(lines):
+        assert party.send("PATCH", party.hana.path(), *order, body=body) == AMBIGUOUS
 
 
 @pytest.mark.parametrize("form", sorted(SAME | SAME_OTHER))

@@ -148,63 +148,41 @@ def build_header(signer: str, signature: bytes) -> str:
     return base64.b64encode(f"{signer}.{multibase.base64url_encode(signature)}".encode()).decode("ascii")
 
 
-# Parsed when the request is examined, and again when the signature is verified.
-@lru_cache(maxsize=64)
-def parse_header(value: str) -> SignedHeader:
-    """Return what the header value states. The base64 and the base64url may have their padding or not (RFC 4648 §3.2).
-
-    The text is split at the last dot, because DIDs have dots.
-
-    Raises ``AuthFailed``: with the unreadable part in ``details.reason``.
-    """
-    try:
-        if len(value) > MAX_HEADER:
-            raise ValueError(f"the value has more than {MAX_HEADER} characters")
-        text, dot, encoded = _decode_header(value).rpartition(".")
-        if not dot:
-            raise ValueError("the decoded text has no dot between the DID and the signature")
-        named = _named(text) if text.startswith(f"{LABEL} ") else None
-        did = Did.parse(text if named is None else named.did)
-        try:
-            signature = multibase.base64url_decode(unpadded(encoded))
-        except ValueError as error:
-            raise ValueError("the signature is not base64url") from error
-        if len(signature) != SIGNATURE_BYTES:
-            raise ValueError(f"the signature has {len(signature)} bytes, {SIGNATURE_BYTES} are needed")
-    except (ValueError, InvalidDid) as error:
-        reason = "the text before the last dot is not a DID" if isinstance(error, InvalidDid) else str(error)
-        message = f"The Authorization header cannot be read: {reason}."
-        raise AuthFailed(message, details={"reason": reason}) from error
-    return SignedHeader(did, signature, named)
-
-
-def _named(text: str) -> Challenge:
-    try:
-        return Challenge.parse(text)
-    except ValueError as error:
-        raise ValueError("the challenge is malformed") from error
-
-
-def _decode_header(value: str) -> str:
-    try:
-        bare = unpadded(value)
-        octets = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
-        if base64.b64encode(octets).decode("ascii").rstrip("=") != bare:
-            raise ValueError("base64 with bits left over")
-    except ValueError as error:
-        raise ValueError("the value is not base64") from error
-    try:
-        return octets.decode("ascii")
-    except ValueError as error:
-        raise ValueError("the decoded text is not ASCII") from error
-
-
-def unpadded(text: str) -> str:
-    """Return base64 or base64url without its padding. Raises ``ValueError``: for padding of a wrong length (RFC 4648 §4)."""
+def strip_padding(text: str) -> str:
+    """Return base64 or base64url text without its padding, which may be left out (RFC 4648 §3.2). Raises ``ValueError`` when it
+    has another length than the text needs."""
     bare = text.rstrip("=")
     if text not in (bare, bare + "=" * (-len(bare) % 4)):
-        raise ValueError("the padding has a wrong length")
+        raise ValueError("the padding has another length")
     return bare
+
+
+# A request calls this twice: to find the signer, and to verify the signature.
+@lru_cache(maxsize=64)
+def parse_header(value: str) -> SignedHeader:
+    """Return the parts of a header value. Base64 and base64url are read with and without padding, and otherwise strictly.
+
+    The text is split at the last dot, because DIDs contain dots. Raises ``AuthFailed``: ``details.reason`` names the part that
+    cannot be read.
+    """
+    reason = f"the value is not base64 of at most {MAX_HEADER} characters"
+    try:
+        bare = strip_padding(value)
+        octets = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
+        if len(value) > MAX_HEADER or base64.b64encode(octets).decode("ascii").rstrip("=") != bare:
+            raise ValueError(reason)
+        reason = "the decoded value does not begin with a DID or a challenge of this service, and a dot"
+        text, _, encoded = octets.decode("ascii").rpartition(".")
+        named = Challenge.parse(text) if text.startswith(f"{LABEL} ") else None
+        did = Did.parse(text if named is None else named.did)
+        reason = "the signature is not base64url"
+        signature = multibase.base64url_decode(strip_padding(encoded))
+        reason = f"the signature has {len(signature)} bytes; {SIGNATURE_BYTES} are needed"
+        if len(signature) != SIGNATURE_BYTES:
+            raise ValueError(reason)
+    except (ValueError, InvalidDid) as error:
+        raise AuthFailed(f"The signature header cannot be read: {reason}.", details={"reason": reason}) from error
+    return SignedHeader(did, signature, named)
 
 
 NUMBER_BYTES: Final = 16

@@ -141,7 +141,7 @@ class GetDidAuthChallenge:
         did = self.reader.parse(query.did)
         if query.purpose is not None and query.purpose not in challenge_mac.PURPOSES:
             raise InvalidRequest("The purpose is unknown.", details={"supported": [*sorted(challenge_mac.PURPOSES)]})
-        body_hash = None if query.body_hash is None else _hash_of(query.body_hash)
+        body_hash = None if query.body_hash is None else _read_hash(query.body_hash)
         state = (await self.reader.caller(did)).head.state
         # The next entry is later than the last, also when the clock went back; a challenge has to outlive that moment.
         moment = max(self.clock.now(), state.updated_at)
@@ -149,14 +149,14 @@ class GetDidAuthChallenge:
         return await self.challenges.offer(asked, address, named=query.named)
 
 
-def _hash_of(text: str) -> str:
-    """Return the body hash without padding, as challenges have it."""
+def _read_hash(text: str) -> str:
+    """Return the hash without padding, which the query may have."""
     try:
-        digest = multibase.base64url_decode(bare := challenge_mac.unpadded(text))
+        digest = multibase.base64url_decode(bare := challenge_mac.strip_padding(text))
     except ValueError as error:
         raise InvalidRequest("bodyHash is not base64url.") from error
     if len(digest) != challenge_mac.HASH_BYTES:
-        raise InvalidRequest(f"bodyHash has {len(digest)} bytes; a SHA-256 has {challenge_mac.HASH_BYTES}.")
+        raise InvalidRequest("bodyHash is not a SHA-256.")
     return bare
 
 
