@@ -21,7 +21,6 @@ from openapi.clients import PACKAGE, PYTHON_CLIENT, build_python_client
 from tests.once import once
 
 pytest_plugins = [
-    "features.specification.steps",
     "features.steps.anchors",
     "features.steps.answers",
     "features.steps.api_keys",

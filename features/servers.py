@@ -49,8 +49,6 @@ BREAKABLE = (
 )
 # What is held up goes on when the story lets it, and not before (``tests.servers.PATIENT``).
 KINDS = {
-    # Nothing is set: what a client meets that knows only the specification.
-    "default": {},
     "ordinary": GENEROUS,
     # An address has one token, and no second for a long while; a story gets further addresses from the trusted proxy.
     "strict": GENEROUS
