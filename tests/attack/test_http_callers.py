@@ -131,7 +131,7 @@ def rows(data_dir: Path, table: str) -> int:
         return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def test_what_is_only_asked_for_is_stored_nowhere(target: Target) -> None:
+def test_fetched_challenges_use_nothing_up(target: Target) -> None:
     hana = target.stranger.holder()
     before = rows(target.data_dir, "spent_challenges")
     for number in range(200):
