@@ -22,8 +22,7 @@ class IdentityError(Exception):
 
     def __init__(self, message: str | None = None, *, details: Mapping[str, JsonValue] | None = None) -> None:
         super().__init__(message or self.message)
-        self.details: dict[str, JsonValue] = {"remedy": self.remedy} if self.remedy else {}
-        self.details.update(details or {})
+        self.details: dict[str, JsonValue] = {**({"remedy": self.remedy} if self.remedy else {}), **(details or {})}
 
 
 class InvalidRequest(IdentityError):
@@ -51,7 +50,7 @@ class InvalidDidUrl(IdentityError):
 
 
 class AuthAmbiguous(IdentityError):
-    """The request carries two different credentials."""
+    """The request carries two different credentials. X-API-Key beside a DIDAuth or RecoveryKey signature is ignored."""
 
     code = "AUTH_AMBIGUOUS"
     status = 400
@@ -67,8 +66,9 @@ class AuthRequired(IdentityError):
 
 
 class AuthFailed(IdentityError):
-    """The credential was checked and refused. The answer does not say why; after a signature `details` hold the purpose
-    and the hash of the body that its challenge may be bound to."""
+    """The credential was checked and refused. `details.reason` names the malformed part of a header that cannot be
+    read, or states that a challenge was used before; otherwise the answer does not say why. After a signature `details`
+    hold the purpose and the hash of the body that its challenge may be bound to."""
 
     code = "AUTH_FAILED"
     status = 401
@@ -373,6 +373,7 @@ class DelegationSuspended(IdentityError):
     code = "DELEGATION_SUSPENDED"
     status = 403
     message = "The delegation is suspended."
+    remedy = "The holder resumes it (resumeDelegation)."
 
 
 class DelegationExhausted(IdentityError):
@@ -431,6 +432,7 @@ class CredentialNotFound(IdentityError):
     code = "CREDENTIAL_NOT_FOUND"
     status = 404
     message = "The credential does not exist."
+    remedy = "Use an id that listCredentials shows, or that the holder names."
 
 
 class CredentialRevoked(IdentityError):

@@ -31,8 +31,7 @@ class IdentityError(Exception):
 
     def __init__(self, message: str | None = None, *, details: Mapping[str, JsonValue] | None = None) -> None:
         super().__init__(message or self.message)
-        self.details: dict[str, JsonValue] = {"remedy": self.remedy} if self.remedy else {}
-        self.details.update(details or {})
+        self.details: dict[str, JsonValue] = {**({"remedy": self.remedy} if self.remedy else {}), **(details or {})}
 '''
 CODES: Final = """
 # No other module is loaded yet, so these are the classes above.

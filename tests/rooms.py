@@ -29,7 +29,7 @@ from identity_core.domain.dids.changes import (
 from identity_core.domain.dids.did import Did
 from identity_core.plugin.provider import BuildContext
 from identity_core.store import Store
-from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
+from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge, Payer
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, RotateDidKey, UpdateDid
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import Created, CreateDid
@@ -52,7 +52,15 @@ from identity_core.wire import (
 )
 
 ORIGIN = "https://id.example"
+ADDRESS = "192.0.2.1"
 START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def free(tokens: int) -> None:
+    """Charge nothing."""
+
+
+PAYER = Payer(ADDRESS, free, free)
 
 
 @dataclass
@@ -123,7 +131,7 @@ class Rooms:
         self._history = ListDidHistory(self.reader, True)
         self._log = GetDidLog(self.reader, self.ledger, True)
         self.challenges = ChallengeBook(
-            ChallengeKey(os.urandom(32)), self.store.spent_challenges, os.urandom, ORIGIN, timedelta(minutes=5), 4
+            ChallengeKey(os.urandom(32)), self.store.spent_challenges, os.urandom, ORIGIN, timedelta(minutes=5)
         )
         self._challenge = GetDidAuthChallenge(self.reader, self.challenges, self.clock)
         self.authenticate = AuthenticateDid(self.reader, self.challenges, self.clock)
@@ -145,10 +153,10 @@ class Rooms:
         return await self._history(did, query, after=after)
 
     async def challenge(
-        self, did: Did, *, purpose: str | None, body_hash: str | None, named: bool = False
+        self, did: Did, *, purpose: str | None, body_hash: str | None, named: bool = False, address: str = ADDRESS
     ) -> challenge.Challenge:
         query = GetDidAuthChallengeQuery(did=str(did), purpose=purpose, body_hash=body_hash, named=named)
-        return await self._challenge(query)
+        return await self._challenge(query, address)
 
     async def log(self, did: Did) -> bytes:
         """All pages of a log."""
@@ -168,7 +176,7 @@ class Rooms:
         offer = await self.challenge(did, purpose=purpose, body_hash=digest)
         signature = ed25519.sign(multikey.decode_secret(secret)[1], offer.text.encode())
         header = challenge.SignedHeader(did, signature)
-        return await self.authenticate(header, scheme=scheme, purpose=purpose, body_hash=digest, body=body)
+        return await self.authenticate(header, scheme=scheme, purpose=purpose, body_hash=digest, body=body, payer=PAYER)
 
     @staticmethod
     def context(did: Did, authorization: Authorization) -> RequestContext:

@@ -105,3 +105,17 @@ Feature: Which DID is meant, and may it be used
       | deactivateDid |
       | rotateDidKey  |
       | recoverDid    |
+
+  Scenario Outline: An API key that a gateway adds beside the signature
+    Given a good request for <operation>
+    When it is sent with <which> in X-API-Key beside its signature
+    Then the answer is 200
+
+    Examples:
+      | operation     | which       |
+      | updateDid     | a good key  |
+      | updateDid     | a wrong key |
+      | deactivateDid | a good key  |
+      | rotateDidKey  | a good key  |
+      | recoverDid    | a good key  |
+      | recoverDid    | a wrong key |

@@ -126,6 +126,7 @@ Feature: Change a DID document
     Given Hana has a DID
     When Hana adds a key that signs credentials with <proof>
     Then the answer is 422 INVALID_DOCUMENT
+    And the details have a remedy and a docUrl that the service serves
 
     Examples:
       | proof                |

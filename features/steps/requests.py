@@ -38,7 +38,15 @@ def surplus(world: World) -> None:
 @when("it is sent with two different credentials")
 def ambiguous(world: World) -> None:
     draft = world.notes["draft"]
-    draft.headers = {"Authorization": f"ApiKey {world.server.api_key}"} | draft.headers | {"X-API-Key": "another"}
+    draft.headers |= {"Authorization": f"ApiKey {world.server.api_key}", "X-API-Key": "another"}
+    world.send(draft)
+
+
+@when(parsers.parse("it is sent with {which} in X-API-Key beside its signature"))
+def with_key(world: World, which: str) -> None:
+    draft = world.notes["draft"]
+    assert draft.headers["Authorization"].startswith((DID_AUTH, RECOVERY_KEY))
+    draft.headers["X-API-Key"] = {"a good key": world.server.api_key, "a wrong key": "another"}[which]
     world.send(draft)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.structs import UNSET
 from identity_core.codec.times import printed
 from identity_core.domain.tokens import scope_text
+from identity_core.throttle.policy import Network, bucket_address, client_address
 from identity_core.use_cases.auth.challenge import GetDidAuthChallenge
 from identity_core.use_cases.auth.token_keys import GetJwks
 from identity_core.use_cases.auth.tokens import IssuedToken, IssueToken
@@ -20,9 +23,11 @@ class AuthHandlers:
     challenge: GetDidAuthChallenge
     issue: IssueToken
     jwks: GetJwks
+    trusted_proxies: Sequence[Network] = ()
 
     async def get_did_auth_challenge(self, request: Request) -> Answer:
-        offer = await self.challenge(request.query)
+        address = client_address(request.client_address, request.header("x-forwarded-for"), self.trusted_proxies)
+        offer = await self.challenge(request.query, bucket_address(address))
         body = wire.Challenge(challenge=offer.text, did=offer.did, expires_at=printed(offer.expires_at))
         return Answer(200, body, headers=[NO_STORE])
 

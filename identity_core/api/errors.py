@@ -94,7 +94,7 @@ def error_answer(
     status = error.status
     details: dict[str, JsonValue] = {**error.details, "requestId": request_id}
     if explanation := explanation_of(error.code):
-        details["docUrl"] = explanation
+        details.setdefault("docUrl", explanation)
     headers = [("cache-control", "no-store")]
     bearer = operation.bearer if operation is not None and has_bearer else ""
     if status == 401:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from identity_core.api.request import Request
@@ -24,26 +23,34 @@ class HeaderCredential:
 
 
 def credential_of(request: Request) -> HeaderCredential | None:
-    """The one credential of the request. Raises ``AuthAmbiguous`` for two different ones, ``AuthFailed`` for a header that
-    is none. An API key may come twice, in two forms, when it is the same key."""
-    headers = request.headers
-    if "authorization" not in headers and "x-api-key" not in headers:
+    """Return the one credential of the request.
+
+    An API key may come twice, in two forms, when it is the same key. ``X-API-Key`` beside a signature is ignored, because
+    gateways add one to every request.
+
+    Raises ``AuthAmbiguous``: for two different credentials. Raises ``AuthFailed``: for a malformed header field.
+    """
+    if request.headers.keys().isdisjoint(("authorization", "x-api-key")):
         return None
-    found = [HeaderCredential(API_KEY, value.strip()) for value in request.all_headers("x-api-key")]
+    keys = {HeaderCredential(API_KEY, value.strip()) for value in request.all_headers("x-api-key")}
+    found = set[HeaderCredential]()
     for value in request.all_headers("authorization"):
         scheme, _, rest = value.strip().partition(" ")
         known = SCHEMES.get(scheme.lower())
         if known is None or not rest.strip():
-            raise AuthFailed("The Authorization header names no known scheme, or carries nothing.")
-        found.append(HeaderCredential(known, rest.strip()))
-    credential = found[0] if len(found) == 1 else _one_of(found)
+            raise _malformed("the Authorization header has no known scheme, or no value")
+        found.add(HeaderCredential(known, rest.strip()))
+    schemes = {credential.scheme for credential in found}
+    if len(keys) > 1 or not schemes or not schemes <= {DID_AUTH, RECOVERY_KEY}:
+        found |= keys
+    values = {credential.value for credential in found}
+    if len(found) > 1 and (len(values) > 1 or schemes - {API_KEY} != {BEARER}):
+        raise AuthAmbiguous
+    credential = found.pop() if len(found) == 1 else HeaderCredential(API_KEY, values.pop())
     if not credential.value:
-        raise AuthFailed
+        raise _malformed("the X-API-Key header has no value")
     return credential
 
 
-def _one_of(found: Sequence[HeaderCredential]) -> HeaderCredential:
-    schemes = {credential.scheme for credential in found}
-    if len({credential.value for credential in found}) > 1 or (len(schemes) > 1 and schemes != {API_KEY, BEARER}):
-        raise AuthAmbiguous
-    return found[0] if len(schemes) == 1 else HeaderCredential(API_KEY, found[0].value)
+def _malformed(reason: str) -> AuthFailed:
+    return AuthFailed(f"The credential cannot be read: {reason}.", details={"reason": reason})

@@ -8,6 +8,7 @@ for none.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from identity_core.api.header_credentials import API_KEY, BEARER, HeaderCredential, credential_of
@@ -26,9 +27,9 @@ from identity_core.errors import (
     PluginUnavailable,
     StorageMismatch,
 )
-from identity_core.throttle.policy import BucketEmpty, Network, Policy, client_address
+from identity_core.throttle.policy import BucketEmpty, Network, Policy, bucket_address, client_address
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
-from identity_core.use_cases.auth.challenge import AuthenticateDid
+from identity_core.use_cases.auth.challenge import AuthenticateDid, Payer
 from identity_core.use_cases.auth.tokens import AuthenticateBearer
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.values import value_class
@@ -156,11 +157,8 @@ class Gate:
                 signed = challenge.parse_header(credential.value)
             except AuthFailed as error:
                 return ClaimedCaller(error)
-            return (
-                ClaimedCaller(AuthFailed(), did)
-                if is_controlled and signed.did != did
-                else ClaimedCaller(signed=signed)
-            )
+            is_foreign = is_controlled and signed.did != did
+            return ClaimedCaller(AuthFailed(), did) if is_foreign else ClaimedCaller(signed=signed)
         if is_controlled or credential.scheme not in (API_KEY, BEARER):
             return ClaimedCaller(AuthRequired(_OTHER_KIND), did)
         return ClaimedCaller()
@@ -174,6 +172,14 @@ class Gate:
             request.answer_headers = (*request.answer_headers, *error.headers)
             raise
         request.answer_headers = (*request.answer_headers, *headers)
+
+    def _payer(self, request: Request) -> Payer:
+        address = self._address(request)
+
+        async def require(tokens: int) -> None:
+            await self._pays(request, self.policy.require_address(address, tokens))
+
+        return Payer(bucket_address(address), require, partial(self.charge, request))
 
     async def _caller_pays(self, operation: Operation, request: Request, caller: Caller) -> Headers:
         """What the credential is used for is paid by the key behind it, or by the DID."""
@@ -226,6 +232,7 @@ class Gate:
         hashed = body_hash(request)
         authorization = await self.signatures(
             signed,
+            payer=self._payer(request),
             scheme=scheme,
             purpose=PURPOSES[operation.operation_id],
             body_hash=hashed,

@@ -62,7 +62,7 @@ from identity_core.use_cases.wallets.collect import RedeemCode
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
-    """Challenges as every process of this installation hands them out and takes them back."""
+    """Return the challenges of this installation, which all its processes share."""
     chosen = opened.settings.challenge
     return ChallengeBook(
         ChallengeKey(opened.challenge_secret),
@@ -88,7 +88,8 @@ async def open_token_keys(opened: Runtime) -> TokenKeys:
 def auth_handlers(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -> AuthHandlers:
     """The handlers of the tag ``auth``."""
     challenge = GetDidAuthChallenge(opened.reader, challenges, opened.clock)
-    return AuthHandlers(challenge, issue_token(opened, token_keys), GetJwks(token_keys))
+    proxies = parse_proxies(opened.settings.server.trusted_proxies)
+    return AuthHandlers(challenge, issue_token(opened, token_keys), GetJwks(token_keys), proxies)
 
 
 def issue_token(opened: Runtime, token_keys: TokenKeys) -> IssueToken:

@@ -163,7 +163,7 @@ class Quarantine(Protocol):
 
 @value_class
 class ChallengeUseRow:
-    """A challenge that authorised something: SHA-256 of its text, digest of what it says, its number of that saying (random: None)."""
+    """A used challenge or token by the SHA-256 of its text; or ``number`` 0 of a ``saying``, which states that something was withdrawn."""
 
     digest: bytes
     saying: bytes
@@ -171,19 +171,45 @@ class ChallengeUseRow:
     expires_at: datetime
 
 
+@value_class
+class OfferedChallengeRow:
+    """A challenge that was handed out: SHA-256 of its text, digest of its scope, the client address, the random 16 bytes of its nonce."""
+
+    digest: bytes
+    scope: bytes
+    address: str
+    number: bytes
+    expires_at: datetime
+    offered_at: datetime
+
+
 class SpentChallenges(Protocol):
-    """What makes a challenge one-use. Those that were only handed out stand nowhere (``domain/dids/challenge.py``)."""
+    """One-time use of challenges and other tokens. Challenges that a header does not name are stored when they are handed out, too."""
 
     async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
-        """The highest ``limit`` spent numbers of each saying, in the order of ``sayings``."""
+        """Return the highest ``limit`` used numbers of each saying, in the order of ``sayings``."""
+        ...
+
+    async def offer(self, offered: OfferedChallengeRow) -> None:
+        """Store it, readable by every process on return. Need not be durable."""
+        ...
+
+    async def offered(
+        self, scopes: Sequence[bytes], address: str, *, own: bool, used: bool, limit: int
+    ) -> Sequence[OfferedChallengeRow]:
+        """Return the newest ``limit`` of the scopes: those of ``address``, or (not ``own``) of others; used ones or open ones."""
         ...
 
     async def spend(self, spent: ChallengeUseRow) -> bool:
-        """Keeps it by one guarded statement, durable on return. False when it was there: exactly one of many callers sees True."""
+        """Store it by one guarded statement, durable on return. Return False when it was there: one of many callers gets True."""
         ...
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        """Deletes at most ``limit`` that expired at ``until`` or before; how many there were. Need not be durable."""
+        """Delete at most ``limit`` used ones that expired at ``until`` or before. Return how many. Need not be durable."""
+        ...
+
+    async def forget_offered(self, until: datetime, *, limit: int) -> int:
+        """Do the same to those that were handed out."""
         ...
 
 

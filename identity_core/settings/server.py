@@ -102,13 +102,11 @@ class Server:
 class ChallengesSettings:
     """DIDAuth and RecoveryKey challenges."""
 
-    lifetime_seconds: int = setting(
-        300, "How long a challenge is good for at most; it is more than half of it.", least=10, most=3_600
-    )
+    lifetime_seconds: int = setting(300, "How long a challenge is valid.", least=10, most=3_600)
     cap: int = setting(
-        4,
-        "Open challenges that say the same for one DID, where the signature does not name its challenge; at most 21, and fewer where "
-        "many keys may sign.",
+        64,
+        "Open challenges of one DID and client address with which a signature is tried that does not name its challenge; at most 64 "
+        "divided by the number of the DID's authentication keys.",
         least=1,
         most=64,
     )

@@ -14,7 +14,7 @@ from identity_core.store import migrations
 from identity_core.store.activity import StoredActivity, StoredTimeline, StoredVerifications, StoredVerifierChallenges
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
-from identity_core.store.consents import StoredConsentReplies
+from identity_core.store.challenges import StoredSpentChallenges
 from identity_core.store.cosigned import StoredCosignedCheckpoints
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
@@ -23,10 +23,10 @@ from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
 from identity_core.store.outbox import StoredOutbox
-from identity_core.store.presentations import StoredPresentations
+from identity_core.store.presentations import StoredConsentReplies, StoredPresentations
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
-from identity_core.store.requests import StoredIdempotencyKeys, StoredSpentChallenges, StoredUsage
+from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
 from identity_core.store.retention import StoredRecordRetention
 from identity_core.store.status_gaps import StoredStatusGaps
 from identity_core.store.transparency import TransparencyTree

@@ -1,4 +1,4 @@
-"""Requests for presentations, and what wallets answered."""
+"""Requests for presentations, the answers of wallets, and the answers of holders to agents."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 from identity_core.codec.times import micros
 from identity_core.database import Transaction
 from identity_core.errors import Overloaded
+from identity_core.ports.consents import ConsentReply
 from identity_core.ports.presentations import StoredPresentation
 from identity_core.store.records import Repository, Table, delete_first
 
@@ -22,6 +23,10 @@ _FIND = f"{_REQUESTS.select} WHERE digest = :digest"
 _ANSWER = """
 UPDATE presentation_requests SET answer = :answer WHERE digest = :digest AND answer IS NULL AND expires_at > :now
 """
+_REPLIES: Final = Table("consent_replies", ConsentReply)
+_KEEP_REPLY: Final = f"{_REPLIES.insert} ON CONFLICT DO NOTHING"
+_FIND_REPLY: Final = f"{_REPLIES.select} WHERE digest = :digest"
+_FORGET_REPLIES: Final = delete_first("consent_replies", "expires_at <= :until ORDER BY expires_at")
 _FORGET = delete_first("presentation_requests", "expires_at <= :until ORDER BY expires_at")
 
 
@@ -54,3 +59,17 @@ def _add(transaction: Transaction, row: dict[str, Any]) -> None:
 
 def _digest(request_id: str) -> bytes:
     return hashlib.sha256(request_id.encode()).digest()
+
+
+class StoredConsentReplies(Repository):
+    """The port ``ConsentReplies`` on the tables of the store."""
+
+    async def keep(self, reply: ConsentReply) -> bool:
+        return await self._change(_KEEP_REPLY, _REPLIES.write(reply)) > 0
+
+    async def find(self, digest: bytes) -> ConsentReply | None:
+        rows = await self._database.look_up(_FIND_REPLY, {"digest": digest})
+        return _REPLIES.read(rows[0]) if rows else None
+
+    async def forget(self, until: datetime, *, limit: int) -> int:
+        return await self._forget(_FORGET_REPLIES, {"until": micros(until), "limit": limit})

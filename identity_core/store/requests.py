@@ -1,4 +1,4 @@
-"""What requests leave behind: Idempotency-Keys, spent challenges, and how much each caller wrote."""
+"""Idempotency-Keys, and how much each caller wrote."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from identity_core.database import FOLLOWED_BY, Database, Transaction
 from identity_core.errors import QuotaExceeded, RequestInProgress
 from identity_core.ports.activity import IdempotencyRecord, StoredAnswer
 from identity_core.ports.api_keys import KEPT, Charge
-from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store.records import Repository, Table, delete_first
 
 LEASE = timedelta(seconds=60)
@@ -107,28 +106,6 @@ class StoredIdempotencyKeys(Repository):
     async def forget(self, now: datetime, *, limit: int) -> int:
         parameters = {"kept_from": micros(now - self._retention), "limit": limit}
         return await self._forget(_FORGET_KEYS, parameters)
-
-
-_NUMBERS = """
-SELECT number FROM spent_challenges WHERE saying = :saying AND number IS NOT NULL ORDER BY number DESC LIMIT :limit
-"""
-_CHALLENGES = Table("spent_challenges", ChallengeUseRow)
-_SPEND_CHALLENGE = f"{_CHALLENGES.insert} ON CONFLICT DO NOTHING"
-_FORGET_CHALLENGES = delete_first("spent_challenges", "expires_at <= :until ORDER BY expires_at")
-
-
-class StoredSpentChallenges(Repository):
-    """The port ``SpentChallenges`` on the tables of the store."""
-
-    async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
-        found = [await self._database.look_up(_NUMBERS, {"saying": one, "limit": limit}) for one in sayings]
-        return [[row[0] for row in rows] for rows in found]
-
-    async def spend(self, spent: ChallengeUseRow) -> bool:
-        return await self._change(_SPEND_CHALLENGE, _CHALLENGES.write(spent)) > 0
-
-    async def forget(self, until: datetime, *, limit: int) -> int:
-        return await self._forget(_FORGET_CHALLENGES, {"until": micros(until), "limit": limit})
 
 
 _UNLIMITED: Final = 1 << 62

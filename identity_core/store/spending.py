@@ -14,12 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from identity_core.codec.times import micros
 from identity_core.database import Transaction
-from identity_core.domain.delegations.delegation import Suspension
+from identity_core.domain.delegations.delegation import Suspension, no_delegation
 from identity_core.errors import (
     CredentialNotFound,
     CredentialRevoked,
     DelegationExhausted,
-    DelegationInvalid,
     DelegationNotActive,
     DelegationRevoked,
     DelegationSuspended,
@@ -142,7 +141,7 @@ def revoked(transaction: Transaction, spending: Consumption, chain: Sequence[Sta
     """The refusal that an invocation gets because something was revoked since it was looked at, or None. ``chain`` is as ``standing`` has
     it."""
     if not chain:
-        return DelegationInvalid()
+        return no_delegation()
     if any(record.revoked_at is not None for record in chain):
         return DelegationRevoked()
     leaf = chain[0]

@@ -15,7 +15,7 @@ from dataclasses import field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from math import ceil
-from typing import Literal
+from typing import Final, Literal
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
@@ -48,11 +48,16 @@ class Limit:
         object.__setattr__(self, "field", f'"{self.name}";q={self.burst};w={window}')
 
 
+REMEDY: Final = "Wait, or send X-API-Key: a key that this service has accepted before pays from its own bucket."
+
+
 class BucketEmpty(RateLimited):
     """A refusal that also carries the header fields of its bucket."""
 
     def __init__(self, limit: Limit, decision: Decision) -> None:
         super().__init__(details={"retryAfter": max(1, ceil(decision.retry_after_seconds))})
+        if limit.name == "challenge":
+            self.details["remedy"] = REMEDY
         self.headers: Headers = limit_fields(limit, decision)
 
 
@@ -87,6 +92,15 @@ class Policy:
     async def spend_address(self, address: str | None, tokens: int = 1) -> Headers:
         """Tokens of the bucket of a stranger's address, at most a full one. Raises ``RateLimited``."""
         return await self._spend(f"address:{bucket_address(address)}", self.address, tokens)
+
+    async def require_address(self, address: str | None, tokens: int) -> Headers:
+        """Raise ``RateLimited``: when the bucket of the address holds fewer tokens. Spends nothing."""
+        limit, name, cost = self.address, f"address:{bucket_address(address)}", min(tokens, self.address.burst)
+        found = await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst, 0)
+        if found.remaining < cost:
+            wait = found.reset_after_seconds + (cost - limit.burst) / limit.rate
+            raise BucketEmpty(limit, Decision(False, found.remaining, wait, found.reset_after_seconds))
+        return []
 
     async def spend_did(self, account: str, tokens: int = 1) -> Headers:
         """Tokens of the bucket of a DID that has signed in (``Caller.account``), from whatever address. Raises ``RateLimited``."""
@@ -127,8 +141,7 @@ def bucket_address(address: str | None) -> str:
 
 def parse_proxies(entries: Sequence[str]) -> tuple[Network, ...]:
     """The addresses and networks of the proxies that the operator trusts. Raises ``ValueError`` naming the bad one."""
-    words = (entry.strip() for entry in entries)
-    return tuple(UNIX if word == UNIX else ip_network(word, strict=False) for word in words)
+    return tuple(UNIX if word == UNIX else ip_network(word, strict=False) for word in map(str.strip, entries))
 
 
 def client_address(peer: str | None, forwarded_for: str | None, trusted: Sequence[Network]) -> str | None:

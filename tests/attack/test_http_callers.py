@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import http.client
 import json
 import os
 import sqlite3
@@ -15,6 +16,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from threading import Thread
@@ -129,7 +131,7 @@ def rows(data_dir: Path, table: str) -> int:
         return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def test_what_is_only_asked_for_is_stored_nowhere(target: Target) -> None:
+def test_fetched_challenges_use_nothing_up(target: Target) -> None:
     hana = target.stranger.holder()
     before = rows(target.data_dir, "spent_challenges")
     for number in range(200):
@@ -213,6 +215,34 @@ def test_one_named_challenge_serves_once_of_32_at_once(either: Target) -> None:
 
     outcomes = [answer.outcome for answer in at_once(either.wire, [ask] * 32)]
     assert sorted(map(str, outcomes)) == sorted(map(str, [(200, None)] + [FAILED] * 31))
+
+
+def test_64_open_challenges_work_whatever_others_fetch(either: Target) -> None:
+    """The others come from another address of the loopback network. Each fetches all four kinds that a request could be signed over."""
+    hana = either.stranger.holder()
+    place = f"{PREFIX}/auth/challenge?did={quote(hana.did, safe='')}"
+    texts = []
+    for _ in range(64):
+        texts.append(hana.challenge())
+        for query in ("", "&purpose=token", f"&bodyHash={body_hash({})}", f"&purpose=token&bodyHash={body_hash({})}"):
+            assert fetched_from("127.0.0.77", either, place + query) == 200
+    assert len(set(texts)) == 64
+    values = [header(hana.did, hana.key.sign(text.encode()).signature) for text in texts]
+    calls = [partial(either.wire.call, "POST", f"{PREFIX}/auth/token", {}, {"Authorization": one}) for one in values]
+    assert {answer.status for answer in at_once(either.wire, calls)} == {200}
+    again = calls[-1]()
+    assert again.outcome == FAILED
+    assert "Fetch another" in again.json["error"]["details"]["reason"]
+
+
+def fetched_from(address: str, target: Target, path: str) -> int:
+    host, port = target.wire.address
+    connection = http.client.HTTPConnection(host, port, timeout=30, source_address=(address, 0))
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 def test_the_shipped_commands_work_through_a_flood(tmp_path: Path) -> None:

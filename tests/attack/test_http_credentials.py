@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -88,7 +88,11 @@ FORMS = [
     *("x-api-key", "ApiKey", "Bearer", "another x-api-key", "another ApiKey", "another Bearer"),
     *("DIDAuth", "RecoveryKey", "wrong key", "wrong token"),
 ]
-PAIRS = list(itertools.permutations(FORMS, 2))
+SIGNATURES = {"DIDAuth", "RecoveryKey"}
+IN_X_API_KEY = {"x-api-key", "another x-api-key", "wrong key"}
+# ``X-API-Key`` beside a signature is no contradiction.
+BESIDE = [pair for pair in itertools.permutations(FORMS, 2) if SIGNATURES & {*pair} and IN_X_API_KEY & {*pair}]
+PAIRS = [pair for pair in itertools.permutations(FORMS, 2) if pair not in BESIDE]
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=[" then ".join(pair) for pair in PAIRS])
@@ -105,6 +109,38 @@ def test_two_different_credentials_are_none(party: Party, first: str, second: st
     assert create == AMBIGUOUS
     assert party.send("PATCH", party.hana.path(), *lines, body=json.dumps(service()).encode()) == AMBIGUOUS
     assert party.send("POST", party.hana.path("recover"), *lines, body=b"{}") == AMBIGUOUS
+
+
+@pytest.mark.parametrize(("first", "second"), BESIDE, ids=[" then ".join(pair) for pair in BESIDE])
+def test_a_signature_beside_x_api_key_is_the_credential(party: Party, first: str, second: str) -> None:
+    """Gateways add a key to every request. The key, good or wrong, gives no right and takes none away."""
+    forms = party.forms()
+    lines = forms[first], forms[second]
+    # The signature is no credential for createDid, and the key does not replace it.
+    assert party.send("POST", f"{PREFIX}/dids", *lines, body=VALID) == REQUIRED
+    hana = replace(party, hana=party.target.stranger.holder(strictEvidence=False))
+    forms, body = hana.forms(), json.dumps(service()).encode()
+    lines, new = (forms[first], forms[second]), recovery_body(public(SigningKey.generate()))
+    if "DIDAuth" in (first, second):
+        assert hana.send("PATCH", hana.hana.path(), *lines, body=body) == (200, None)
+        assert hana.send("PATCH", hana.hana.path(), *lines, body=body) == FAILED
+    else:
+        assert hana.send("POST", hana.hana.path("recover"), *lines, body=json.dumps(new).encode()) == (200, None)
+        assert hana.send("POST", hana.hana.path("recover"), *lines, body=json.dumps(new).encode()) == FAILED
+
+
+def test_an_api_key_does_not_replace_a_wrong_signature(party: Party) -> None:
+    """An admin's key beside a signature of another DID, beside none that can be read, and beside two different keys."""
+    forms, mallory = party.forms(), party.target.stranger.holder(strictEvidence=False)
+    other = mallory.key.sign(mallory.challenge().encode()).signature
+    key, body = forms["x-api-key"], json.dumps(service()).encode()
+    for wrong in (header(mallory.did, other), header(party.hana.did, other), "DIDAuth %"):
+        line = f"Authorization: {wrong}".encode()
+        assert party.send("PATCH", party.hana.path(), key, line, body=body) == FAILED
+        assert party.send("GET", KEYS, key, line) == REQUIRED
+    lines = key, forms["another x-api-key"], forms["DIDAuth"]
+    for order in itertools.permutations(lines):
+        assert party.send("PATCH", party.hana.path(), *order, body=body) == AMBIGUOUS
 
 
 @pytest.mark.parametrize("form", sorted(SAME | SAME_OTHER))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from nacl.signing import SigningKey
@@ -13,6 +15,7 @@ from identity_core.domain.dids.log import verify
 from tests.attack.conftest import Target
 from tests.attack.stranger import (
     LEAVE,
+    PREFIX,
     add_key,
     at_once,
     base64url,
@@ -106,6 +109,67 @@ def test_variants_of_one_header_are_one_signature(target: Target) -> None:
         assert hana.send("update", service(), f"DIDAuth {spelling}").outcome == FAILED, spelling
     assert hana.send("update", service(), f"didauth   {token} ").status == 200
     assert hana.send("update", service("again"), f"DIDAUTH {token}").outcome == FAILED
+
+
+def test_a_padded_signature_is_no_second_signature(target: Target) -> None:
+    """RFC 4648 §3.2: with padding or without, both are read. The challenge is used up, not the text of the header."""
+    hana = target.stranger.holder(strictEvidence=False)
+    for first, second in ((0, 1), (1, 0), (1, 1)):
+        for is_named in (False, True):
+            text = hana.challenge()
+            signature = hana.key.sign(text.encode()).signature
+            signer = text if is_named else hana.did
+            texts = [
+                f"{signer}.{encoded}".encode()
+                for encoded in (base64url(signature), base64.urlsafe_b64encode(signature).decode())
+            ]
+            values = [base64.b64encode(each).decode() for each in texts]
+            assert hana.send("update", service(f"s{first}{second}{is_named}"), f"DIDAuth {values[first]}").status == 200
+            for value in (values[second], values[second].rstrip("="), values[first], values[first].rstrip("=")):
+                assert hana.send("update", service("again"), f"DIDAuth {value}").outcome == FAILED
+
+
+def test_two_spellings_at_once_use_a_signature_once(target: Target) -> None:
+    hana = target.stranger.holder(strictEvidence=False)
+    signature = hana.key.sign(hana.challenge().encode()).signature
+    texts = [
+        f"{hana.did}.{encoded}".encode()
+        for encoded in (base64url(signature), base64.urlsafe_b64encode(signature).decode())
+    ]
+    values = [base64.b64encode(each).decode().rstrip("=") for each in texts]
+    calls = [partial(hana.send, "update", service(), f"DIDAuth {value}") for value in values * 4]
+    assert sorted(answer.status for answer in at_once(target.wire, calls)) == [200] + [401] * 7
+
+
+def test_the_answer_names_the_malformed_part_of_a_header(target: Target) -> None:
+    """Also for a DID that nobody registered, in the same words: the text of the header alone decides."""
+    hana = target.stranger.holder(strictEvidence=False)
+    short = base64.b64encode(f"{hana.did}.{base64url(bytes(63))}".encode()).decode()
+    for value, reason in (
+        ("%", "the value is not base64 of at most 2852 characters"),
+        (short, "the signature has 63 bytes; 64 are needed"),
+    ):
+        for act, scheme, body in (
+            ("update", "DIDAuth", service()),
+            ("recover", "RecoveryKey", recovery_body(public(SigningKey.generate()))),
+        ):
+            error = hana.send(act, body, f"{scheme} {value}").json["error"]
+            assert (error["code"], error["details"]["reason"]) == ("AUTH_FAILED", reason)
+            assert reason in error["message"]
+
+
+def test_a_padded_body_hash_binds_the_same_body(target: Target) -> None:
+    """RFC 4648 §3.2: the 32 bytes of a SHA-256 end with one ``=``, or with none."""
+    hana = target.stranger.holder()
+    digest = body_hash(service())
+    path = f"{PREFIX}/auth/challenge?did={quote(hana.did)}&purpose=update&bodyHash="
+    answer = target.wire.call("GET", f"{path}{digest}%3D")
+    assert answer.status == 200, answer.body
+    assert answer.json["challenge"].split(" ")[4] == digest
+    signature = hana.key.sign(answer.json["challenge"].encode()).signature
+    assert hana.send("update", service(), header(hana.did, signature)).status == 200
+    for wrong in (f"{digest}%3D%3D", f"%3D{digest}", f"{digest[:-1]}%3D"):
+        assert target.wire.call("GET", path + wrong).outcome == (400, "INVALID_REQUEST")
 
 
 def spellings(token: str) -> list[str]:

@@ -51,7 +51,7 @@ def test_without_anything_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.
         "sealed",
         ("sql", "file", "env"),
     )
-    assert (settings.challenge.lifetime_seconds, settings.challenge.cap) == (300, 4)
+    assert (settings.challenge.lifetime_seconds, settings.challenge.cap) == (300, 64)
     assert settings.anchoring.enabled is None
     assert settings.database_url is None
     assert str(settings.origin("server.port")) == "default"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -168,6 +169,17 @@ def adds_signing_key(world: World, name: str, proof: str) -> None:
 
 
 # Then
+
+
+@then("the details have a remedy and a docUrl that the service serves")
+def remedy_and_doc_url(world: World) -> None:
+    details = json.loads(world.answer.content)["error"]["details"]
+    assert details["remedy"]
+    place, _, pointer = details["docUrl"].partition("#")
+    found = world.http().get(place).json()
+    for member in pointer.split("/")[1:]:
+        found = found[member]
+    assert found["description"]
 
 
 @then("the next recovery key is in the answer")

@@ -180,11 +180,9 @@ def _segments(text: str) -> tuple[str | None, str | None, str | None]:
             return "", kind, None
         if text.startswith(f"zkp.{kind}."):
             return "", kind, _read_pin(text.removeprefix(f"zkp.{kind}."))
-    if not text.startswith(_PREFIX) or len(text) > MAX_TEXT:
-        raise ValueError(f"it does not begin with {_PREFIX} or is longer than {MAX_TEXT} characters")
     attribute, *rest = text.removeprefix(_PREFIX).split(".")
-    if not 1 <= len(rest) <= 2:
-        raise ValueError(f"it is not {_PREFIX}<attribute>.<type>, or the same with .<pin>")
+    if not text.startswith(_PREFIX) or len(text) > MAX_TEXT or not 1 <= len(rest) <= 2:
+        raise ValueError(f"it is not {_PREFIX}<attribute>.<type>[.<pin>] of at most {MAX_TEXT} characters")
     return _read_attribute(attribute), _read_type(rest[0]), _read_pin(rest[1]) if len(rest) > 1 else None
 
 

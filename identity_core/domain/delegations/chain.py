@@ -11,7 +11,14 @@ from datetime import datetime
 from typing import Final
 
 from identity_core.domain.delegations.action import Action, literal_of
-from identity_core.domain.delegations.delegation import MAX_DEPTH, Delegation, DelegationState, Suspension, broken
+from identity_core.domain.delegations.delegation import (
+    MAX_DEPTH,
+    Delegation,
+    DelegationState,
+    Suspension,
+    broken,
+    no_delegation,
+)
 from identity_core.domain.dids.did import Did
 from identity_core.errors import (
     DelegationExpired,
@@ -66,14 +73,14 @@ class DelegationChain:
     def check_sound(self, holder: Did, agent: Did) -> None:
         """Raises ``DelegationInvalid`` unless the chain leads from ``holder`` to ``agent``, each record narrower than the next.
 
-        Without details: who refers to a delegation of others learns nothing about it, not even that it is there.
+        The details are the same for every cause: a reference to a delegation of others reveals nothing, not even that it exists.
         """
         if self.leaf.holder != holder or self.leaf.agent != agent:
-            raise DelegationInvalid
+            raise no_delegation()
         try:
             self.check_links()
         except (DelegationInvalid, DelegationNotNarrower) as error:
-            raise DelegationInvalid from error
+            raise no_delegation() from error
 
     def check_links(self) -> None:
         """The part of ``check_sound`` that needs no parties; it says what is wrong. Raises ``DelegationInvalid`` or, for a child that

@@ -140,6 +140,11 @@ class Delegation:
                 raise DelegationNotNarrower(details={"member": member})
 
 
+def no_delegation() -> DelegationInvalid:
+    """Return the refusal of a ``delegationRef``, which is the same for every cause: it reveals nothing of delegations of others."""
+    return DelegationInvalid(details={"remedies": ["createDelegation; its id is the delegationRef"]})
+
+
 def broken(reason: str) -> DelegationInvalid:
     """The refusal of a chain that is none."""
     return DelegationInvalid(details={"reason": reason})

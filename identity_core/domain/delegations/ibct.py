@@ -114,7 +114,8 @@ class Capability:
         if self.expires_at <= self.issued_at:
             raise invalid("expiresAt is not after issuedAt")
         if self.expires_at - self.issued_at > longest:
-            raise invalid("the token is good for longer than this service accepts")
+            reason = f"the token is valid for longer than {longest.days} days"
+            raise IbctInvalid(details={"reason": reason, "maxDays": longest.days})
 
     def check_signature(self, public_keys: Iterable[bytes]) -> None:
         """Raises ``IbctInvalid`` unless one of the holder's raw Ed25519 keys made the signature."""

@@ -224,7 +224,7 @@ def require_possession(
         if multibase not in offered:
             raise InvalidDocument(
                 _BY_UPDATE if before is None else "A Bls12381G2Key2020 key comes with its proofOfPossession.",
-                details={"publicKeyMultibase": multibase},
+                details={"publicKeyMultibase": multibase, **_HOW_TO_PROVE},
             )
         offer = offered[multibase]
         proof = _made(did, offer) if isinstance(offer, Key) else offer if _is_good(did, multibase, offer) else None
@@ -232,12 +232,16 @@ def require_possession(
             raise InvalidDocument(
                 "The proof of possession is not one of this key for this DID: sign the did, id and publicKeyMultibase as they"
                 " will stand in the document.",
-                details={"publicKeyMultibase": multibase},
+                details={"publicKeyMultibase": multibase, **_HOW_TO_PROVE},
             )
         proofs[multibase] = proof
     return proofs
 
 
+_HOW_TO_PROVE: Final = {
+    "remedy": "Sign with the key as docUrl describes, and send proofOfPossession; or let rotateDidKey make the key.",
+    "docUrl": "/openapi.json#/components/schemas/ProofOfPossession",
+}
 _BY_UPDATE: Final = (
     "A Bls12381G2Key2020 key of your own names its DID in a proof of possession: create the DID without it, then add it with"
     " updateDid, addVerificationMethod and proofOfPossession."

@@ -117,7 +117,7 @@ class PresentationRequestRow(StoreModel, table=True):
 
 
 class SpentChallengeRow(StoreModel, table=True):
-    """A spent challenge by the SHA-256 of its text. ``number`` is NULL for a random one; see ``domain/dids/challenge.py``."""
+    """A used challenge or token by the SHA-256 of its text; or ``number`` 0 of a ``saying``, which states that something was withdrawn."""
 
     __tablename__ = "spent_challenges"
     __table_args__ = (Index(None, "saying", "number"), Index(None, "expires_at"))
@@ -126,6 +126,25 @@ class SpentChallengeRow(StoreModel, table=True):
     saying: bytes = Field(sa_type=LargeBinary)
     number: int | None = Field(default=None, sa_type=BigInteger)
     expires_at: int = Field(sa_type=BigInteger)
+
+
+class OfferedChallengeRow(StoreModel, table=True):
+    """A challenge that was handed out to a client address, and whether it was used; see ``domain/dids/challenge.py``."""
+
+    __tablename__ = "offered_challenges"
+    __table_args__ = (
+        Index(None, "scope", "used", "offered_at"),
+        Index(None, "scope", "address", "used", "offered_at"),
+        Index(None, "expires_at"),
+    )
+
+    digest: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    scope: bytes = Field(sa_type=LargeBinary)
+    address: str = Field(sa_type=Name)
+    number: bytes = Field(sa_type=LargeBinary)
+    expires_at: int = Field(sa_type=BigInteger)
+    offered_at: int = Field(sa_type=BigInteger)
+    used: int = Field(default=0, sa_type=Integer)
 
 
 class ConsentReplyRow(StoreModel, table=True):

@@ -20,6 +20,7 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.action import Action
 from identity_core.domain.delegations.chain import DelegationChain
+from identity_core.domain.delegations.delegation import no_delegation
 from identity_core.domain.delegations.ibct import Capability, invalid
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
@@ -34,7 +35,6 @@ from identity_core.domain.proofs.proof import (
     ZkProof,
 )
 from identity_core.errors import (
-    DelegationInvalid,
     DidNotFound,
     Forbidden,
     IbctRevoked,
@@ -170,7 +170,7 @@ def check_delegation(attempt: ProofAttempt, found: Precedent) -> None:
         raise IbctRevoked
     chain = found.chain
     if chain is None:
-        raise DelegationInvalid
+        raise no_delegation()
     chain.check_sound(attempt.holder, attempt.agent)
     chain.check_state(attempt.now)
     attempt.chain = chain

@@ -261,11 +261,19 @@ class Scene:
     def revoke(self) -> None:
         self.people.operate("POST", f"/delegations/{self.delegation_id}/revoke", {})
 
-    def act(self, who: Holder, method: str, path: str, purpose: str, body: Any = None) -> Answer:
+    def act(
+        self,
+        who: Holder,
+        method: str,
+        path: str,
+        purpose: str,
+        body: Any = None,
+        beside: Mapping[str, str] | None = None,
+    ) -> Answer:
         """Something that somebody does under a signature for exactly this."""
         text = who.challenge(purpose, None if body is None else body_hash(body))
         value = header(who.did, who.key.sign(text.encode()).signature)
-        return who.wire.call(method, PREFIX + path, body, {"Authorization": value})
+        return who.wire.call(method, PREFIX + path, body, {"Authorization": value, **(beside or {})})
 
 
 def written(target: Target, sql: str, *values: Any) -> None:

@@ -119,6 +119,7 @@ def test_a_downward_scan(people: People, refusals: int) -> None:
     assert who.outcome == (403, "DELEGATION_SUSPENDED")
     assert who.scene.delegation()["refusals"] == refusals
     assert not who.at_least(18)
+    assert who.scene.ask().json["error"]["details"]["remedy"] == "The holder resumes it (resumeDelegation)."
 
 
 @pytest.mark.parametrize(("refusals", "thresholds"), [(1, 3), (2, 3), (1, 6), (3, 6), (0, 3)])

@@ -115,6 +115,14 @@ def test_two_credentials_are_one_too_many(scene: Scene) -> None:
     assert scene.ask(headers=both).outcome == (400, "AUTH_AMBIGUOUS")
 
 
+def test_an_operators_key_beside_a_signature_gives_no_right(scene: Scene) -> None:
+    """The key may act for every DID. The signature of another DID is nevertheless the credential of the request."""
+    body = scene.body()
+    key = {"X-API-Key": scene.target.stranger.api_key}
+    assert scene.act(scene.people.mallory, "POST", "/zkp/delegated-proofs", "prove", body, key).outcome == FORBIDDEN
+    assert scene.act(scene.people.aki, "POST", "/zkp/delegated-proofs", "prove", body, key).status == 201
+
+
 def test_another_holder_in_the_body(people: People) -> None:
     """Hana's token for Mallory's data, and Mallory's token for Hana's."""
     scene = Scene.of(people)
@@ -126,6 +134,7 @@ def test_another_holder_in_the_body(people: People) -> None:
     own = Scene.of(people, mallory, people.aki)
     refused = own.ask(own.body(credentialId=scene.credential_id))
     assert refused.outcome == (404, "CREDENTIAL_NOT_FOUND")
+    assert "listCredentials" in refused.json["error"]["details"]["remedy"]
     assert said(refused) == said(own.ask(own.body(credentialId=f"urn:uuid:{uuid.uuid4()}")))
     assert own.uses == scene.uses == 0
 
@@ -207,6 +216,13 @@ def test_references_are_looked_up_never_fetched_and_answered_alike(people: Peopl
         assert came == []
     assert {answer.outcome for answer in refused} == {NO_DELEGATION}
     assert len({repr(said(answer)) for answer in refused}) == 1
+    remedies = refused[0].json["error"]["details"]["remedies"]
+    assert remedies == ["createDelegation; its id is the delegationRef"]
+    # A caller without a credential gets the same answer for a good reference and a bad one.
+    for one in (references[0], scene.delegation_id):
+        anonymous = scene.target.wire.call("POST", PROOFS, scene.body(ibct=scene.token(delegationRef=one)))
+        assert anonymous.outcome == (401, "AUTH_REQUIRED")
+        assert "remedies" not in anonymous.json["error"]["details"]
     assert scene.uses == 0
 
 

@@ -192,3 +192,9 @@ def test_one_text_has_one_pin() -> None:
 def test_what_is_no_value(value: Any) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         pin_of(value)
+
+
+@pytest.mark.parametrize("text", ["age.gte", "zkp.gte", "zkp.prove.gte", "zkp.prove.age.gte.1.2", ""])
+def test_the_first_refusal_of_an_action_names_the_whole_form(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^it is not zkp\.prove\.<attribute>\.<type>\[\.<pin>\] of at most 1024"):
+        Action.parse(text)

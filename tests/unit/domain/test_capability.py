@@ -67,6 +67,12 @@ def test_a_token_does_not_print_what_was_signed() -> None:
         assert kept not in repr(capability)
 
 
+def test_a_life_that_is_too_long_is_refused_with_the_limit() -> None:
+    with pytest.raises(IbctInvalid) as refused:
+        check(signed(expiresAt="2027-01-05T10:00:00Z"))
+    assert refused.value.details == {"reason": "the token is valid for longer than 90 days", "maxDays": 90}
+
+
 def test_order_of_members_does_not_matter() -> None:
     assert check(dict(reversed(signed().items()))) == check(signed())
 

@@ -153,13 +153,16 @@ HEADERS = {
     "junk between": b64(f"did:x:a.{SIGNATURE}")[:8] + "\n" + b64(f"did:x:a.{SIGNATURE}")[8:],
     "junk ignored by loose decoders": b64(f"did:x:a.{SIGNATURE}")[:8] + "!" + b64(f"did:x:a.{SIGNATURE}")[8:],
     "blank in front": " " + b64(f"did:x:a.{SIGNATURE}"),
-    "padding gone": b64(f"did:x:ab.{SIGNATURE}").rstrip("="),
     "padding doubled": b64(f"did:x:ab.{SIGNATURE}") + "=",
+    "padding halved": b64(f"did:x:a.{SIGNATURE}").removesuffix("="),
+    "padding alone": "==",
     "bits left over": b64(f"did:x:ab.{SIGNATURE}")[:-2] + chr(ord(b64(f"did:x:ab.{SIGNATURE}")[-2]) + 1) + "=",
     "url alphabet": base64.urlsafe_b64encode(b"did:x:a." + b"\xfb\xff" * 40).decode(),
     "63 bytes": b64("did:x:a." + multibase.base64url_encode(bytes(63))),
     "65 bytes": b64("did:x:a." + multibase.base64url_encode(bytes(65))),
-    "signature padded": b64(f"did:x:a.{SIGNATURE}=="),
+    "signature padded by half": b64(f"did:x:a.{SIGNATURE}="),
+    "signature padded too far": b64(f"did:x:a.{SIGNATURE}==="),
+    "padding within the signature": b64(f"did:x:a.{SIGNATURE[:-4]}={SIGNATURE[-4:]}="),
     "signature with a newline": b64(f"did:x:a.{SIGNATURE}\n"),
     "signature with bits left over": b64(f"did:x:a.{SIGNATURE[:-1]}x"),
     "signature in the other alphabet": b64("did:x:a." + b64(b"\xff" * 64).rstrip("=")),
@@ -189,7 +192,57 @@ HEADERS = {
 def test_a_header_that_is_written_otherwise_is_auth_failed(value: str) -> None:
     with pytest.raises(AuthFailed) as refusal:
         challenge.parse_header(value)
-    assert refusal.value.details == {}
+    assert refusal.value.details.keys() == {"reason"}
+    assert str(refusal.value.details["reason"]) in str(refusal.value)
+
+
+@pytest.mark.parametrize("did", ["did:x:a", "did:x:ab", "did:x:abc"])
+def test_parse_header_accepts_base64_with_and_without_padding(did: str) -> None:
+    """RFC 4648 §3.2: base64url has padding unless a specification leaves it out, and DIDAuth states neither.
+
+    ``urlsafe_b64encode`` of Python, ``getUrlEncoder`` of Java and ``URLEncoding`` of Go write ``==`` after 64 bytes.
+    """
+    for encoded in (SIGNATURE, f"{SIGNATURE}=="):
+        for value in (b64(f"{did}.{encoded}"), b64(f"{did}.{encoded}").rstrip("=")):
+            parsed = challenge.parse_header(value)
+            assert (str(parsed.did), parsed.signature) == (did, bytes(range(64)))
+
+
+def test_parse_header_accepts_the_longest_header_with_padding() -> None:
+    did = "did:x:" + "a" * 506
+    text = challenge.build(
+        origin="https://" + "o" * 504, did=did, purpose="update", body_hash="A" * 43, nonce=bytes(32), expires_at=END
+    )
+    named = challenge.parse_header(b64(f"{text}.{SIGNATURE}==")).named
+    assert named is not None
+    assert named.text == text
+    assert len(b64("x" * challenge.MAX_TEXT + f".{SIGNATURE}==")) == challenge.MAX_HEADER
+
+
+NOT_BASE64 = f"the value is not base64 of at most {challenge.MAX_HEADER} characters"
+REASONS = {
+    "A" * (challenge.MAX_HEADER + 1): NOT_BASE64,
+    "did:x:a." + SIGNATURE: NOT_BASE64,
+    b64(f"no-did.{SIGNATURE}"): "the decoded value does not begin with a DID or a challenge of this service, and a dot",
+    b64("did:x:a"): "the decoded value does not begin with a DID or a challenge of this service, and a dot",
+    b64("did:x:a.+/+/"): "the signature is not base64url",
+    b64("did:x:a."): "the signature has 0 bytes; 64 are needed",
+    b64("did:x:a." + base64.urlsafe_b64encode(bytes(32)).decode()): "the signature has 32 bytes; 64 are needed",
+}
+
+
+@pytest.mark.parametrize(("value", "reason"), REASONS.items(), ids=[str(number) for number in range(len(REASONS))])
+def test_parse_header_names_the_part_that_is_malformed(value: str, reason: str) -> None:
+    with pytest.raises(AuthFailed) as refusal:
+        challenge.parse_header(value)
+    assert refusal.value.details == {"reason": reason}
+    assert str(refusal.value) == f"The signature header cannot be read: {reason}."
+
+
+@pytest.mark.parametrize("text", ["AA=", "AA===", "AAA==", "AAAA=", "==="])
+def test_strip_padding_refuses_another_length(text: str) -> None:
+    with pytest.raises(ValueError, match="padding"):
+        challenge.strip_padding(text)
 
 
 def test_the_text_is_split_at_the_last_dot() -> None:

@@ -98,6 +98,17 @@ def test_every_flipped_octet_is_noticed() -> None:
             evidence.require_possession(DID, None, document(KEY), {KEY: bad})
 
 
+def test_a_refused_bbs_key_carries_a_remedy_and_a_doc_url() -> None:
+    """The documented members alone are not enough; the answer states what to sign, and where that is described."""
+    for offered in ({}, {KEY: bytes(80)}):
+        with pytest.raises(InvalidDocument) as refused:
+            evidence.require_possession(DID, document(), document(KEY), offered)
+        details = refused.value.details
+        assert details["publicKeyMultibase"] == KEY
+        assert "proofOfPossession" in str(details["remedy"])
+        assert details["docUrl"] == "/openapi.json#/components/schemas/ProofOfPossession"
+
+
 def test_the_proof_of_another_key_is_none() -> None:
     other = bls.generate_secret(b"\xaa" * 32)
     with pytest.raises(InvalidDocument):

@@ -130,6 +130,7 @@ SINCE = (
             "holder_secrets",
             "consent_replies",
             "presentation_requests",
+            "offered_challenges",
         )
     ),
     "ALTER TABLE transparency_head DROP COLUMN service_did",

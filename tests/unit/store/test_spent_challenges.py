@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from identity_core.ports.repositories import ChallengeUseRow
+from identity_core.ports.repositories import ChallengeUseRow, OfferedChallengeRow
 from identity_core.store import Store
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -62,5 +62,30 @@ def test_expired_ones_are_forgotten_a_few_at_a_time(store: Store) -> None:
         forget = store.spent_challenges.forget
         assert [await forget(NOW, limit=3) for _ in range(3)] == [3, 2, 0]
         assert not await store.spent_challenges.spend(late)
+
+    run(scenario())
+
+
+def test_offered_challenges_are_found_by_scope_address_and_use(store: Store) -> None:
+    async def scenario() -> None:
+        spending = store.spent_challenges
+        for turn, (scope, address) in enumerate(
+            [(SAYING, "a"), (SAYING, "b"), (OTHER, "a"), (SAYING, "a"), (SAYING, "c")]
+        ):
+            at = NOW + timedelta(seconds=turn)
+            await spending.offer(OfferedChallengeRow(bytes([turn]) * 32, scope, address, bytes([turn]) * 16, at, at))
+        await spending.spend(ChallengeUseRow(bytes([3]) * 32, SAYING, None, NOW))
+
+        async def found(*scopes: bytes, own: bool, used: bool = False, limit: int = 9) -> list[int]:
+            rows = await spending.offered(scopes, "a", own=own, used=used, limit=limit)
+            return [row.number[0] for row in rows]
+
+        assert await found(SAYING, own=True) == [0]
+        assert await found(SAYING, own=True, used=True) == [3]
+        assert await found(SAYING, OTHER, own=True) == [2, 0]
+        assert await found(SAYING, OTHER, own=True, limit=1) == [2]
+        assert await found(SAYING, own=False) == [4, 1]
+        assert await spending.forget_offered(NOW + timedelta(seconds=1), limit=9) == 2
+        assert await found(SAYING, own=False) == [4]
 
     run(scenario())

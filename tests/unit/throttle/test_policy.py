@@ -86,6 +86,21 @@ def test_every_did_has_its_own_bucket():
     )
 
 
+def test_an_empty_bucket_of_challenges_names_the_way_out():
+    async def scenario():
+        made, found = policy(), []
+        for _ in range(21):
+            try:
+                await made.spend_challenge("192.0.2.1")
+            except BucketEmpty as error:
+                found.append(error.details)
+        return found
+
+    [details] = run(scenario())
+    assert "X-API-Key" in details["remedy"]
+    assert details["retryAfter"] == 1
+
+
 def test_a_challenge_costs_one_token_of_the_address():
     async def scenario():
         made = policy()

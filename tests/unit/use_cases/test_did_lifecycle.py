@@ -37,7 +37,7 @@ from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
 from identity_core.wire import AdditionalKey, DeactivateDidRequest, ListEventsQuery
-from tests.rooms import Rooms, own_key, recovery_of, rotation_of, secret_of, update_of
+from tests.rooms import PAYER, Rooms, own_key, recovery_of, rotation_of, secret_of, update_of
 
 BEFORE = datetime(2001, 1, 1, tzinfo=UTC)
 FILES = AddService(NewService("LinkedDomains", "https://hana.example/", "files"))
@@ -189,7 +189,8 @@ async def test_a_signature_serves_once(rooms: Rooms) -> None:
 
     signature = ed25519.sign(multikey.decode_secret(secret_of(created))[1], offer.text.encode())
     signed = SignedHeader(did, signature)
-    attempts = [rooms.authenticate(signed, scheme="DIDAuth", purpose="update", body_hash=None) for _ in range(64)]
+    wanted = {"scheme": "DIDAuth", "purpose": "update", "body_hash": None, "payer": PAYER}
+    attempts = [rooms.authenticate(signed, **wanted) for _ in range(64)]
     results = await asyncio.gather(*attempts, return_exceptions=True)
     assert sum(not isinstance(result, Exception) for result in results) == 1
     assert all(isinstance(result, AuthFailed) for result in results if isinstance(result, Exception))

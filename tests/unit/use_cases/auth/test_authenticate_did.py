@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import random
 import sqlite3
 import sys
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +18,23 @@ import pytest
 from identity_core.codec import multibase
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import challenge, evidence, keys
-from identity_core.domain.dids.challenge import Challenge, ChallengeKey, Saying, SignedHeader
+from identity_core.domain.dids.challenge import Challenge, ChallengeKey, ChallengeScope, SignedHeader
 from identity_core.domain.dids.changes import AddVerificationMethod, Deactivate, SetAlsoKnownAs, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.errors import AuthFailed, DidNotFound
+from identity_core.errors import AuthFailed, DidNotFound, RateLimited
+from identity_core.store import Store
+from identity_core.use_cases.auth.challenge import USED, GetDidAuthChallenge, Payer
 from identity_core.use_cases.dids.create import Created
 from identity_core.values import replace
-from tests.rooms import Rooms, own_key, update_of
+from identity_core.wire import GetDidAuthChallengeQuery
+from tests.rooms import PAYER, Rooms, own_key, update_of
 
 BODY = challenge.hash_body({"operation": "addKey"})
 OTHER_BODY = challenge.hash_body({"operation": "removeKey"})
 KINDS = tuple(itertools.product((None, "update"), (None, BODY)))
 # As many as one attempt may cost; written here, because a limit that is imported cannot be wrong.
-MOST = 256
+MOST = 64
 
 
 def run(folder: Path, scenario: Callable[[Rooms], Coroutine[Any, Any, None]]) -> None:
@@ -66,51 +71,155 @@ async def with_keys(rooms: Rooms, number: int) -> tuple[Did, list[keys.Key]]:
 
 
 async def tried(
-    rooms: Rooms, did: Did, signature: bytes, *, purpose: str = "update", named: Challenge | None = None
+    rooms: Rooms,
+    did: Did,
+    signature: bytes,
+    *,
+    purpose: str = "update",
+    named: Challenge | None = None,
+    payer: Payer = PAYER,
 ) -> None:
     signed = SignedHeader(did, signature, named)
-    await rooms.authenticate(signed, scheme="DIDAuth", purpose=purpose, body_hash=BODY)
+    await rooms.authenticate(signed, scheme="DIDAuth", purpose=purpose, body_hash=BODY, payer=payer)
 
 
 def signed_by(pair: keys.Key, text: str) -> bytes:
     return ed25519.sign(pair.secret_raw, text.encode())
 
 
+async def charge(total: list[int], tokens: int) -> None:
+    total.append(tokens)
+
+
+def payer(address: str, required: list[int] | None = None, paid: list[int] | None = None) -> Payer:
+    """A client address whose tokens are listed."""
+    return Payer(
+        address, partial(charge, [] if required is None else required), partial(charge, [] if paid is None else paid)
+    )
+
+
 @pytest.mark.parametrize("number", [1, 2, 4, 5, 12, 19])
-@pytest.mark.parametrize("seconds", [0, 130, 149])
-def test_a_bad_attempt_costs_a_bounded_number_of_verifications(
-    tmp_path: Path, verifications: list[bytes], number: int, seconds: int
+def test_failed_signature_costs_at_most_64_verifications_and_pays(
+    tmp_path: Path, verifications: list[bytes], number: int
 ) -> None:
+    """Challenges of all kinds, of the same address and of others, used and open. The request's own token pays for eight verifications."""
+
     async def scenario(rooms: Rooms) -> None:
-        did, _ = await with_keys(rooms, number)
-        rooms.clock.move(seconds=seconds)
+        did, pairs = await with_keys(rooms, number)
+        used = await rooms.challenge(did, purpose=None, body_hash=None)
+        await tried(rooms, did, signed_by(pairs[0], used.text))
+        for turn in range(40):
+            for purpose, body_hash in KINDS:
+                await rooms.challenge(did, purpose=purpose, body_hash=body_hash, address=f"192.0.2.{turn % 4}")
         verifications.clear()
+        required, paid = list[int](), list[int]()
         with pytest.raises(AuthFailed):
-            await tried(rooms, did, bytes(64))
-        assert number <= len(verifications) <= MOST
+            await tried(rooms, did, bytes(64), payer=payer("192.0.2.1", required, paid))
+        assert MOST - number < len(verifications) <= MOST
+        assert paid == [-(-len(verifications) // 8) - 1] == [max(required)]
+
+    run(tmp_path, scenario)
+
+
+def test_search_stops_before_it_costs_what_cannot_be_paid(tmp_path: Path, verifications: list[bytes]) -> None:
+    async def refuse(tokens: int) -> None:
+        raise RateLimited(details={"tokens": tokens})
+
+    async def scenario(rooms: Rooms) -> None:
+        did, _ = await with_keys(rooms, 1)
+        for _ in range(64):
+            await rooms.challenge(did, purpose=None, body_hash=None)
+        verifications.clear()
+        with pytest.raises(RateLimited):
+            await tried(rooms, did, bytes(64), payer=Payer(PAYER.name, refuse, refuse))
+        assert verifications == []
 
     run(tmp_path, scenario)
 
 
 @pytest.mark.parametrize("number", [1, 7, 19])
-def test_the_newest_challenge_is_tried_first_and_within_the_bound(
-    tmp_path: Path, verifications: list[bytes], number: int
-) -> None:
-    """Also one that is spent by now, which is no longer among those that are open."""
-
+def test_newest_challenge_is_tried_first(tmp_path: Path, verifications: list[bytes], number: int) -> None:
     async def scenario(rooms: Rooms) -> None:
         did, pairs = await with_keys(rooms, number)
         for purpose, body_hash in KINDS:
             await rooms.challenge(did, purpose=purpose, body_hash=body_hash)
+            rooms.clock.move(seconds=1)
             mine = await rooms.challenge(did, purpose=purpose, body_hash=body_hash)
             verifications.clear()
             await tried(rooms, did, signed_by(pairs[-1], mine.text))
-            assert verifications.count(mine.text.encode()) == number
-            assert len(verifications) == number or (purpose, body_hash) != ("update", BODY)
-        verifications.clear()
-        with pytest.raises(AuthFailed):
-            await tried(rooms, did, bytes(64))
-        assert len(verifications) <= MOST
+            assert verifications == [mine.text.encode()] * number
+
+    run(tmp_path, scenario)
+
+
+def test_challenges_of_other_addresses_refuse_the_controller_nothing(
+    tmp_path: Path, verifications: list[bytes]
+) -> None:
+    """64 of the controller, fetched among 10,240 of others, all of which a signature could be over, and used in any order."""
+
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        mine = []
+        for _ in range(64):
+            others = (
+                rooms.challenge(did, purpose=purpose, body_hash=body_hash, address=f"198.51.100.{turn}")
+                for turn, (purpose, body_hash) in enumerate(KINDS * 40)
+            )
+            await asyncio.gather(*others)
+            mine.append(await rooms.challenge(did, purpose=None, body_hash=None))
+        assert len({one.text for one in mine}) == 64
+        random.Random(7).shuffle(mine)
+        for one in mine:
+            verifications.clear()
+            await tried(rooms, did, signed_by(pair, one.text))
+            assert len(verifications) <= MOST
+        first = await rooms.challenge(did, purpose="update", body_hash=BODY)
+        await tried(rooms, did, signed_by(pair, first.text))
+
+    run(tmp_path, scenario)
+
+
+def test_challenge_may_be_used_from_another_address(tmp_path: Path) -> None:
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        mine = [await rooms.challenge(did, purpose=None, body_hash=None) for _ in range(64)]
+        for one in mine:
+            await tried(rooms, did, signed_by(pair, one.text), payer=payer("2001:db8::/64"))
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_used_challenge_is_refused_with_the_reason_and_the_remedy(tmp_path: Path, named: bool) -> None:
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        mine = await rooms.challenge(did, purpose=None, body_hash=None)
+        await tried(rooms, did, signed_by(pair, mine.text), named=mine if named else None)
+        with pytest.raises(AuthFailed) as refusal:
+            await tried(rooms, did, signed_by(pair, mine.text), named=mine if named else None)
+        assert refusal.value.details["reason"] == str(refusal.value) == USED
+        assert "Fetch another" in USED
+
+    run(tmp_path, scenario)
+
+
+def test_replicas_never_hand_out_the_same_challenge(tmp_path: Path) -> None:
+    """Two stores on one database stand for two processes; a signature for a challenge of one is taken by the other."""
+
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        other = Store.open(tmp_path)
+        try:
+            book = replace(rooms.challenges, spent=other.spent_challenges)
+            replica = GetDidAuthChallenge(rooms.reader, book, rooms.clock)
+            query = GetDidAuthChallengeQuery(did=str(did))
+            both = [await replica(query, PAYER.name) for _ in range(32)]
+            both += [await rooms.challenge(did, purpose=None, body_hash=None) for _ in range(32)]
+            assert len({one.text for one in both}) == 64
+            for one in both:
+                await tried(rooms, did, signed_by(pair, one.text))
+        finally:
+            await other.close()
 
     run(tmp_path, scenario)
 
@@ -173,18 +282,6 @@ def test_a_signature_without_a_body_has_no_hash_of_one(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
-def test_another_process_finds_what_this_one_handed_out(tmp_path: Path) -> None:
-    async def scenario(rooms: Rooms) -> None:
-        did, (pair,) = await with_keys(rooms, 1)
-        for purpose, body_hash in KINDS:
-            mine = [await rooms.challenge(did, purpose=purpose, body_hash=body_hash) for _ in range(4)]
-            rooms.challenges.offered.clear()
-            for one in mine:
-                await tried(rooms, did, signed_by(pair, one.text))
-
-    run(tmp_path, scenario)
-
-
 def test_a_bad_attempt_that_names_its_challenge_costs_one_verification_a_key(
     tmp_path: Path, verifications: list[bytes]
 ) -> None:
@@ -208,11 +305,11 @@ def test_every_challenge_that_was_handed_out_is_good_to_its_end(
 
     async def scenario(rooms: Rooms) -> None:
         did, pairs = await with_keys(rooms, number)
-        for _ in range(40):
-            await rooms.challenge(did, purpose=purpose, body_hash=body_hash)
+        for turn in range(40):
+            await rooms.challenge(did, purpose=purpose, body_hash=body_hash, address=f"198.51.100.{turn}")
         mine = await rooms.challenge(did, purpose=purpose, body_hash=body_hash)
-        for _ in range(40):
-            await rooms.challenge(did, purpose=purpose, body_hash=body_hash)
+        for turn in range(40):
+            await rooms.challenge(did, purpose=purpose, body_hash=body_hash, address=f"198.51.100.{turn}")
         rooms.clock.move(seconds=(mine.expires_at - rooms.clock.now()).total_seconds() - 1)
         await tried(rooms, did, signed_by(pairs[-1], mine.text))
         with pytest.raises(AuthFailed):
@@ -233,17 +330,16 @@ def test_it_ends_at_its_end(tmp_path: Path, named: bool) -> None:
     run(tmp_path, scenario)
 
 
-def test_asking_stores_nothing(tmp_path: Path) -> None:
+def test_named_challenge_is_not_stored(tmp_path: Path) -> None:
     async def scenario(rooms: Rooms) -> None:
         did, _ = await with_keys(rooms, 1)
         nobody = Did.parse("did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG")
         # Changes whenever another connection has committed.
         other = sqlite3.connect(tmp_path / "identity.sqlite")
         before = other.execute("PRAGMA data_version").fetchone()
-        for number in range(300):
-            await rooms.challenge(did, purpose=None, body_hash=challenge.hash_body({"n": str(number)}))
-            with pytest.raises(DidNotFound):
-                await rooms.challenge(nobody, purpose=None, body_hash=None)
+        await rooms.challenge(did, purpose=None, body_hash=BODY, named=True)
+        with pytest.raises(DidNotFound):
+            await rooms.challenge(nobody, purpose=None, body_hash=None)
         assert other.execute("PRAGMA data_version").fetchone() == before
         other.close()
 
@@ -265,13 +361,13 @@ def test_one_after_the_other_any_number_that_say_the_same(tmp_path: Path) -> Non
     run(tmp_path, scenario)
 
 
-def test_four_at_once_that_say_the_same_and_any_number_by_name(tmp_path: Path) -> None:
+def test_64_open_challenges_work_and_any_number_by_name(tmp_path: Path) -> None:
     async def scenario(rooms: Rooms) -> None:
         did, (pair,) = await with_keys(rooms, 1)
-        offered = [await rooms.challenge(did, purpose=None, body_hash=None) for _ in range(4)]
+        offered = [await rooms.challenge(did, purpose=None, body_hash=None) for _ in range(64)]
         by_name = [await rooms.challenge(did, purpose=None, body_hash=None, named=True) for _ in range(100)]
-        assert len({one.text for one in (*offered, *by_name)}) == 104
-        for one in reversed(offered):
+        assert len({one.text for one in (*offered, *by_name)}) == 164
+        for one in offered:
             await tried(rooms, did, signed_by(pair, one.text))
         for one in by_name:
             await tried(rooms, did, signed_by(pair, one.text), named=one)
@@ -310,7 +406,7 @@ def test_a_named_challenge_is_good_for_what_it_says(tmp_path: Path, changes: dic
         did, (pair,) = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True)
         said = {"origin": mine.origin, "did": mine.did, "purpose": mine.purpose, "body_hash": mine.body_hash} | changes
-        text = rooms.challenges.key.text(Saying(**said, expires_at=mine.expires_at).around, bytes(16))
+        text = rooms.challenges.key.text(ChallengeScope(**said, expires_at=mine.expires_at).around, bytes(16))
         named = Challenge.parse(text)
         with pytest.raises(AuthFailed):
             await tried(rooms, did, signed_by(pair, text), named=named)
@@ -323,7 +419,7 @@ def test_what_another_installation_of_the_same_origin_handed_out_is_none(tmp_pat
         did, (pair,) = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True)
         number = multibase.base64url_decode(mine.nonce)[:16]
-        theirs = Challenge.parse(ChallengeKey(os.urandom(32)).text(Saying.of(mine).around, number))
+        theirs = Challenge.parse(ChallengeKey(os.urandom(32)).text(ChallengeScope.of(mine).around, number))
         for named in (None, theirs):
             with pytest.raises(AuthFailed):
                 await tried(rooms, did, signed_by(pair, theirs.text), named=named)

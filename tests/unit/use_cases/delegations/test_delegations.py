@@ -299,7 +299,9 @@ async def test_a_wider_parent_that_somebody_wrote_into_the_table_is_no_parent(de
     child = (await desk.child(root, max_uses=1)).delegation.id
     sql = "UPDATE delegations SET expires_at = expires_at + 1 WHERE id = :id"
     desk.rooms.store.database.write_now(lambda transaction: transaction.execute(sql, {"id": child}).rowcount)
-    assert await refused(DelegationInvalid, desk.child(child, by="ben", agent="cleo", max_depth=0)) == {}
+    assert await refused(DelegationInvalid, desk.child(child, by="ben", agent="cleo", max_depth=0)) == {
+        "remedies": ["createDelegation; its id is the delegationRef"]
+    }
 
 
 @on_desk

@@ -1,0 +1,61 @@
+"""Challenges that were handed out, and challenges and tokens that were used. README.md has the reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from identity_core.codec.times import micros
+from identity_core.database import Transaction
+from identity_core.ports.repositories import ChallengeUseRow, OfferedChallengeRow
+from identity_core.store.records import Repository, Table, delete_first
+
+_NUMBERS = """
+SELECT number FROM spent_challenges WHERE saying = :saying AND number IS NOT NULL ORDER BY number DESC LIMIT :limit
+"""
+_OFFERED_CHALLENGES = Table("offered_challenges", OfferedChallengeRow, extra=["used"])
+# By whether the address is the same. Each has an index that ends with the order.
+_OFFERED = {
+    own: f"{_OFFERED_CHALLENGES.select} WHERE scope = :scope AND used = :used AND address {is_it} :address "
+    "ORDER BY offered_at DESC LIMIT :limit"
+    for own, is_it in ((True, "="), (False, "<>"))
+}
+_FORGET_OFFERED = delete_first("offered_challenges", "expires_at <= :until ORDER BY expires_at")
+_USED = "UPDATE offered_challenges SET used = 1 WHERE digest = :digest"
+_CHALLENGES = Table("spent_challenges", ChallengeUseRow)
+_SPEND_CHALLENGE = f"{_CHALLENGES.insert} ON CONFLICT DO NOTHING"
+_FORGET_CHALLENGES = delete_first("spent_challenges", "expires_at <= :until ORDER BY expires_at")
+
+
+class StoredSpentChallenges(Repository):
+    """The port ``SpentChallenges`` on the tables of the store."""
+
+    async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
+        found = [await self._database.look_up(_NUMBERS, {"saying": one, "limit": limit}) for one in sayings]
+        return [[row[0] for row in rows] for rows in found]
+
+    async def offer(self, offered: OfferedChallengeRow) -> None:
+        await self._change(_OFFERED_CHALLENGES.insert, _OFFERED_CHALLENGES.write(offered, used=0), durable=False)
+
+    async def offered(
+        self, scopes: Sequence[bytes], address: str, *, own: bool, used: bool, limit: int
+    ) -> Sequence[OfferedChallengeRow]:
+        wanted = {"address": address, "used": int(used), "limit": limit}
+        queries = [self._database.look_up(_OFFERED[own], wanted | {"scope": one}) for one in scopes]
+        rows = [_OFFERED_CHALLENGES.read(row) for query in queries for row in await query]
+        return sorted(rows, key=lambda row: row.offered_at, reverse=True)[:limit]
+
+    async def spend(self, spent: ChallengeUseRow) -> bool:
+        def use(transaction: Transaction) -> bool:
+            parameters = _CHALLENGES.write(spent)
+            is_first = transaction.execute(_SPEND_CHALLENGE, parameters).rowcount > 0
+            transaction.execute(_USED, parameters)
+            return is_first
+
+        return await self._database.write(use)
+
+    async def forget(self, until: datetime, *, limit: int) -> int:
+        return await self._forget(_FORGET_CHALLENGES, {"until": micros(until), "limit": limit})
+
+    async def forget_offered(self, until: datetime, *, limit: int) -> int:
+        return await self._forget(_FORGET_OFFERED, {"until": micros(until), "limit": limit})
