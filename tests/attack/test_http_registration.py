@@ -23,7 +23,7 @@ SECRET = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"
 
 @pytest.fixture(scope="module")
 def hana(targets: Callable[[int], Target]) -> Holder:
-    return targets(1).stranger.holder()
+    return targets(1).stranger.holder(strictEvidence=True)
 
 
 @pytest.fixture(scope="module")
