@@ -289,15 +289,4 @@ async def _breaking(self: Gate, operation: Any, request: Any) -> Any:
     return await _admit(self, operation, request)
 
 
-def _breaking_at_once(method: Any) -> Any:
-    def breaking(*arguments: Any) -> Any:
-        if "core:raise" in faults():
-            raise Broken("core")
-        return method(*arguments)
-
-    return breaking
-
-
 Gate.admit = _breaking  # type: ignore[method-assign]
-Gate.pays_at_once = _breaking_at_once(Gate.pays_at_once)  # type: ignore[method-assign]
-Gate.refuse_at_once = _breaking_at_once(Gate.refuse_at_once)  # type: ignore[method-assign]
