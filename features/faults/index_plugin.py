@@ -12,12 +12,12 @@ _generation = Documents.generation
 _is_ours = Documents._is_ours
 
 
-def _remembered(self: Documents, did: str, turn: object | None = None) -> Any:
-    return None if "index:changed" in faults() else _known(self, did, turn)
+def _remembered(self: Documents, did: str) -> Any:
+    return None if "index:changed" in faults() else _known(self, did)
 
 
-def _followed(self: Documents, did: str, turn: object | None = None) -> Any:
-    return None if "index:changed" in faults() else _generation(self, did, turn)
+def _followed(self: Documents, did: str) -> Any:
+    return None if "index:changed" in faults() else _generation(self, did)
 
 
 def _genuine(self: Documents, row: Any) -> bool:
