@@ -211,9 +211,7 @@ def test_no_action_but_those_of_the_grammar(target: Target, action: str) -> None
     assert answer.outcome == (400, "INVALID_REQUEST")
 
 
-@pytest.mark.parametrize(
-    "value", ["1.0", "1e2", "-0.0", "9007199254740992", "null", "{}", "[]", "[1]", '"\\ud800"', "NaN"]
-)
+@pytest.mark.parametrize("value", ["1.5", "1e-2", "9007199254740992", "null", "{}", "[]", "[1]", '"\\ud800"', "NaN"])
 def test_no_value_but_one_that_has_a_pin(target: Target, value: str) -> None:
     hana, aki = target.stranger.holder(), target.stranger.holder()
     body = json.dumps(terms(hana, aki, predicates=[{"attributeName": "age", "type": "gte", "values": ["@"]}]))

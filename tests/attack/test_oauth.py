@@ -167,7 +167,6 @@ HOSTILE: dict[str, Hostile] = {
     "expires now": lambda one, _: assertion(one, exp=int(time.time())),
     "expires in a day": lambda one, _: assertion(one, exp=int(time.time()) + 86_400),
     "exp as text": lambda one, _: assertion(one, exp=str(int(time.time()) + 60)),
-    "exp as a fraction": lambda one, _: assertion(one, exp=time.time() + 60),
     "exp as true": lambda one, _: assertion(one, exp=True),
     "not yet": lambda one, _: assertion(one, nbf=int(time.time()) + 600),
     "of tomorrow": lambda one, _: assertion(one, iat=int(time.time()) + 600),

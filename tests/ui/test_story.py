@@ -186,7 +186,7 @@ def operator_sees_it_all(world: World, opened: Open) -> None:
     expect(page.locator("tbody")).to_contain_text(world.site.did("vera"))
     page.goto(f"{world.site.url}/ui/operator/audit")
     expect(page.locator("#chain")).to_have_text(re.compile(r"verified to row (\d+) of \1\."))
-    for operation in ("generateDelegatedProof", "suspendDelegation", "signIn"):
+    for operation in ("createDelegatedPresentation", "suspendDelegation", "signIn"):
         expect(page.locator("tbody")).to_contain_text(operation)
     page.goto(f"{world.site.url}/ui/operator/dids")
     press(page, "#changes a[href*='/ui/did/']")

@@ -150,6 +150,7 @@ OF_FINDINGS = {
     "doctor_database._compared": [
         ("test_doctor_storage", "test_what_is_wrong_with_the_databases"),
         ("test_upgrade", "test_an_older_installation_is_brought_up_with_its_backup"),
+        ("tests.fault.test_clock", "test_the_doctor_names_an_entry_that_was_recorded_for_a_time_to_come"),
     ],
     "doctor_database.checkpoint": [("test_doctor_remedies", "test_settings_are_what_the_remedy_says")],
     "doctor_held.holders_file": [

@@ -72,7 +72,10 @@ def test_the_path_of_an_entry_leads_to_the_root(remote: Commands, wallet: Path, 
     picture = remote.ok("ledger", "show", did).splitlines()
     assert sum(line.endswith("  given") for line in picture) == len(depths)
     assert picture[-1].startswith(f"entry: version 1 of {did}")
-    assert remote.refused("ledger", "show", did, "--version-id", "9")[0] == "error: the DID has no version 9"
+    assert (
+        remote.refused("ledger", "show", did, "--version-id", "9")[0]
+        == "error: the ledger has no version 9 of this DID"
+    )
 
 
 def test_the_log_is_drawn_by_its_complete_subtrees(remote: Commands, wallet: Path) -> None:

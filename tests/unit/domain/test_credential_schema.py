@@ -55,7 +55,7 @@ def test_bounds_are_signed_and_policies_are_not() -> None:
         [{"name": "a", "type": "string", "minimum": "b"}],
         [{"name": "a", "type": "boolean", "maximum": True}],
         [INTEGER | {"minimum": 5, "maximum": 5}],
-        [INTEGER | {"minimum": 1.0}],
+        [INTEGER | {"minimum": 1.5}],
         [INTEGER | {"maximum": 9, "allowedThresholds": [10]}],
         [INTEGER | {"allowedThresholds": list(range(257))}],
         [INTEGER | {"proofTypes": ["near"]}],
