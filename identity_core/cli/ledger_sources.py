@@ -255,30 +255,10 @@ def verifier_key(text: str | None) -> VerifierKey:
 
 def leaves_of(http: Client, did: str) -> list[LogLeaf]:
     """Return the entries of ``did`` as a service states them; nothing of them is verified."""
+    from identity_core.cli.ledger_prove import transactions_of
+
     hashes = transactions_of(http, did).values()
     return [read_transaction(http.call("GET", f"/ledger/transactions/{one}", signed_in=False)) for one in hashes]
-
-
-def transactions_of(http: Client, did: str) -> dict[int, str]:
-    """Return the transaction hashes of the recorded versions, oldest first. The history of a deactivated DID answers 410, so each of its
-    versions is resolved: the details of that 410 name the transaction."""
-    try:
-        recorded = [item for item in http.whole_history(did) if item["transactionHash"] is not None]
-    except ServiceError as error:
-        if error.code != DidDeactivated.code:
-            raise
-        return {number: _ended(http, did, number) for number in range(1, int(error.details["versionId"]) + 1)}
-    return {item["versionId"]: item["transactionHash"] for item in recorded}
-
-
-def _ended(http: Client, did: str, number: int) -> str:
-    try:
-        http.resolve(did, versionId=number)
-    except ServiceError as error:
-        if error.code == DidDeactivated.code:
-            return str(error.details["transactionHash"])
-        raise
-    raise Refuted(f"{did} is deactivated, and its version {number} resolves")
 
 
 def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:

@@ -10,26 +10,26 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (580, 8),
-    "api": (4_935, 58),
+    ".": (585, 8),
+    "api": (4_945, 58),
     "backup": (265, 4),
-    "bootstrap": (2_420, 27),
+    "bootstrap": (2_425, 27),
     "cli": (8_615, 96),
     "client": (665, 12),
     "codec": (420, 7),
     "conformance": (2_530, 26),
     "crypto": (1_895, 32),
     "database": (1_380, 12),
-    "domain": (8_285, 89),
+    "domain": (8_260, 89),
     "plugin": (2_175, 22),
-    "ports": (995, 25),
-    "settings": (905, 7),
-    "store": (3_415, 34),
-    "throttle": (660, 8),
+    "ports": (1_005, 25),
+    "settings": (900, 7),
+    "store": (3_450, 34),
+    "throttle": (670, 8),
     "ui": (1_080, 16),
-    "use_cases": (7_330, 87),
+    "use_cases": (7_355, 87),
 }
-ALL = (48_520, 570)
+ALL = (48_605, 570)
 
 
 def test_no_room_outgrows_its_limit() -> None:
