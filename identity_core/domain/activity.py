@@ -20,6 +20,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 from identity_core.domain.callers import Caller
@@ -240,3 +241,42 @@ def check_kept(reached: ChainHead, kept: KeyedHead) -> None:
         raise ChainBroken(f"line {said.sequence + 1} was not written by this service")
     if reached.link != said.link:
         raise ChainBroken("the log does not lead to the head that was written: it was written anew")
+
+
+@value_class
+class TimelineQuery:
+    """Which rows: those that concern one of ``dids`` (None: all), of ``kind`` or of the noun that it is (None: all), from
+    ``since`` on and before ``until``, with ids before ``before``."""
+
+    dids: frozenset[str] | None
+    kind: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before: str | None = None
+    limit: int = 50
+
+
+@value_class
+class VerificationQuery:
+    """Which rows: those that ``caller`` made or that one of ``dids`` made or held (both None: all), and among them those that
+    the other members name; from ``since`` on, before ``until``, with ids before ``before``."""
+
+    caller: str | None
+    dids: frozenset[str] | None
+    since: datetime | None = None
+    until: datetime | None = None
+    verified: bool | None = None
+    holder: str | None = None
+    issuer: str | None = None
+    before: str | None = None
+    limit: int = 50
+
+
+@value_class
+class VerificationCounts:
+    """How many verifications there were, how many were valid and verified, and how often each reason came up among the others."""
+
+    total: int
+    valid: int
+    verified: int
+    reasons: Mapping[str, int]

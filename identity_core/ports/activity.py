@@ -11,11 +11,12 @@ No attribute value and no predicate value is kept: a row says which attribute wa
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
+from identity_core.domain.activity import TimelineQuery, VerificationCounts, VerificationQuery
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.checks import BoundPart, compared_of
 from identity_core.ports.repositories import AuditRow
@@ -47,19 +48,6 @@ class TimelineRow:
     id: str
     entry: TimelineEntry
     anchor: Anchor | None
-
-
-@value_class
-class TimelineQuery:
-    """Which rows: those that concern one of ``dids`` (None: all), of ``kind`` or of the noun that it is (None: all), from
-    ``since`` on and before ``until``, with ids before ``before``."""
-
-    dids: frozenset[str] | None
-    kind: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    before: str | None = None
-    limit: int = 50
 
 
 class Timeline(Protocol):
@@ -104,32 +92,6 @@ class VerificationRow:
     id: str
     verification: Verification
     anchor: Anchor | None
-
-
-@value_class
-class VerificationQuery:
-    """Which rows: those that ``caller`` made or that one of ``dids`` made or held (both None: all), and among them those that
-    the other members name; from ``since`` on, before ``until``, with ids before ``before``."""
-
-    caller: str | None
-    dids: frozenset[str] | None
-    since: datetime | None = None
-    until: datetime | None = None
-    verified: bool | None = None
-    holder: str | None = None
-    issuer: str | None = None
-    before: str | None = None
-    limit: int = 50
-
-
-@value_class
-class VerificationCounts:
-    """How many verifications there were, how many were valid and verified, and how often each reason came up among the others."""
-
-    total: int
-    valid: int
-    verified: int
-    reasons: Mapping[str, int]
 
 
 ActivityRow = AuditRow | TimelineEntry | Verification

@@ -12,16 +12,14 @@ import orjson
 
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
+from identity_core.domain.activity import TimelineQuery, VerificationCounts, VerificationQuery
 from identity_core.domain.proofs.checks import compared_of
 from identity_core.errors import Overloaded
 from identity_core.ports.activity import (
     ActivityRow,
     TimelineEntry,
-    TimelineQuery,
     TimelineRow,
     Verification,
-    VerificationCounts,
-    VerificationQuery,
     VerificationRow,
     VerifierChallenge,
 )

@@ -14,12 +14,12 @@ from datetime import datetime
 
 from identity_core.codec import times
 from identity_core.codec.structs import given
-from identity_core.domain.activity import Event, Parties, RequestContext
+from identity_core.domain.activity import Event, Parties, RequestContext, TimelineQuery
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
 from identity_core.errors import CredentialNotFound, Forbidden, InvalidRequest, JsonValue
-from identity_core.ports.activity import ActivityRow, Timeline, TimelineQuery, TimelineRow
+from identity_core.ports.activity import ActivityRow, Timeline, TimelineRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.ports.custodian import Custodian

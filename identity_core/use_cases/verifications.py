@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import given
+from identity_core.domain.activity import VerificationCounts, VerificationQuery
 from identity_core.domain.callers import Caller
 from identity_core.domain.wallets.presentation import (
     LIFE,
@@ -30,14 +31,7 @@ from identity_core.domain.wallets.presentation import (
     WantedCredential,
 )
 from identity_core.errors import InvalidRequest, PresentationNotFound
-from identity_core.ports.activity import (
-    VerificationCounts,
-    VerificationQuery,
-    VerificationRow,
-    Verifications,
-    VerifierChallenge,
-    VerifierChallenges,
-)
+from identity_core.ports.activity import VerificationRow, Verifications, VerifierChallenge, VerifierChallenges
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.proofs.stored import PREFIX, VERIFY_SCOPE, ProofAccess

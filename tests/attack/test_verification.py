@@ -18,12 +18,11 @@ import pytest
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.crypto.bls12381 import select
-from identity_core.domain.activity import RequestContext
+from identity_core.domain.activity import RequestContext, TimelineQuery, VerificationQuery
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.errors import IdentityError, ProofNotFound
-from identity_core.ports.activity import TimelineQuery, VerificationQuery
 from identity_core.use_cases.proofs.verify import CheckAnonymously
 from identity_core.wire import RevokeProofRequest, VerifyStoredProofRequest
 from tests.attack.stranger import rounds

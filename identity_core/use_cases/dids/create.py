@@ -79,9 +79,7 @@ class CreateDid:
             if witness is None
             else WitnessList(witness.threshold, tuple(one.id for one in witness.witnesses)),
         )
-        version = None
-        if context.attempt is not None:
-            version = await self.writer.resumed(context, owner=context.caller.identity)
+        version = None if context.attempt is None else await self.writer.resumed(context, owner=context.caller.identity)
         if version is None:
             signed = await self.writer.signer.signed(method, None, change, self.clock.now())
             if stored and not own:

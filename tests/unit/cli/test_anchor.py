@@ -23,11 +23,12 @@ from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.structs import plain
 from identity_core.conformance.prover_cases import BbsIssuer
+from identity_core.domain.activity import TimelineQuery
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import ProofInvalid
-from identity_core.ports.activity import TimelineEntry, TimelineQuery, TimelineRow
+from identity_core.ports.activity import TimelineEntry, TimelineRow
 from identity_core.ports.anchoring import LeaseLost
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load

@@ -17,8 +17,8 @@ from identity_ledger_sql import SqlLedger
 
 from identity_core.bootstrap import SystemClock
 from identity_core.database import migrate, open_sqlite
+from identity_core.domain.activity import TimelineQuery, VerificationQuery
 from identity_core.domain.dids.document import DidDocument
-from identity_core.ports.activity import TimelineQuery, VerificationQuery
 from identity_core.ports.credentials import CredentialFilter
 from identity_core.ports.delegations import DelegationFilter
 from identity_core.ports.ledger import NewestEntry

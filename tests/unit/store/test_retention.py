@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from identity_core.codec.times import printed
+from identity_core.domain.activity import TimelineQuery, VerificationQuery
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.status_list import ENTRIES, list_id
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion
-from identity_core.ports.activity import TimelineEntry, TimelineQuery, Verification, VerificationQuery
+from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER, KINDS
 from identity_core.store import Store

@@ -15,7 +15,8 @@ import psycopg
 
 from identity_core.database import Cursor, Transaction
 from identity_core.database.postgresql_session import translated_sql
-from identity_core.ports.activity import TimelineEntry, TimelineQuery
+from identity_core.domain.activity import TimelineQuery
+from identity_core.ports.activity import TimelineEntry
 from identity_core.store import Store
 from identity_core.store.activity import StoredTimeline
 

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from identity_core.domain.activity import VerificationQuery
 from identity_core.errors import Overloaded
-from identity_core.ports.activity import Verification, VerificationQuery, VerifierChallenge
+from identity_core.ports.activity import Verification, VerifierChallenge
 from identity_core.store import Store
 from identity_core.store.activity import StoredVerifierChallenges
 

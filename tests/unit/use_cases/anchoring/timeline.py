@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from identity_core.ports.activity import TimelineQuery
+from identity_core.domain.activity import TimelineQuery
 from tests.anchoring import Anchorage
 
 

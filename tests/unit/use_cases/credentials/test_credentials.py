@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from identity_core.codec import multibase
+from identity_core.domain.activity import TimelineQuery
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
@@ -31,7 +32,6 @@ from identity_core.errors import (
     SchemaNotFound,
     StatusListNotFound,
 )
-from identity_core.ports.activity import TimelineQuery
 from identity_core.ports.credentials import CredentialFilter
 from identity_core.wire import (
     DeactivateDidRequest,

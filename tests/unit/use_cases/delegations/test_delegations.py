@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from identity_core.codec.times import printed_exactly
-from identity_core.domain.activity import RequestContext
+from identity_core.domain.activity import RequestContext, TimelineQuery
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable, DelegationState
 from identity_core.domain.dids.changes import Authorization
@@ -33,7 +33,6 @@ from identity_core.errors import (
     IdentityError,
     InvalidRequest,
 )
-from identity_core.ports.activity import TimelineQuery
 from identity_core.use_cases.delegations.change import (
     MARGIN,
     ResumeDelegation,

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.domain.activity import RequestContext
+from identity_core.domain.activity import RequestContext, TimelineQuery
 from identity_core.domain.callers import Caller
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.errors import Forbidden, ProofNotFound
-from identity_core.ports.activity import TimelineQuery
 from identity_core.wire import RevokeProofRequest
 from tests.proving import Ledger
 from tests.verifying import OPERATOR, Verifying

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from identity_core.codec import jcs
+from identity_core.domain.activity import TimelineQuery
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.delegation import Suspension
@@ -39,7 +40,6 @@ from identity_core.errors import (
     RequestInProgress,
     ScopeMismatch,
 )
-from identity_core.ports.activity import TimelineQuery
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.store.credentials import StoredCredentials
 from identity_core.store.invocations import LEASE

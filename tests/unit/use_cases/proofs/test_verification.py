@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.domain.activity import TimelineQuery, VerificationQuery
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.question import SUITE_2
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import DidQuarantined, InvalidRequest, PluginUnavailable, ProofInvalid, ProofNotFound
-from identity_core.ports.activity import TimelineQuery, VerificationQuery
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.proofs.verify import expectation_of
