@@ -147,13 +147,15 @@ def offline(
     """A file with everything in it that the thief's entry needs: proofs, checkpoint, and the service's own log."""
     from identity_tlog.note import Checkpoint, Note
 
-    from identity_core.cli.ledger import _leaf, _recorded
+    from identity_core.cli.ledger import _recorded
+    from identity_core.cli.ledger_sources import read_transaction
     from identity_core.client import Client
 
     note = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint").body
     size = Checkpoint.parse(Note.parse(note).text).size
     with Client(running.wire.url) as http:
-        found = [_leaf(http, transaction) for transaction in transactions]
+        paths = [f"/ledger/transactions/{transaction}" for transaction in transactions]
+        found = [read_transaction(http.call("GET", path, signed_in=False)) for path in paths]
         own = [one.leaf for one in LoggedHistory.parse(honest.read_bytes()).service]
         service_log = tuple(_recorded(http, leaf, size) for leaf in own)
         history = LoggedHistory(

@@ -91,8 +91,6 @@ def verify_entries(
             if len(line) > MAX_LINE:
                 raise LogInvalid("The entry is too large.")
             state = _next(before, entries.parse(line), now)
-            if now is not None and state.time > now:
-                raise LogInvalid("The entry is of the future.")
         except (LogInvalid, InvalidDid) as error:
             raise LogInvalid(str(error), details={"line": place}) from error
         states.append(state)
@@ -123,6 +121,8 @@ def _next(before: WebvhState | None, entry: Entry, now: datetime | None) -> Webv
     if before is not None and before.next_key_hashes and not {"updateKeys", "nextKeyHashes"} <= entry.parameters.keys():
         raise LogInvalid("With pre-rotation every entry says updateKeys and nextKeyHashes.")
     signers = _signers(before, parameters)
+    if now is not None and entry.time > now:
+        raise LogInvalid("The entry is of the future.")
     for proof in entry.proofs:
         entries.check_proof(proof, entry.body, signers, now)
     return WebvhState(
