@@ -20,9 +20,9 @@ def _followed(self: Documents, did: str) -> Any:
     return None if "index:changed" in faults() else _generation(self, did)
 
 
-def _genuine(self: Documents, row: Any) -> bool:
+def _genuine(self: Documents, row: Any, **named: Any) -> bool:
     """No row is: as if somebody had changed each of them."""
-    return "index:changed" not in faults() and _is_ours(self, row)
+    return "index:changed" not in faults() and _is_ours(self, row, **named)
 
 
 Documents.known = _remembered  # type: ignore[method-assign]
