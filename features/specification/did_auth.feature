@@ -12,6 +12,7 @@ Feature: DID Auth by challenge and response
   Scenario Outline: The three forms of an update
     When the plain client sends the update <operation> with DID Auth
     Then the service responds 200
+    And the response has the members transactionHash (text), blockNumber (integer)
     And the current document shows the update
 
     Examples:
@@ -46,6 +47,7 @@ Feature: DID Auth by challenge and response
   Scenario: A recovery
     When the plain client sends recover with the recovery key
     Then the service responds 200
+    And the response has the members transactionHash (text), blockNumber (integer)
     And the new key signs the next update
 
   Scenario Outline: DID Auth is absent
