@@ -48,7 +48,10 @@ BREAKABLE = (
     }
 )
 # What is held up goes on when the story lets it, and not before (``tests.servers.PATIENT``).
-KINDS = {
+KINDS: dict[str, dict[str, str]] = {
+    # Default settings, for the features of the specification.
+    "default": {},
+    "unanchored": {"IDENTITY_ANCHORING_ENABLED": "false"},
     "ordinary": GENEROUS,
     # An address has one token, and no second for a long while; a story gets further addresses from the trusted proxy.
     "strict": GENEROUS
