@@ -70,7 +70,7 @@ def require_own(path: Path, *, is_named: bool = True) -> None:
 
 
 def _is_own_group(group: int) -> bool:
-    """Whether nobody else is in a group: root's, or one of this user's that has the user's name, or no name, as in a container."""
+    """Return whether a group has no other member: root's, or one of this user's that has the user's name, or no name, as in a container."""
     if group == 0 or group not in (os.getegid(), *os.getgroups()):
         return group == 0
     try:

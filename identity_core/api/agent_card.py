@@ -7,13 +7,13 @@ such member, so readers that drop empty ones and readers that keep required ones
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
 
 from identity_core.api.agent_tasks import VERSION
+from identity_core.api.caching import content_tag, unless_known
 from identity_core.api.oauth import TOKEN_PATH
 from identity_core.api.pages import ISSUER_PATH, KEYS_PATH
 from identity_core.api.request import Answer, Request
@@ -131,11 +131,9 @@ class AgentCardPage:
         if kid not in self._made:
             self._made = {kid: await self._signed()}
         octets = self._made[kid]
-        tag = f'"{hashlib.sha256(octets).hexdigest()[:32]}"'
+        tag = content_tag(octets)
         shared = [("etag", tag), ("cache-control", "public, max-age=300"), ("x-content-type-options", "nosniff")]
-        if request.header("if-none-match") == tag:
-            return Answer(304, headers=shared)
-        return Answer(200, octets, JSON, shared)
+        return unless_known(request, tag, Answer(200, octets, JSON, shared))
 
     async def _signed(self) -> bytes:
         card = agent_card(self.origin, self.version)

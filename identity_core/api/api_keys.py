@@ -6,6 +6,7 @@ The text of a key is in the answers of createApiKey and rotateApiKey and nowhere
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request, page_of, position
@@ -19,6 +20,8 @@ from identity_core.use_cases.api_keys.manage import (
 )
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.values import value_class
+
+_ID: Final = "key_[A-Za-z0-9_-]+"
 
 
 @value_class
@@ -42,7 +45,7 @@ class ApiKeyHandlers:
     async def list_api_keys(self, request: Request) -> Answer:
         request.authenticated.require_admin()
         query: wire.ListApiKeysQuery = request.query
-        keys = await self.list(query, after=position(query.cursor))
+        keys = await self.list(query, after=position(query.cursor, _ID))
         page, following = page_of(keys, query.limit, lambda key: key.id)
         body = wire.ApiKeyList(items=tuple(map(self._shown, page)), next_cursor=following)
         return Answer(200, body, headers=[NO_STORE])

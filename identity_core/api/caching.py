@@ -3,6 +3,7 @@ media type) as long as the version in force is the one they were made from."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from array import array
 from collections.abc import Callable, Mapping
@@ -73,7 +74,7 @@ class CachedAnswer:
 
     def answer_to(self, request: Request) -> Answer:
         """The whole answer, or that the client has it."""
-        return self.answer.not_modified if etag_matches(request.header("if-none-match"), self.etag) else self.answer
+        return unless_known(request, self.etag, self.answer)
 
 
 @dataclass(slots=True)
@@ -124,12 +125,20 @@ def resolution_media(accept: str | None, offered: tuple[str, ...] = RESOLUTION_M
     return PROFILED if media == LD and _PROFILE in (accept or "") else media
 
 
-def etag_matches(header: str | None, etag: str) -> bool:
-    """If-None-Match (RFC 9110 §13.1.2): a list of tags, compared weakly, or ``*``. One that is longer than the document allows matches
-    nothing: the answer is sent."""
+def unless_known(request: Request, etag: str, answer: Answer) -> Answer:
+    """Return ``answer``, or 304 when If-None-Match lists its ``etag``, compared weakly, or is ``*`` (RFC 9110 §13.1.2).
+
+    A header that is longer than the document allows matches nothing."""
+    header = request.header("if-none-match")
     if header is None or len(header) > MAX_IF_NONE_MATCH:
-        return False
-    return header.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in header.split(",")]
+        return answer
+    is_known = header.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in header.split(",")]
+    return answer.not_modified if is_known else answer
+
+
+def content_tag(content: bytes) -> str:
+    """Return the strong entity tag of a representation with these bytes (RFC 9110 §8.8.3)."""
+    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
 def if_match(request: Request) -> int | None:

@@ -9,14 +9,13 @@ from urllib.parse import quote
 
 from identity_core import wire
 from identity_core.api.authors import author
-from identity_core.api.caching import etag_matches
+from identity_core.api.caching import unless_known
 from identity_core.api.errors import negotiate
-from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
+from identity_core.api.request import NO_STORE, URI, Answer, Request, cursor, page_of, position, row_position
 from identity_core.api.wallets import OFFER_SCHEME, offer_of
-from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, convert, encode
-from identity_core.codec.times import printed, printed_exactly, printed_or_none
+from identity_core.codec.times import printed, printed_or_none
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials.bound_credential import CRYPTOSUITE as BOUND_CRYPTOSUITE
@@ -30,8 +29,9 @@ from identity_core.domain.credentials.verifiable_credential import (
     status_entries,
 )
 from identity_core.domain.proofs.proof import Witness
-from identity_core.errors import InvalidRequest, NotAcceptable
-from identity_core.ports.credentials import CredentialPosition, RegisteredSchema, SchemaPage
+from identity_core.errors import NotAcceptable
+from identity_core.ports.credentials import RegisteredSchema, SchemaPage
+from identity_core.ports.repositories import RowPosition
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import IssueCredential
@@ -89,7 +89,7 @@ class CredentialHandlers:
 
     async def list_credential_schemas(self, request: Request) -> Answer:
         query: wire.ListCredentialSchemasQuery = request.query
-        page = await self.list_schemas(query, after=position(query.cursor))
+        page = await self.list_schemas(query, after=position(query.cursor, URI))
         return Answer(200, schemas(page), headers=[_FOR_A_WHILE])
 
     async def get_credential_schema(self, request: Request) -> Answer:
@@ -106,7 +106,7 @@ class CredentialHandlers:
 
     async def list_credentials(self, request: Request) -> Answer:
         query: wire.ListCredentialsQuery = request.query
-        rows = await self.list(query, request.context, after=credential_position(query.cursor))
+        rows = await self.list(query, request.context, after=row_position(query.cursor, URI))
         return Answer(200, credentials(rows, query.limit, request.authenticated), headers=[NO_STORE])
 
     async def get_credential(self, request: Request) -> Answer:
@@ -131,9 +131,7 @@ class CredentialHandlers:
         media = _list_media(request.header("accept"))
         etag = f'"{made.version}{".vc" if media == _VC else ""}"'
         headers = [("ETag", etag), ("Vary", "Accept"), ("Cache-Control", f"public, max-age={LIST_SECONDS}")]
-        if etag_matches(request.header("if-none-match"), etag):
-            return Answer(304, headers=headers)
-        return Answer(200, made.octets, media_type=media, headers=headers)
+        return unless_known(request, etag, Answer(200, made.octets, media_type=media, headers=headers))
 
     async def get_status_gaps(self, request: Request) -> Answer:
         manifest = await self.gaps(request.path["gapListId"], request.path["epoch"])
@@ -264,17 +262,5 @@ def verifiable_credential(
 
 def credentials(rows: Sequence[Credential], limit: int, reader: Caller) -> wire.CredentialList:
     """A page of records, of ``limit`` + 1 rows that were asked for."""
-    page, following = page_of(rows, limit, lambda one: f"{printed_exactly(one.created_at)} {one.id}")
+    page, following = page_of(rows, limit, lambda one: RowPosition(one.created_at, one.id))
     return wire.CredentialList(items=tuple(record(one, None, reader) for one in page), next_cursor=following)
-
-
-def credential_position(cursor: str | None) -> CredentialPosition | None:
-    """Where the last page ended. Raises ``InvalidRequest`` for a cursor that is none of ours."""
-    text = position(cursor)
-    if text is None:
-        return None
-    at, _, credential_id = text.partition(" ")
-    try:
-        return CredentialPosition(times.parse(at), credential_id)
-    except ValueError as error:
-        raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor"}) from error

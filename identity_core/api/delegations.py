@@ -8,11 +8,10 @@ from typing import Any, Final
 
 from identity_core import wire
 from identity_core.api.authors import author, revoker
-from identity_core.api.request import NO_STORE, Answer, Request, cursor, position
-from identity_core.codec.times import micros, moment, printed, printed_or_none
+from identity_core.api.request import NO_STORE, Answer, Request, cursor, row_position
+from identity_core.codec.times import printed, printed_or_none
 from identity_core.domain.callers import Caller
 from identity_core.errors import JsonValue
-from identity_core.ports.delegations import DelegationPosition
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,
     IbctRevocation,
@@ -25,7 +24,7 @@ from identity_core.use_cases.delegations.create import CreateDelegation
 from identity_core.use_cases.delegations.read import GetDelegation, ListDelegations, ShownDelegation
 from identity_core.values import value_class
 
-_CURSOR: Final = "[0-9]{1,17} [0-9a-f-]{36}"
+_ID: Final = "[0-9a-f-]{36}"
 
 
 @value_class
@@ -52,8 +51,8 @@ class DelegationHandlers:
     async def list_delegations(self, request: Request) -> Answer:
         query: wire.ListDelegationsQuery = request.query
         reader = request.authenticated
-        found = await self.list(query, reader, after=_position(query.cursor))
-        end = None if found.end is None else cursor(f"{micros(found.end.created_at)} {found.end.id}")
+        found = await self.list(query, reader, after=row_position(query.cursor, _ID))
+        end = None if found.end is None else cursor(found.end)
         items = tuple(delegation(shown, reader) for shown in found.items)
         return Answer(200, wire.DelegationList(items=items, next_cursor=end), headers=[NO_STORE])
 
@@ -137,15 +136,6 @@ def _predicate(kept: Mapping[str, Any]) -> wire.PinnedPredicate:
 
 def _shown(request: Request, shown: ShownDelegation) -> Answer:
     return Answer(200, delegation(shown, request.authenticated), headers=[NO_STORE])
-
-
-def _position(cursor: str | None) -> DelegationPosition | None:
-    """Where the last page ended. Raises ``InvalidRequest`` for a cursor that is none of ours."""
-    text = position(cursor, _CURSOR)
-    if text is None:
-        return None
-    created_at, _, delegation_id = text.partition(" ")
-    return DelegationPosition(moment(int(created_at)), delegation_id)
 
 
 def _object(value: Mapping[str, JsonValue] | None) -> dict[str, Any] | None:

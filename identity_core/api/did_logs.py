@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Final
 
-from identity_core.api.caching import HEAD_SECONDS, etag_matches
+from identity_core.api.caching import HEAD_SECONDS, content_tag, unless_known
 from identity_core.api.errors import negotiate
 from identity_core.api.request import Answer, Parts, Request
 from identity_core.domain.dids.did import Did
@@ -43,8 +42,6 @@ async def published_log_answer(
 
 def log_answer(request: Request, body: Any, last: bytes, media: str, *more: tuple[str, str]) -> Answer:
     """A log or what stands beside one, with an entity tag of its last part, or 304."""
-    tag = f'"{hashlib.sha256(last).hexdigest()[:32]}"'
+    tag = content_tag(last)
     headers = [*more, ("ETag", tag), ("Cache-Control", f"public, max-age={HEAD_SECONDS}")]
-    if etag_matches(request.header("if-none-match"), tag):
-        return Answer(304, headers=headers)
-    return Answer(200, body, media, headers)
+    return unless_known(request, tag, Answer(200, body, media, headers))

@@ -11,7 +11,7 @@ from identity_core.api import caching
 from identity_core.api.approvals import approvals_shown
 from identity_core.api.caching import AnswerCache, if_match
 from identity_core.api.did_logs import did_log_answer
-from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
+from identity_core.api.request import NO_STORE, URI, Answer, Request, cursor, page_of, position
 from identity_core.api.stored_answers import StoredReads
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
@@ -64,7 +64,7 @@ class DidHandlers:
 
     async def list_dids(self, request: Request) -> Answer:
         query: wire.ListDidsQuery = request.query
-        heads = await self.owned(query, request.authenticated, after=position(query.cursor))
+        heads = await self.owned(query, request.authenticated, after=position(query.cursor, URI))
         return listing(heads, query.limit)
 
     async def resolve_did(self, request: Request) -> Answer:

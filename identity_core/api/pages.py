@@ -11,7 +11,6 @@ setting ``public_url``, never the Host header: anyone who could choose the issue
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
@@ -19,6 +18,7 @@ from typing import Any, Final
 
 import orjson
 
+from identity_core.api.caching import content_tag, unless_known
 from identity_core.api.contract import OpenApiDocument
 from identity_core.api.did_logs import log_answer, published_log_answer
 from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, authorize
@@ -92,12 +92,11 @@ def docs_pages() -> dict[str, Handler]:
 
 def static_page(octets: bytes, media_type: str, headers: Headers) -> Handler:
     """A page that is the same as long as the process lives, with its entity tag."""
-    tag = f'"{hashlib.sha256(octets).hexdigest()[:32]}"'
-    shared = [*headers, ("etag", tag), ("cache-control", "public, max-age=300")]
-    full, unchanged = Answer(200, octets, media_type, shared), Answer(304, headers=shared)
+    tag = content_tag(octets)
+    full = Answer(200, octets, media_type, [*headers, ("etag", tag), ("cache-control", "public, max-age=300")])
 
     async def page(request: Request) -> Answer:
-        return unchanged if request.header("if-none-match") == tag else full
+        return unless_known(request, tag, full)
 
     return page
 

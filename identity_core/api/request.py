@@ -13,10 +13,12 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
 
 from identity_core.codec import multibase, strict_json
+from identity_core.codec.times import micros, moment
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Authorization
 from identity_core.errors import AuthRequired, InvalidRequest
+from identity_core.ports.repositories import RowPosition
 from identity_core.values import value_class
 
 R = TypeVar("R")
@@ -222,14 +224,27 @@ ROW_ID: Final = "[0-9a-f]{32}"
 """What a cursor of a list of rows holds: an id that ascends with time."""
 
 
-def cursor(text: str) -> str:
-    """The opaque form of where a page ended: base64url."""
+URI: Final = "[A-Za-z][A-Za-z0-9+.-]*:[!-~]+"
+"""What a cursor of a list of credentials, of their schemas or of DIDs holds."""
+
+
+def cursor(last: str | RowPosition) -> str:
+    """Return the base64url text of where a page ended."""
+    text = last if isinstance(last, str) else f"{micros(last.created_at)} {last.id}"
     return multibase.base64url_encode(text.encode())
 
 
-def position(cursor: str | None, pattern: str = "[ -~]*") -> str | None:
-    """Where the last page ended, None for the first. Raises ``InvalidRequest`` for what does not fit ``pattern``, by default printable
-    ASCII."""
+def row_position(cursor: str | None, id_pattern: str) -> RowPosition | None:
+    """Return where a page of rows ended, None for the first. Raises as ``position``."""
+    text = position(cursor, f"[0-9]{{1,17}} {id_pattern}")
+    if text is None:
+        return None
+    created_at, _, row_id = text.partition(" ")
+    return RowPosition(moment(int(created_at)), row_id)
+
+
+def position(cursor: str | None, pattern: str) -> str | None:
+    """Return the text of a cursor, None for the first page. Raises ``InvalidRequest``: when it does not match ``pattern``."""
     if cursor is None:
         return None
     try:
@@ -241,8 +256,8 @@ def position(cursor: str | None, pattern: str = "[ -~]*") -> str | None:
     return text
 
 
-def page_of(rows: Sequence[R], limit: int, place: Callable[[R], str]) -> tuple[Sequence[R], str | None]:
-    """The page, of ``limit`` + 1 rows that were asked for, and where there is another one its cursor: the ``place`` of the last row."""
+def page_of(rows: Sequence[R], limit: int, place: Callable[[R], str | RowPosition]) -> tuple[Sequence[R], str | None]:
+    """Return the page of ``limit`` + 1 requested rows, and the cursor of the next one: the ``place`` of the last row."""
     page = rows[:limit]
     return page, cursor(place(page[-1])) if len(rows) > limit else None
 

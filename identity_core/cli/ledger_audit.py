@@ -221,7 +221,7 @@ def _proven(later: LoggedHistory, trusted: TrustedLog) -> dict[str, int]:
 def _logs_findings(
     dids: Mapping[bytes, Sequence[tuple[int, bytes]]], own: str | None, later: LoggedHistory | None, trusted: TrustedLog
 ) -> list[LogFault]:
-    """What is wrong with the log of each DID; ``own`` is the service's own."""
+    """Return the faults in the log of each DID; ``own`` is the service's own."""
     retired, unread = _retired(dids, own, later, trusted)
     with progress(dids.items(), "logs") as lines:
         return unread + [found for did, entries in lines for found in _log_findings(did, entries, retired)]

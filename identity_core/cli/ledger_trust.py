@@ -96,7 +96,7 @@ def opened_checkpoint(
 
 
 def kept_history(path: Path | None) -> LoggedHistory | None:
-    """What --service-history names; ends the command for a file that is none."""
+    """Read the file that --service-history names. End the command when it is no history."""
     if path is None:
         return None
     with failing(Malformed, str(path), "give a history that `identity ledger verify --save` wrote"):
@@ -104,7 +104,7 @@ def kept_history(path: Path | None) -> LoggedHistory | None:
 
 
 def kept_checkpoints(held: Sequence[Path], anchored: Sequence[Path], keys: CheckpointKeys) -> list[Checkpoint]:
-    """What --held and --anchored name; ends the command for one that is not what it says. The caller proves that the log grew from them."""
+    """Read the files of --held and --anchored. End the command for a malformed one. The caller proves that the log grew from them."""
     signed = [opened_checkpoint(path.read_bytes(), keys, str(path)).checkpoint for path in held]
     return signed + [_anchored(path, keys.present) for path in anchored]
 

@@ -55,7 +55,7 @@ class ServiceError(Exception):
 
 
 class UnreadableAnswer(ServiceError):
-    """What answers is not the service, or answers otherwise than it promised."""
+    """Answer that does not come from the service, or breaks its document."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(status, UNREADABLE, why, {})

@@ -6,7 +6,7 @@ Times in columns: microseconds since 1970, UTC.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from identity_core.codec.structs import UnsetType
 from identity_core.errors import InvalidRequest
@@ -32,18 +32,23 @@ def printed_exactly(time: datetime) -> str:
     return _in_utc(time).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
-def parse(text: str) -> datetime:
+def parse(text: object) -> datetime:
     """Parse an RFC 3339 §5.6 time with a zone to aware UTC; digits past microseconds are cut off.
 
-    Raises ``ValueError``. Refused as well, in every client of ours: leap seconds, more than nine digits of a fraction, and times that are
-    before the year 1 or after 9999 in UTC. `tests/vectors/times.json` has the cases.
+    Raises ``ValueError``, also for a value that is not a string. Refused as well, in every client of ours: leap seconds, more than nine
+    digits of a fraction, and times that are before the year 1 or after 9999 in UTC. `tests/vectors/times.json` has the cases.
     """
-    if _RFC3339.fullmatch(text) is None:
+    if not isinstance(text, str) or _RFC3339.fullmatch(text) is None:
         raise ValueError("not an RFC 3339 time with a zone")
     try:
         return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except OverflowError as error:
         raise ValueError("the time is outside the calendar") from error
+
+
+def parse_date(text: object) -> date:
+    """Parse an RFC 3339 §5.6 ``full-date``. Raises ``ValueError``."""
+    return parse(f"{text}T00:00:00Z").date()
 
 
 def of_member(text: str, name: str) -> datetime:

@@ -63,7 +63,7 @@ class RequestContext:
 
     @property
     def intent(self) -> Mapping[str, Any] | None:
-        """What an earlier run of the same request was about to change."""
+        """Return the intended change of an earlier run of the same request."""
         return None if self.attempt is None else self.attempt.intent
 
     def keeping(self, result: Callable[[Any], Any]) -> AbstractContextManager[None]:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.credential_schema import CredentialSchema
+from identity_core.ports.repositories import RowPosition
 from identity_core.values import value_class
 
 
@@ -58,14 +59,6 @@ class CredentialFilter:
 
 
 @value_class
-class CredentialPosition:
-    """Where a page of credentials ended."""
-
-    created_at: datetime
-    id: str
-
-
-@value_class
 class StatusList:
     """The bits of one list of the DID ``issuer``. ``version`` counts its changes, ``changed_at`` is the time of the last one,
     ``set_indexes`` are the places of the bits that are set."""
@@ -92,9 +85,7 @@ class Credentials(Protocol):
         it came with is not looked at. None when the id is taken, and nothing changed."""
         ...
 
-    async def list(
-        self, wanted: CredentialFilter, *, after: CredentialPosition | None, limit: int
-    ) -> Sequence[Credential]:
+    async def list(self, wanted: CredentialFilter, *, after: RowPosition | None, limit: int) -> Sequence[Credential]:
         """Newest first, those after ``after``."""
         ...
 

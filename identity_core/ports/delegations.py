@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
+from identity_core.ports.repositories import RowPosition
 from identity_core.values import value_class
 
 
@@ -24,14 +25,6 @@ class DelegationFilter:
     holders: frozenset[str] | None = None
     holder: str | None = None
     agent: str | None = None
-
-
-@value_class
-class DelegationPosition:
-    """Where a page of delegations ended."""
-
-    created_at: datetime
-    id: str
 
 
 IbctMember = Literal["id", "nonce"]
@@ -51,7 +44,7 @@ class Delegations(Protocol):
         ...
 
     async def list(
-        self, wanted: DelegationFilter, *, after: DelegationPosition | None, limit: int
+        self, wanted: DelegationFilter, *, after: RowPosition | None, limit: int
     ) -> Sequence[DelegationChain]:
         """Newest first, those after ``after``."""
         ...

@@ -25,6 +25,14 @@ class IndexedVersion:
     changes: tuple[str, ...] = ()
 
 
+@value_class
+class RowPosition:
+    """The row at which a page ended, of rows that are sorted by time and id."""
+
+    created_at: datetime
+    id: str
+
+
 class DocumentIndex(Protocol):
     """A projection of the ledger: written after the append and before the answer, rebuilt from the ledger after a crash.
     It need not be durable on return, because ``cursor`` tells what is missing; it must never be torn. Every version that it gives is one
@@ -85,7 +93,7 @@ class DocumentIndex(Protocol):
         ...
 
     def known(self, did: str) -> IndexedVersion | None:
-        """What ``head`` gives where it is cheap to know and cannot be stale, else None."""
+        """Return the head where it is cheap to know and cannot be stale, else None."""
         ...
 
     def follow(self, did: str, version_id: int) -> None:
@@ -101,7 +109,7 @@ class IndexRows(Protocol):
     """The rows of the document index, held against what the fold of a DID's ledger entries gives. ``folded`` is that, from version 1."""
 
     async def compare(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """What is different, a line for each version that is: changed, missing, not on the ledger, or without a tag of ours.
+        """Return the differences, a line for each version that is: changed, missing, not on the ledger, or without a tag of ours.
         A row of an earlier form that says the same is not different."""
         ...
 

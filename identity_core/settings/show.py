@@ -88,7 +88,7 @@ def _masked(value: object) -> object:
 
 
 def buckets_of(throttle: Throttle, processes: int, database_url: str | None) -> str:
-    """What ``throttle.store`` means: ``memory``, ``sql`` or ``redis``. Replicas may share a database server."""
+    """Return the meaning of ``throttle.store``: ``memory``, ``sql`` or ``redis``. Replicas may share a database server."""
     if throttle.store != "auto":
         return throttle.store
     is_shared = processes > 1 or database_url is not None

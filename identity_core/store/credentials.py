@@ -24,11 +24,11 @@ from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.errors import Overloaded
 from identity_core.ports.credentials import (
     CredentialFilter,
-    CredentialPosition,
     RegisteredSchema,
     SchemaPage,
     StatusList,
 )
+from identity_core.ports.repositories import RowPosition
 from identity_core.store.records import Table
 from identity_core.store.status_gaps import set_listed
 
@@ -159,9 +159,7 @@ class StoredCredentials:
         places = [int.from_bytes(thrown[at : at + 4], "big") % status_list.ENTRIES for at in range(0, len(thrown), 4)]
         return await self._database.write(lambda transaction: _add(transaction, credential, row, places))
 
-    async def list(
-        self, wanted: CredentialFilter, *, after: CredentialPosition | None, limit: int
-    ) -> Sequence[Credential]:
+    async def list(self, wanted: CredentialFilter, *, after: RowPosition | None, limit: int) -> Sequence[Credential]:
         statement, parameters = _page(wanted, after)
         parameters["limit"] = limit
         rows = await self._database.read(lambda transaction: transaction.execute(statement, parameters).fetchall())
@@ -250,7 +248,7 @@ def _open_list(transaction: Transaction, credential: Credential) -> tuple[str, i
     return found[0], found[1]
 
 
-def _page(wanted: CredentialFilter, after: CredentialPosition | None) -> tuple[str, dict[str, object]]:
+def _page(wanted: CredentialFilter, after: RowPosition | None) -> tuple[str, dict[str, object]]:
     conditions = []
     parameters: dict[str, object] = {}
     if wanted.party is not None:

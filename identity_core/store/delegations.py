@@ -13,8 +13,9 @@ from identity_core.database import Transaction
 from identity_core.domain.delegations.chain import MAX_CHAIN, DelegationChain
 from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
-from identity_core.ports.delegations import DelegationFilter, DelegationPosition, IbctMember
+from identity_core.ports.delegations import DelegationFilter, IbctMember
 from identity_core.ports.proofs import Invocation
+from identity_core.ports.repositories import RowPosition
 from identity_core.store.records import Repository, Table, delete_first
 
 PRUNED_AT_ONCE = 8
@@ -85,7 +86,7 @@ class StoredDelegations(Repository):
         await self._change(_TABLE.insert, _TABLE.write(delegation))
 
     async def list(
-        self, wanted: DelegationFilter, *, after: DelegationPosition | None, limit: int
+        self, wanted: DelegationFilter, *, after: RowPosition | None, limit: int
     ) -> Sequence[DelegationChain]:
         sql, parameters = _page(wanted, after, limit)
 
@@ -177,7 +178,7 @@ def ibct_digest(value: str) -> bytes:
     return hashlib.sha256(value.encode()).digest()
 
 
-def _page(wanted: DelegationFilter, after: DelegationPosition | None, limit: int) -> tuple[str, dict[str, object]]:
+def _page(wanted: DelegationFilter, after: RowPosition | None, limit: int) -> tuple[str, dict[str, object]]:
     """The statement of one page; only conditions that are asked for stand in it, so that each finds its index."""
     conditions = ["1 = 1"]
     parameters: dict[str, object] = {"limit": limit}

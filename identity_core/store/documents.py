@@ -243,8 +243,9 @@ class Documents(Repository):
         return await self._database.look_up(_DESCENDING, {"did": did, "after": after or 2**62, "limit": limit})
 
     def _is_ours(self, row: Row, *, decides: bool = False) -> bool:
-        """Whether the row is ours; with ``decides`` also that its state is of the present form, so that nothing is decided by members
-        that an earlier version did not know. What is not is put under suspicion."""
+        """Return whether the row has a valid tag, and otherwise put its DID under suspicion.
+
+        With ``decides`` its state must have the present form too: an earlier version did not know every member."""
         if is_ours(self._mac, row) and not (decides and is_earlier(row[STATE])):
             return True
         self._quarantine.suspect(str(row[0]), CHANGED)

@@ -209,6 +209,24 @@ def test_octets_that_are_no_values(office: Office, attributes: bytes, status: in
     assert b"9007199254740993" not in answer.body
 
 
+@pytest.mark.parametrize(
+    ("attributes", "age", "income"),
+    [
+        (b'{"age":24.0,"name":"Hana","income":"1.00"}', 24, "1.00"),
+        (b'{"age":2.4e1,"name":"Hana","income":"1.00"}', 24, "1.00"),
+        (b'{"age":24,"name":"Hana","income":1.0}', 24, "1.00"),
+        (b'{"age":24,"name":"Hana","income":1.5}', 24, "1.50"),
+    ],
+)
+def test_numbers_are_accepted_by_their_value(office: Office, attributes: bytes, age: int, income: str) -> None:
+    """A number with a zero fraction is an integer (JSON Schema 2020-12 Core §4.2.2), and what RFC 8259 §6 calls interoperable has one
+    decimal text."""
+    answer = office.raw(attributes)
+    assert answer.status == 201, answer.body
+    subject = answer.json["credential"]["credentialSubject"]
+    assert (subject["age"], type(subject["age"]), subject["income"]) == (age, int, income)
+
+
 def test_two_spellings_of_one_text_are_one_value(office: Office) -> None:
     composed, decomposed = (
         office.raw(f'{{"age":24,"name":"{name}","income":"1.5"}}'.encode(), suite=1).json for name in ("é", "e\u0301")

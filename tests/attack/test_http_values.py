@@ -48,6 +48,19 @@ def test_a_cursor_with_control_characters_is_none_of_ours(people: People, place:
     assert answer.outcome == MALFORMED
 
 
+@pytest.mark.parametrize("place", [*LISTS, "/dashboard/timeline"])
+@pytest.mark.parametrize(
+    "octets", [b"", b"nowhere", b"7", b"1 2", b"2026-01-01T00:00:00Z a", b"key-x", b"did:", b"a:b c", b"z" * 90]
+)
+def test_a_made_up_cursor_is_refused(people: People, place: str, octets: bytes) -> None:
+    """A list that answers it with an empty page hides that the rest was never read."""
+    cursor = base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+    key = {"X-API-Key": people.target.stranger.api_key}
+    answer = people.target.wire.call("GET", f"{PREFIX}{place}?cursor={cursor}", None, key)
+    assert answer.outcome == MALFORMED
+    assert answer.json["error"]["details"]["parameter"] == "cursor"
+
+
 def test_a_text_with_a_nul_is_kept_or_refused(scene: Scene) -> None:
     """The texts that people write: a server cannot keep every one."""
     key = {"X-API-Key": scene.target.stranger.api_key}

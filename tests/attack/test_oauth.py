@@ -192,6 +192,13 @@ def test_nobody_else_gets_a_token(target: Target, aki: Holder, mallory: Holder, 
     assert answer.json["error_description"] == post(target, form("x")).json["error_description"]
 
 
+def test_times_of_an_assertion_may_have_fractions(target: Target, aki: Holder) -> None:
+    """RFC 7519 §2: a NumericDate may be a non-integer value. An expired one is refused as well."""
+    now = time.time()
+    assert post(target, form(assertion(aki, exp=now + 60.5, iat=now - 0.5, nbf=now - 0.25))).status == 200
+    assert refusal(post(target, form(assertion(aki, exp=now - 0.5)))) == CLIENT
+
+
 def test_an_assertion_works_once_in_any_process_and_at_once(targets: Callable[[int], Target]) -> None:
     target = targets(2)
     text = assertion(target.stranger.holder())

@@ -35,7 +35,6 @@ _EXACT_DIGITS = 15
 """Decimal numbers of so many significant digits are different doubles (IEEE 754)."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _DECIMAL = re.compile(r"(-?)(0|[1-9][0-9]{0,18})(?:\.([0-9]{1,9}))?", re.ASCII)
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _OUTSIDE_DATETIME = re.compile(r"[tz]|\.[0-9]{7}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -211,13 +210,11 @@ def decimal_text(number: int, scale: int) -> str:
 
 
 def _read_date(value: JsonValue, scale: int) -> TypedValue:
-    if not isinstance(value, str) or _DATE.fullmatch(value) is None:
-        raise ValueRefused("a date is YYYY-MM-DD")
     try:
-        day = date.fromisoformat(value)
+        day = times.parse_date(value)
     except ValueError:
-        raise ValueRefused("the calendar has no such date") from None
-    return TypedValue(AttributeType.DATE, value, day.toordinal() - _EPOCH_DAY)
+        raise ValueRefused("a date is YYYY-MM-DD, and in the calendar") from None
+    return TypedValue(AttributeType.DATE, day.isoformat(), day.toordinal() - _EPOCH_DAY)
 
 
 def _read_datetime(value: JsonValue, scale: int) -> TypedValue:

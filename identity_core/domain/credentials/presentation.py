@@ -39,7 +39,7 @@ class PresentationRefused(Exception):
 
 @value_class
 class SignedPresentation:
-    """What says to be one: its holder, the members of its proof, and the credentials as they came."""
+    """Unverified presentation: its holder, the members of its proof, and the credentials as received."""
 
     holder: str
     proof: Mapping[str, Any]

@@ -26,6 +26,7 @@ from identity_core.domain.credentials.credential import Credential, StatusPurpos
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log.entry import check_proof_options
 from identity_core.errors import InvalidCredential, InvalidDid, JsonValue
 from identity_core.values import value_class
 
@@ -130,9 +131,11 @@ class PresentedCredential:
         )
 
 
-def parse(value: Mapping[str, Any]) -> PresentedCredential:
-    """The parts of a credential as ``getCredential`` shows it. Members that it does not show are refused, because nothing vouches
-    for them. Raises ``InvalidCredential``, which quotes nothing."""
+def parse(value: Mapping[str, Any], now: datetime | None = None) -> PresentedCredential:
+    """Parse a credential as ``getCredential`` returns it; ``now`` None compares the times of its proof with no clock.
+
+    Members that the answer does not have are refused, because no signature covers them. Raises ``InvalidCredential``, whose text
+    quotes nothing."""
     if not _MEMBERS <= value.keys() <= _MEMBERS | _OPTIONAL:
         raise _refused("the credential does not have exactly the members of one of ours")
     subject, schema, proof = (_object(value[name]) for name in ("credentialSubject", "credentialSchema", "proof"))
@@ -144,13 +147,14 @@ def parse(value: Mapping[str, Any]) -> PresentedCredential:
         raise _refused("the schema or the proof is of another kind")
     until = value.get("validUntil")
     try:
+        check_proof_options(proof, now)
         return PresentedCredential(
             id=_text(value["id"]),
             issuer=Did.parse(_text(value["issuer"])),
             holder=Did.parse(_text(subject.get("id"))),
             schema_id=_text(schema.get("id")),
-            valid_from=times.parse(_text(value["validFrom"])),
-            valid_until=None if until is None else times.parse(_text(until)),
+            valid_from=times.parse(value["validFrom"]),
+            valid_until=None if until is None else times.parse(until),
             verification_method=_text(proof.get("verificationMethod")),
             signature=parse_signature(_text(proof.get("proofValue"))),
             attributes={name: claim for name, claim in subject.items() if name != "id"},
@@ -158,7 +162,7 @@ def parse(value: Mapping[str, Any]) -> PresentedCredential:
             bound=_bound(proof, value) if proof["cryptosuite"] == BOUND_CRYPTOSUITE else None,
         )
     except (InvalidDid, ValueError):
-        raise _refused("issuer and holder are DIDs, validity is RFC 3339") from None
+        raise _refused("issuer and holder are DIDs, times and options of the proof are valid") from None
 
 
 def _bound(proof: Mapping[str, Any], value: Mapping[str, Any]) -> PresentedBinding:

@@ -198,5 +198,5 @@ Change = Create | Update | Rotate | Expire | Recover | Deactivate | RotateLogKey
 
 
 def has_step(change: Change, kind: type[SetWitnesses | SetStrictEvidence]) -> bool:
-    """Whether the change is an update with an operation of this kind."""
+    """Return whether the change is an update with an operation of this kind."""
     return isinstance(change, Update) and any(isinstance(step, kind) for step in change.operations)

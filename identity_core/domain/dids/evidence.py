@@ -125,15 +125,16 @@ def admit(state: DidState, change: Authorized, at: datetime, *, strict: bool) ->
 
 
 def is_strict(state: DidState, change: Authorized) -> bool:
-    """Whether the evidence of ``change`` must be bound to it: from the first entry on, or from the entry that begins it, which is the first
-    that must be."""
+    """Return whether the evidence of ``change`` must be bound to it: from the first entry on, or from the entry that begins it,
+    which is the first that must be."""
     return state.strict_evidence or has_step(change, SetStrictEvidence)
 
 
 def unbound_changes(state: DidState, change: Authorized) -> int | None:
-    """How many changes up to this one the holder of the log key could have recorded with a signature for something else; None where the
-    log holds no evidence. An entry that shows no body is not compared with it, whatever its challenge names, so that it counts as well; but
-    not a deactivation whose challenge names both: it says nothing beyond its purpose."""
+    """Return how many changes up to this one the holder of the log key could have recorded with a signature for something else.
+
+    None where the log holds no evidence. An entry that shows no body is not compared with it, whatever its challenge names, and counts.
+    A deactivation whose challenge names both does not: its body contains nothing beyond its purpose."""
     if state.unbound_changes is None or is_strict(state, change):
         return state.unbound_changes
     offered = Challenge.parse(change.authorization.challenge)

@@ -55,9 +55,9 @@ class Remembered:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What was signed; the signature is not looked at."""
+        """Return the signed checkpoint; the signature is not verified."""
         return Checkpoint.parse(Note.parse(self.note).text)
 
     def covers(self, other: Remembered) -> bool:
-        """Whether this one is of the same time as ``other`` or later."""
+        """Return whether this one is of the same time as ``other`` or later."""
         return self.checkpoint.size >= other.checkpoint.size and self.audit_lines >= other.audit_lines

@@ -141,7 +141,7 @@ def as_made(text: str, presented: AnyPresented) -> str:
 
 
 def awaits_agent(text: str, presented: AnyPresented) -> bool:
-    """Whether the proof that says ``presented`` names an agent's key and the agent has not signed it."""
+    """Return whether the proof ``presented`` names an agent's key and lacks the agent's signature."""
     named = not isinstance(presented, PresentedProof) and presented.bound.agent_key is not None
     return named and as_made(text, presented) == text
 

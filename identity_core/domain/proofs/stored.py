@@ -236,6 +236,6 @@ def _text_or_none(value: dict[str, Any], name: str) -> str | None:
 
 def _time(value: Any, name: str) -> datetime:
     try:
-        return times.parse(value if isinstance(value, str) else "")
+        return times.parse(value)
     except ValueError as error:
         raise NotARecord(f"{name}: {error}") from error

@@ -144,7 +144,7 @@ class PresentationQuery:
         return CLIENT_PREFIX + self.verifier
 
     def redirect(self, response_code: str) -> str | None:
-        """Where the wallet leads its holder, who shows with the code that the answer is hers (OpenID4VP 1.0 §8.2)."""
+        """Return the URL to which the wallet sends its holder, with the response code (OpenID4VP 1.0 §8.2)."""
         mark = "&" if "?" in (self.redirect_uri or "") else "?"
         return self.redirect_uri and f"{self.redirect_uri}{mark}response_code={response_code}"
 

@@ -41,5 +41,5 @@ def read(octets: bytes, kind: type[T]) -> T:
 
 
 def something_else(error: Exception) -> Fault:
-    """What is raised where it is not what the port promises."""
+    """Return the fault of a worker whose answer breaks the port."""
     return Fault(f"answered with something else ({type(error).__name__})")

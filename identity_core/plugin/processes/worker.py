@@ -29,7 +29,7 @@ _CLOSED_SECONDS: Final = 1.0
 
 @value_class
 class Order:
-    """What a worker is told at first: which prover or format to build, by its hook and its Provider's name, and its bounds.
+    """Order to a new worker: the prover or format to build, by its hook and its Provider's name, and its bounds.
 
     ``tables`` holds the prover's own settings as they were written, and no one else's; ``environment`` names the variables that it
     gets beside what every program needs. ``niceness`` is added to the server's. ``parent`` is the process that it must not outlive. The

@@ -66,7 +66,7 @@ class Payer:
 
 @value_class
 class ChallengeRequest:
-    """What a challenge is for: the DID, purpose and body hash (None where it is bound to none), and the ``moment`` that counts."""
+    """Request for a challenge: the DID, purpose and body hash (None for an unbound one), and the ``moment`` that counts."""
 
     did: str
     purpose: str | None

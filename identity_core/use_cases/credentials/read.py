@@ -23,8 +23,9 @@ from identity_core.domain.delegations.delegation import AutonomyTable, Delegatio
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AutonomyTooLow, CredentialNotFound, Forbidden, InvalidRequest, JsonValue, ScopeMismatch
 from identity_core.ports.clock import Clock
-from identity_core.ports.credentials import CredentialFilter, CredentialPosition, Credentials
+from identity_core.ports.credentials import CredentialFilter, Credentials
 from identity_core.ports.delegations import DelegationFilter, Delegations
+from identity_core.ports.repositories import RowPosition
 from identity_core.use_cases.credentials.sealed import SealedCredentials, ShownCredential
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
@@ -128,7 +129,7 @@ class ListCredentials:
     clock: Clock
 
     async def __call__(
-        self, query: ListCredentialsQuery, context: RequestContext, *, after: CredentialPosition | None
+        self, query: ListCredentialsQuery, context: RequestContext, *, after: RowPosition | None
     ) -> Sequence[Credential]:
         """One row more than a page has, where there is one."""
         holder, issuer = query.holder_did, query.issuer_did

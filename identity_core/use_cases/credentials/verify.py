@@ -34,7 +34,7 @@ class VerifyCredential:
     async def __call__(self, wish: VerifyCredentialRequest) -> CredentialVerdict:
         now = self.clock.now()
         try:
-            presented = verifiable_credential.parse(wish.credential)
+            presented = verifiable_credential.parse(wish.credential, now)
         except InvalidCredential as error:
             return _verdict([_wrong("form", "CREDENTIAL_MALFORMED", error)])
         checks = [_right("form"), *await self._signature(presented, now)]

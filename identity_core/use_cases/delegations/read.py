@@ -18,7 +18,8 @@ from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation, DelegationState
 from identity_core.errors import DelegationNotFound, Forbidden
 from identity_core.ports.clock import Clock
-from identity_core.ports.delegations import DelegationFilter, DelegationPosition, Delegations
+from identity_core.ports.delegations import DelegationFilter, Delegations
+from identity_core.ports.repositories import RowPosition
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.values import value_class
 from identity_core.wire import ListDelegationsQuery
@@ -93,7 +94,7 @@ class DelegationPage:
     """``end`` is where the next page begins, None where there is none."""
 
     items: tuple[ShownDelegation, ...]
-    end: DelegationPosition | None
+    end: RowPosition | None
 
 
 @value_class
@@ -106,7 +107,7 @@ class ListDelegations:
     clock: Clock
 
     async def __call__(
-        self, query: ListDelegationsQuery, caller: Caller, *, after: DelegationPosition | None
+        self, query: ListDelegationsQuery, caller: Caller, *, after: RowPosition | None
     ) -> DelegationPage:
         wanted, now, limit = self._filter(query, caller), self.clock.now(), query.limit
         items: list[ShownDelegation] = []
@@ -116,7 +117,7 @@ class ListDelegations:
             chains = await self.delegations.list(wanted, after=after, limit=batch)
             for place, chain in enumerate(chains):
                 shown = ShownDelegation.of(chain, now)
-                after = DelegationPosition(chain.leaf.created_at, chain.leaf.id)
+                after = RowPosition(chain.leaf.created_at, chain.leaf.id)
                 if query.status in (None, shown.status.value):
                     items.append(shown)
                 if len(items) == limit and (place + 1 < len(chains) or len(chains) == batch):

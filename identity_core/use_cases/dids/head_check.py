@@ -67,7 +67,7 @@ class HeadCheck:
     generations: Generations = field(default_factory=KnownGenerations)
     """What fills it."""
     refused_at: float = field(default=-math.inf, init=False)
-    """When the ledger last failed to take an entry, on the monotonic clock."""
+    """Monotonic time of the last entry that the ledger failed to take."""
     _checked: BoundedCache[str, Checked] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
     # The newest rows that a ledger which has to be waited for was found to agree with.
     _agreed: BoundedCache[str, NewestEntry] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
@@ -121,7 +121,7 @@ class HeadCheck:
         return brought
 
     def known(self, did: Did) -> IndexedVersion | None:
-        """What ``head`` gives to who decides by it, where nobody has to be asked for it; None elsewhere."""
+        """Return the head for a decision, where it is known without I/O, else None."""
         head, checked = self.index.known(did.text), self._checked.get(did.text)
         return head if checked is not None and checked.head is head else None
 

@@ -82,7 +82,7 @@ class IndexAudit:
         return done
 
     async def _seal(self, did: str) -> bool:
-        """Whether the DID was put under suspicion."""
+        """Return whether the DID was put under quarantine."""
         if found := await self._differing(did, self.rows.seal):
             self.quarantine.suspect(did, found[0])
         return bool(found)

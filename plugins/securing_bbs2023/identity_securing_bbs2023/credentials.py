@@ -200,6 +200,6 @@ def _time(value: Any) -> datetime | None:
     if value is None:
         return None
     try:
-        return times.parse(value if isinstance(value, str) else "")
+        return times.parse(value)
     except ValueError:
         malformed("a time is none")

@@ -44,7 +44,7 @@ def _is_iri(value: Any) -> bool:
 
 def _is_time(value: Any) -> bool:
     try:
-        times.parse(value if isinstance(value, str) else "")
+        times.parse(value)
     except ValueError:
         return False
     return True

@@ -1,6 +1,7 @@
 import re
 
 import orjson
+import pytest
 
 from tests.toy import DOCUMENT, ask, build_toy
 
@@ -10,6 +11,30 @@ def test_the_document_is_served_as_it_is() -> None:
     reply = ask(app, target="/openapi.json")
     assert reply.body == orjson.dumps(DOCUMENT)
     assert ask(app, target="/openapi.json", headers=[("if-none-match", reply.headers["etag"])]).status == 304
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        ("{tag}", 304),
+        ("W/{tag}", 304),
+        ('"other", {tag}', 304),
+        ('"other" ,W/{tag} , "more"', 304),
+        ("*", 304),
+        (" * ", 304),
+        ('"other"', 200),
+        ("w/{tag}", 200),
+        ("", 200),
+        ('{tag}, "' + "x" * 2_048 + '"', 200),
+    ],
+)
+@pytest.mark.parametrize("place", ["/openapi.json", "/docs", "/docs/start.js"])
+def test_static_page_follows_if_none_match(place: str, header: str, status: int) -> None:
+    """RFC 9110 §13.1.2: a list of tags that are compared weakly, or ``*``."""
+    app = build_toy()
+    tag = ask(app, target=place).headers["etag"]
+    reply = ask(app, target=place, headers=[("if-none-match", header.format(tag=tag))])
+    assert (reply.status, reply.headers["etag"], reply.body == b"") == (status, tag, status == 304)
 
 
 def test_the_page_needs_nothing_from_elsewhere() -> None:

@@ -31,6 +31,34 @@ def test_a_log_with_a_time_is_valid_where_the_time_is(case: dict[str, Any]) -> N
     assert is_good(timed_logs()[case["text"]]) == (case["microseconds"] is not None)
 
 
+@pytest.mark.parametrize("value", [None, 5, 1.5, True, b"2026-01-01T00:00:00Z", ["2026-01-01T00:00:00Z"], {}])
+def test_a_value_that_is_no_string_is_no_time(value: object) -> None:
+    with pytest.raises(ValueError, match="RFC 3339"):
+        times.parse(value)
+    with pytest.raises(ValueError, match="RFC 3339"):
+        times.parse_date(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-02-29",
+        "2026-1-1",
+        "20260101",
+        "2026-W01-1",
+        "2026-01-01T00:00:00Z",
+        "",
+        " 2026-01-01",
+        "2026-01-01\n",
+        "٢٠٢٦-01-01",
+    ],
+)
+def test_a_date_is_a_full_date(text: str) -> None:
+    with pytest.raises(ValueError):
+        times.parse_date(text)
+    assert times.parse_date("2024-02-29").isoformat() == "2024-02-29"
+
+
 def test_a_member_of_a_request_is_refused_with_its_name() -> None:
     """`revokeOldAfter` went into signed entries as it came, and two of three readers refused the log for good."""
     with pytest.raises(InvalidRequest, match="revokeOldAfter is not an RFC 3339 time"):

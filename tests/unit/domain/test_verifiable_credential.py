@@ -106,6 +106,23 @@ def test_a_signature_is_80_octets_in_one_of_two_forms() -> None:
             parse_signature(bad)
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"created": "yesterday"}, {"created": None}, {"created": 5}, {"created": "9999-01-01T00:00:00Z"},
+        {"expires": "2020-01-01T00:00:00Z"}, {"expires": "soon"}, {"previousProof": "urn:uuid:1"}, {"domain": 5}, {"nonce": 1},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_options_of_the_proof_are_checked(option: dict[str, Any]) -> None:
+    """VC Data Integrity 1.0, "Proofs"."""
+    value = shown()
+    verifiable_credential.parse(value, NOW)
+    with pytest.raises(InvalidCredential) as refused:
+        verifiable_credential.parse(value | {"proof": value["proof"] | option}, NOW)
+    assert "options of the proof" in str(refused.value.details["reason"])
+
+
 def test_a_credential_is_read_as_it_was_written() -> None:
     value = shown(valid_until=NOW + timedelta(days=1))
     assert value["validUntil"] == "2026-01-02T00:00:00Z"

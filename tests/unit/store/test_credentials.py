@@ -17,7 +17,8 @@ from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Overloaded
-from identity_core.ports.credentials import CredentialFilter, CredentialPosition, RegisteredSchema
+from identity_core.ports.credentials import CredentialFilter, RegisteredSchema
+from identity_core.ports.repositories import RowPosition
 from identity_core.store import Store
 from identity_core.store.credentials import TRIES
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
@@ -203,7 +204,7 @@ def test_pages_are_newest_first_and_do_not_overlap(store: Store) -> None:
     after = None
     while page := asyncio.run(store.credentials.list(CredentialFilter(), after=after, limit=2)):
         seen += page
-        after = CredentialPosition(page[-1].created_at, page[-1].id)
+        after = RowPosition(page[-1].created_at, page[-1].id)
     assert seen == expected
 
 

@@ -15,7 +15,8 @@ from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation, Suspension
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DelegationInvalid
-from identity_core.ports.delegations import DelegationFilter, DelegationPosition
+from identity_core.ports.delegations import DelegationFilter
+from identity_core.ports.repositories import RowPosition
 from identity_core.store import Store
 from identity_core.store.delegations import ibct_digest
 from tests.kept import is_called_back
@@ -166,10 +167,10 @@ def test_lists_are_newest_first_and_go_on(store: Store, wanted: DelegationFilter
 
     async def paged(limit: int) -> list[str]:
         found: list[str] = []
-        after: DelegationPosition | None = None
+        after: RowPosition | None = None
         while page := await store.delegations.list(wanted, after=after, limit=limit):
             found += [one.leaf.id for one in page]
-            after = DelegationPosition(page[-1].leaf.created_at, page[-1].leaf.id)
+            after = RowPosition(page[-1].leaf.created_at, page[-1].leaf.id)
         return found
 
     for limit in (1, 2, 10):

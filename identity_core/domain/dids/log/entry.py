@@ -127,7 +127,7 @@ def _read(value: Any) -> Entry:
     if match is None:
         raise LogInvalid("The versionId is not a number and a hash.")
     try:
-        time = times.parse(_text(version_time))
+        time = times.parse(version_time)
     except ValueError as error:
         raise LogInvalid("The versionTime is not a time.") from error
     if version_time[-1] not in "Zz":
@@ -210,7 +210,7 @@ def check_proof_options(proof: Mapping[str, Any], now: datetime | None) -> froze
     ``now`` None compares no time with the clock. Chains of proofs (``previousProof``) are refused: nothing here verifies them.
     Raises ``ValueError``, whose text quotes nothing.
     """
-    created, expires = (times.parse(_text(proof[name])) if name in proof else None for name in ("created", "expires"))
+    created, expires = (times.parse(proof[name]) if name in proof else None for name in ("created", "expires"))
     if created is not None and (
         (now is not None and created > now + AHEAD) or (expires is not None and expires <= created)
     ):
