@@ -1,4 +1,4 @@
-"""What the backends on native libraries share: operators on points, and precomputed multiples of fixed ones.
+"""Precomputed multiples of fixed points.
 
 A point's table holds, for each digit position of a scalar in base 2^window, all multiples for that position; a product
 is then one addition for each position and no doubling. The backends without a multi-scalar multiplication win most by
@@ -7,28 +7,18 @@ it, and the others win too. Only curve additions are used: no arithmetic of ours
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import getitem
-from typing import Any, Final, cast
+from typing import Any, Final
 from weakref import WeakSet
 
 from identity_core.crypto.bls12381.backend import (
     G1,
-    G1_GENERATOR,
-    G1_OCTETS,
-    G2_GENERATOR,
-    G2_OCTETS,
     ORDER,
     SCALAR_OCTETS,
     Curve,
-    DigitTable,
-    FixedBases,
-    PointSums,
-    decoded,
 )
-from identity_core.crypto.bls12381.bucket_sums import BucketSums
 
 MAX_TABLE_OCTETS: Final = 64 << 20
 POINT_OCTETS: Final = 185
@@ -36,7 +26,6 @@ POINT_OCTETS: Final = 185
 
 TABLED_BITS: Final = 256
 """Of a scalar and one order more, which is what is looked up."""
-_WINDOW: Final = 8
 OFFSET_DST: Final = b"IDENTITY-DIGIT-TABLE-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFFSET_"
 
 
@@ -68,7 +57,7 @@ class TableShelf:
 class WindowedBases:
     """``FixedBases`` by tables. A point that finds no room on the shelf is multiplied as any other point is.
 
-    Needs points whose ``+`` is the group's addition, as both native libraries have them: ``sum`` then adds without
+    Needs points whose ``+`` is the group's addition, as pyblst has them: ``sum`` then adds without
     a Python frame an addition, which is half of the time. Each entry is shifted by a point O of unknown logarithm and a sum of n starts
     at -n·O, as in ``DigitTable``: the identity is added faster than a point, and would tell how many digits are zero.
     """
@@ -145,79 +134,6 @@ class WindowedBases:
             base = shifted + base + self._minus_offset
         rows.reverse()
         return rows
-
-
-class NativeCurve:
-    """The part of ``Curve`` that follows from operators, ``to_octets`` and ``uncompress_…``, which check curve and subgroup and raise
-    ``ValueError``. The class of a library is a whole ``Curve``: it adds products, hashing and pairing."""
-
-    def __init__(
-        self,
-        *,
-        g1_identity: Any,
-        g2_identity: Any,
-        uncompress_g1: Callable[[bytes], Any],
-        uncompress_g2: Callable[[bytes], Any],
-        to_octets: Callable[[Any], bytes],
-    ) -> None:
-        self._g1_identity, self._g2_identity = g1_identity, g2_identity
-        self._uncompress_g1, self._uncompress_g2 = uncompress_g1, uncompress_g2
-        self._to_octets = to_octets
-        self._g1_generator, self._g2_generator = uncompress_g1(G1_GENERATOR), uncompress_g2(G2_GENERATOR)
-        self._shelf = TableShelf()
-
-    def g1_identity(self) -> Any:
-        return self._g1_identity
-
-    def g1_generator(self) -> Any:
-        return self._g1_generator
-
-    def g2_generator(self) -> Any:
-        return self._g2_generator
-
-    def g1_add(self, a: Any, b: Any, /) -> Any:
-        return a + b
-
-    def g1_neg(self, a: Any, /) -> Any:
-        return -a
-
-    def g1_public_msm(self, points: Sequence[Any], scalars: Sequence[int], /) -> Any:
-        # The libraries have no sum that is faster for public scalars.
-        return cast(Curve, self).g1_msm(points, scalars)
-
-    def g1_is_identity(self, a: Any, /) -> bool:
-        return bool(a == self._g1_identity)
-
-    def g1_equal(self, a: Any, b: Any, /) -> bool:
-        return bool(a == b)
-
-    def g1_to_octets(self, a: Any, /) -> bytes:
-        return bytes(self._to_octets(a))
-
-    def g1s_to_octets(self, points: Sequence[Any], /) -> list[bytes]:
-        return [*map(self.g1_to_octets, points)]
-
-    def octets_to_g1(self, octets: bytes, /) -> Any:
-        return decoded(octets, G1_OCTETS, self._uncompress_g1, self._to_octets, self.g1_is_identity)
-
-    def g2_is_identity(self, a: Any, /) -> bool:
-        return bool(a == self._g2_identity)
-
-    def g2_to_octets(self, a: Any, /) -> bytes:
-        return bytes(self._to_octets(a))
-
-    def octets_to_g2(self, octets: bytes, /) -> Any:
-        return decoded(octets, G2_OCTETS, self._uncompress_g2, self._to_octets, self.g2_is_identity)
-
-    def fixed_bases(self, points: Sequence[Any], /, *, window: int | None = None) -> FixedBases:
-        return WindowedBases(cast(Curve, self), self._shelf, points, _WINDOW if window is None else window)
-
-    def digit_table(self, points: Sequence[Any], radix: int, /) -> DigitTable:
-        return PointDigits(cast(Curve, self), points, radix)
-
-    def point_sums(self, points: Sequence[Any], /) -> PointSums:
-        # The operator of a native point saves a Python frame an addition.
-        return BucketSums(cast(Curve, self), operator.add, points)
 
 
 def check_radix(radix: int) -> None:

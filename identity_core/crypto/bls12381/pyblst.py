@@ -5,47 +5,100 @@ It has no multi-scalar multiplication: sums of products of points that are not f
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from operator import methodcaller
-from typing import Any
+from typing import Any, Final
 
 import pyblst
 
-from identity_core.crypto.bls12381.backend import ORDER, checked_dst
-from identity_core.crypto.bls12381.fixed_bases import NativeCurve
+from identity_core.crypto.bls12381.backend import (
+    G1_GENERATOR,
+    G1_OCTETS,
+    G2_GENERATOR,
+    G2_OCTETS,
+    ORDER,
+    DigitTable,
+    FixedBases,
+    PointSums,
+    checked_dst,
+    decoded,
+)
+from identity_core.crypto.bls12381.bucket_sums import BucketSums
+from identity_core.crypto.bls12381.fixed_bases import PointDigits, TableShelf, WindowedBases
+
+_WINDOW: Final = 8
 
 
-class PyblstCurve(NativeCurve):
-    """``Curve`` on pyblst's Jacobian points."""
+class PyblstCurve:
+    """``Curve`` on pyblst's Jacobian points. Its ``uncompress`` checks curve and subgroup, and raises ``ValueError``."""
 
     name = "pyblst"
     constant_time = True
 
     def __init__(self) -> None:
-        g1: Any = pyblst.BlstP1Element()
-        g2: Any = pyblst.BlstP2Element()
-        super().__init__(
-            g1_identity=g1,
-            g2_identity=g2,
-            uncompress_g1=g1.uncompress,
-            uncompress_g2=g2.uncompress,
-            to_octets=methodcaller("compress"),
-        )
+        self._g1: Any = pyblst.BlstP1Element()
+        self._g2: Any = pyblst.BlstP2Element()
+        self._generators = self._g1.uncompress(G1_GENERATOR), self._g2.uncompress(G2_GENERATOR)
+        self._shelf = TableShelf()
+
+    def g1_identity(self) -> Any:
+        return self._g1
+
+    def g1_generator(self) -> Any:
+        return self._generators[0]
+
+    def g2_generator(self) -> Any:
+        return self._generators[1]
+
+    def g1_add(self, a: Any, b: Any, /) -> Any:
+        return a + b
+
+    def g1_neg(self, a: Any, /) -> Any:
+        return -a
 
     def g1_mul(self, a: Any, k: int, /) -> Any:
         return a.scalar_mul(k % ORDER)
 
     def g1_msm(self, points: Sequence[Any], scalars: Sequence[int], /) -> Any:
-        total = self._g1_identity
-        for point, scalar in zip(points, scalars, strict=True):
-            total = total + point.scalar_mul(scalar % ORDER)
-        return total
+        return sum((a.scalar_mul(k % ORDER) for a, k in zip(points, scalars, strict=True)), self._g1)
 
-    def g2_mul(self, a: Any, k: int, /) -> Any:
-        return a.scalar_mul(k % ORDER)
+    g1_public_msm, g2_mul = g1_msm, g1_mul
+
+    def g1_is_identity(self, a: Any, /) -> bool:
+        return bool(a == self._g1)
+
+    def g1_equal(self, a: Any, b: Any, /) -> bool:
+        return bool(a == b)
+
+    def g1_to_octets(self, a: Any, /) -> bytes:
+        return bytes(a.compress())
+
+    g2_to_octets = g1_to_octets
+
+    def g1s_to_octets(self, points: Sequence[Any], /) -> list[bytes]:
+        return [*map(self.g1_to_octets, points)]
+
+    def octets_to_g1(self, octets: bytes, /) -> Any:
+        return decoded(octets, G1_OCTETS, self._g1.uncompress, self.g1_to_octets, self.g1_is_identity)
+
+    def g2_is_identity(self, a: Any, /) -> bool:
+        return bool(a == self._g2)
+
+    def octets_to_g2(self, octets: bytes, /) -> Any:
+        return decoded(octets, G2_OCTETS, self._g2.uncompress, self.g2_to_octets, self.g2_is_identity)
+
+    def fixed_bases(self, points: Sequence[Any], /, *, window: int | None = None) -> FixedBases:
+        return WindowedBases(self, self._shelf, points, _WINDOW if window is None else window)
+
+    def digit_table(self, points: Sequence[Any], radix: int, /) -> DigitTable:
+        return PointDigits(self, points, radix)
+
+    def point_sums(self, points: Sequence[Any], /) -> PointSums:
+        # The operator of a native point saves a Python frame an addition.
+        return BucketSums(self, operator.add, points)
 
     def hash_to_g1(self, message: bytes, dst: bytes, /) -> Any:
-        return self._g1_identity.hash_to_group(message, checked_dst(dst))
+        return self._g1.hash_to_group(message, checked_dst(dst))
 
     def pairing_product_is_one(self, pairs: Sequence[tuple[Any, Any]], /) -> bool:
         loops = pyblst.BlstFP12Element()
