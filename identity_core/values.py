@@ -15,6 +15,15 @@ T = TypeVar("T")
 SPECIAL = ("ClassVar", "InitVar", "KW_ONLY")
 
 
+class Hidden:
+    """A base of values that must reach no log: their ``repr`` is the name of the class."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(…)"
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value_class(cls: type[T]) -> type[T]:
     """A dataclass with slots, equality and a hash, whose fields mypy lets no one assign."""

@@ -72,10 +72,6 @@ class CachedAnswer:
     stale_at: datetime | None = None
     awaits: int | None = None
 
-    def answer_to(self, request: Request) -> Answer:
-        """The whole answer, or that the client has it."""
-        return unless_known(request, self.etag, self.answer)
-
 
 @dataclass(slots=True)
 class AnswerCache:

@@ -83,7 +83,7 @@ class DidHandlers:
             cached = caching.resolution(resolution, media, duration, query, self.reader.clock.now())
             if not selected:
                 self.cache.keep(text, media, cached)
-        return cached.answer_to(request)
+        return caching.unless_known(request, cached.etag, cached.answer)
 
     async def update_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])

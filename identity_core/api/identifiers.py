@@ -98,7 +98,7 @@ class IdentifierHandlers:
             cached = self._encoded(found, form, (time.perf_counter_ns() - started) // 1_000_000)
             if is_plain and str(found.url.did) == text:
                 self.cache.keep(text, key, cached)
-        return cached.answer_to(request)
+        return caching.unless_known(request, cached.etag, cached.answer)
 
     async def resolve_identifier_with_options(self, request: Request) -> Answer:
         options: DidResolutionOptions = request.body

@@ -77,14 +77,6 @@ def _issued(caller: RemoteCaller, *, values: Any, single: Any, issuerDid: str | 
     return named(caller, issuerDid=issuer, **given) | {"attributes": given_values(values, single)}
 
 
-def _whose_count(_: RemoteCaller, *, credential_id: str) -> dict[str, Any]:
-    return {"credentialId": credential_id}
-
-
-def _forgets(_: RemoteCaller, *, forget: bool) -> dict[str, Any]:
-    return {"forgetFormer": forget}
-
-
 def _rotation(answer: Any) -> str:
     bound = [
         f"  {one['credentialId']}  of {one['issuerDid']}, generation {one['generation']}"
@@ -93,10 +85,6 @@ def _rotation(answer: Any) -> str:
     more = [] if answer["complete"] else ["  and more, which are not named"]
     first = f"generation {answer['generation']}; bound to former ones:"
     return "\n".join([first, *(bound or ["  nothing"]), *more])
-
-
-def _of_offer(_: RemoteCaller, *, code: bool) -> dict[str, Any]:
-    return {"transactionCode": True} if code else {}
 
 
 def _offered(answer: dict[str, Any]) -> str:
@@ -214,7 +202,7 @@ add(
     `offer` is for a wallet that keeps the secret of zero-knowledge proofs.""",
     _CREDENTIAL,
     click.option("--transaction-code", "code", is_flag=True, help="Have the wallet ask for six digits."),
-    body=_of_offer,
+    body=lambda _, *, code: {"transactionCode": True} if code else {},
     text=_offered,
     whose="the issuer",
 )
@@ -223,7 +211,7 @@ add(
     "resetDisclosures",
     "Begin the count of questions about a credential of yours anew, for agents that you delegate to from now on; signed with --keys.",
     click.argument("credential_id"),
-    body=_whose_count,
+    body=lambda _, *, credential_id: {"credentialId": credential_id},
     text="the count of questions about {credentialId} begins anew at {resetAt}",
 )
 add(
@@ -235,7 +223,7 @@ add(
 
     `rotate-secret` is for a secret that your wallet keeps.""",
     click.option("--forget", is_flag=True, help="Forget former secrets for good, instead of rotating."),
-    body=_forgets,
+    body=lambda _, *, forget: {"forgetFormer": forget},
     text=_rotation,
 )
 add_schema(

@@ -34,6 +34,13 @@ schema_option = click.option(
 key_option = click.option(
     "--key", "method", metavar="KEY_ID", help="The key; the only Bls12381G2Key2020 of the keys file by default."
 )
+issuer_options = all_of(
+    click.option("--issuer-key", metavar="MULTIKEY", help="The issuer's Bls12381G2Key2020 public key."),
+    click.option(
+        "--issuer-document", type=click.File("rb"), help="The issuer's DID document, or the answer of a resolution."
+    ),
+    click.option("--issuer-log", type=click.File("rb"), help="The log of the issuer's DID, which is verified too."),
+)
 holder_option = did_option("--holder", "holderDid", "Of whom it is said.", required=True)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from identity_core.cli.credential_offline import read_schema, schema_option
+from identity_core.cli.credential_offline import issuer_options, read_schema, schema_option
 from identity_core.cli.options import input_argument, name_of, read_json
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.private_record import private_record, read_record
@@ -86,11 +86,7 @@ def request(file: Any, wallet: Path, held: Path) -> None:
 @keys_option
 @held_option
 @schema_option
-@click.option("--issuer-key", metavar="MULTIKEY", help="The issuer's Bls12381G2Key2020 public key.")
-@click.option(
-    "--issuer-document", type=click.File("rb"), help="The issuer's DID document, or the answer of a resolution."
-)
-@click.option("--issuer-log", type=click.File("rb"), help="The log of the issuer's DID, which is verified too.")
+@issuer_options
 def accept(
     file: Any,
     wallet: Path,

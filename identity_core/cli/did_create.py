@@ -17,8 +17,8 @@ from typing import Any, cast
 
 import click
 
-from identity_core.cli.did_update import Triples, Wishes, change, witness_list
-from identity_core.cli.options import Whole, several
+from identity_core.cli.did_update import Triples, Wishes, change, witness_list, witness_threshold_option
+from identity_core.cli.options import several
 from identity_core.cli.output import Command, fail, misused, show
 from identity_core.cli.profiles import signed_in
 from identity_core.cli.remote import api_key_option, session, url_option
@@ -58,11 +58,7 @@ TEXT = "{did}\nblock   {blockNumber}\ntx      {transactionHash}"
 @click.option(
     "--witness", "witnesses", multiple=True, metavar="DID", help="A did:key that must approve of each version."
 )
-@click.option(
-    "--witness-threshold",
-    type=Whole(1),
-    help="How many of the witnesses must approve.  [default: all of them]",
-)
+@witness_threshold_option
 @click.option("--keys", "path", type=click.Path(path_type=Path), help="Write DID and keys to this new file (0600).")
 @click.option("--show-secrets", is_flag=True, help="Print the private keys instead; no file keeps them.")
 @click.option(

@@ -22,6 +22,11 @@ Triples = Sequence[tuple[str, str, str]]
 VERSION = "{did}\nversion {versionId}\nblock   {blockNumber}\ntx      {transactionHash}"
 
 
+witness_threshold_option = click.option(
+    "--witness-threshold", type=Whole(1), help="How many of the witnesses must approve.  [default: all of them]"
+)
+
+
 @click.command(cls=Command)
 @keys_option
 @url_option
@@ -44,11 +49,7 @@ VERSION = "{did}\nversion {versionId}\nblock   {blockNumber}\ntx      {transacti
 @several(
     "--witness", "DID", "A did:key that must approve of each later version of a did:webvh. Replaces the whole list."
 )
-@click.option(
-    "--witness-threshold",
-    type=Whole(1),
-    help="How many of the witnesses must approve.  [default: all of them]",
-)
+@witness_threshold_option
 @click.option("--no-witness", is_flag=True, help="No one has to approve of later versions.")
 @click.option("--strict-evidence", is_flag=True, help="Require bound signatures from this change on. Cannot be undone.")
 def update(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from identity_core.cli.credential_offline import read_schema
+from identity_core.cli.credential_offline import issuer_options, read_schema
 from identity_core.cli.options import (
     MAX_FILE_OCTETS,
     Whole,
@@ -123,11 +123,7 @@ def installed_prover(settings: Settings) -> Prover:
 
 @click.command(cls=Command)
 @input_argument
-@click.option("--issuer-key", metavar="MULTIKEY", help="The issuer's Bls12381G2Key2020 public key.")
-@click.option(
-    "--issuer-document", type=click.File("rb"), help="The issuer's DID document, or the answer of a resolution."
-)
-@click.option("--issuer-log", type=click.File("rb"), help="The log of the issuer's DID, which is verified too.")
+@issuer_options
 @click.option("--resolve", "url", metavar="URL", help="Let this service resolve the issuer's DID.")
 @click.option(
     "--issuer", metavar="DID", help="Who must have issued the credential; or its verification method, as a DID URL."

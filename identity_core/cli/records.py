@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from identity_core.bootstrap import RecordTools
 
 PAGE = 500
+_kind_option = click.option(
+    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeatable.  [default: all]"
+)
 
 
 @click.group(name="records", cls=OpenGroup)
@@ -53,9 +56,7 @@ def export(settings: Settings, did: str, output: Any) -> None:
 
 @command.command()
 @click.argument("did")
-@click.option(
-    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeatable.  [default: all]"
-)
+@_kind_option
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @of_installation
 def erase(settings: Settings, did: str, kinds: tuple[RecordKind, ...], yes: bool) -> None:
@@ -104,9 +105,7 @@ add_command(
     "forget",
     "eraseRecords",
     "Erase what a running service keeps about you as holder, signed with --keys. It cannot be undone.",
-    click.option(
-        "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeatable.  [default: all]"
-    ),
+    _kind_option,
     did_option("--holder", "holderDid", "Whose, for an API key that may act for it; your own by default."),
     click.option("--yes", is_flag=True, help="Do not ask."),
     body=_wanted,

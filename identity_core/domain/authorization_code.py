@@ -25,7 +25,7 @@ from identity_core.crypto import sealing
 from identity_core.domain.dids.did import check_uri
 from identity_core.domain.dids.document import DidDocument
 from identity_core.errors import InvalidDocument
-from identity_core.values import value_class
+from identity_core.values import Hidden, value_class
 
 GRANT: Final = "authorization_code"
 S256: Final = "S256"
@@ -93,7 +93,7 @@ def is_challenge(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AuthorizationCode:
+class AuthorizationCode(Hidden):
     """What a code is bound to: the client, the redirection URI (by its SHA-256, base64url), the challenge of PKCE, the audience (None for
     the issuer), the scopes, the holder with the multikey that signed, and its end (aware UTC, whole seconds). ``id`` is random, and
     becomes the ``jti`` of the token."""
@@ -108,9 +108,6 @@ class AuthorizationCode:
     holder: str
     key: str
     expires_at: datetime
-
-    def __repr__(self) -> str:
-        return "AuthorizationCode(…)"
 
     @property
     def digest(self) -> bytes:

@@ -199,15 +199,6 @@ class ExaminableLedger(NewestAnchoringLedger, Protocol):
 MOST_AHEAD_SECONDS: Final = 60.0
 
 
-@runtime_checkable
-class WatchedClock(Clock, Protocol):
-    """A clock with a second opinion of the time."""
-
-    def ahead_seconds(self, at: datetime) -> float:
-        """Return by how much ``at`` is later than the time can be now."""
-        ...
-
-
 class ClockAhead(LedgerUnavailable):
     """The clock is ahead; it passes, so the answer is 503."""
 
@@ -216,7 +207,7 @@ class ClockAhead(LedgerUnavailable):
 
 
 def require_steady(clock: Clock, at: datetime, *, server: datetime | None = None) -> None:
-    """Raise ``ClockAhead`` where ``at``, a time to be recorded for good, is more than a minute ahead of what a watched clock
+    """Raise ``ClockAhead`` when ``at``, a time to be recorded for good, is more than a minute ahead of what a watched clock
     counts, or of ``server``, the clock of the database."""
     ahead = getattr(clock, "ahead_seconds", None)
     counted = 0.0 if ahead is None else ahead(at)

@@ -17,6 +17,7 @@ from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_core.crypto.bls12381.keys import hash_to_scalar, secret_scalar
 from identity_core.crypto.frames import scalar
+from identity_core.values import Hidden
 
 HOLDER_SLOT: Final = 0
 BLIND_SLOT: Final = 1
@@ -28,7 +29,7 @@ SECRET_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_HOLDER_"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class HolderSecret:
+class HolderSecret(Hidden):
     """s, 1 to r - 1, with s·H_0, which is as secret: it links every credential of the holder. Make it with ``of``."""
 
     scalar: int
@@ -46,9 +47,6 @@ class HolderSecret:
         if len(material) < SCALAR_OCTETS:
             raise ValueError(f"a holder's secret is made of at least {SCALAR_OCTETS} octets")
         return cls.of(suite, scalar(hash_to_scalar(material, SECRET_DST)))
-
-    def __repr__(self) -> str:
-        return "HolderSecret(…)"
 
 
 Challenge = Callable[[Sequence[bytes], bytes | None, Sequence[bytes], bytes | None], int]

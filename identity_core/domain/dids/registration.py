@@ -158,11 +158,7 @@ def _listed(did: str, value: Object, member: str, needed: frozenset[str] | set[s
     """The objects of a list by their absolute ids, which stand in them. Raises ``InvalidDocument``."""
     found: dict[str, Any] = {}
     every = {"verificationMethod": _METHOD, "service": _SERVICE}[member] | more
-    for item in _list(value, member):
-        if type(item) is not dict or not needed <= item.keys() <= every or {*map(type, item.values())} - {str}:
-            raise InvalidDocument(
-                "An entry lacks a member, or has one that is unknown or no text.", details={"member": member}
-            )
+    for item in read_entries(value, member, needed, every):
         name = _absolute(did, item["id"])
         if name in found:
             raise InvalidDocument("An id is there twice.", details={"member": member, "id": echoed(name, DID)})
@@ -171,13 +167,27 @@ def _listed(did: str, value: Object, member: str, needed: frozenset[str] | set[s
 
 
 def _texts(value: Object, member: str) -> list[str]:
-    found = _list(value, member)
+    found = read_list(value, member)
     if {*map(type, found)} - {str} or len({*found}) != len(found):
         raise InvalidDocument("A member lists what is no text, or something twice.", details={"member": member})
     return list(found)
 
 
-def _list(value: Object, member: str) -> list[Any]:
+def read_entries(
+    value: Object, member: str, needed: frozenset[str] | set[str], every: frozenset[str] | set[str]
+) -> list[dict[str, str]]:
+    """Return the objects of a list, whose members are texts. Raises ``InvalidDocument``."""
+    found = read_list(value, member)
+    for item in found:
+        if type(item) is not dict or not needed <= item.keys() <= every or {*map(type, item.values())} - {str}:
+            raise InvalidDocument(
+                "An entry lacks a member, or has one that is unknown or no text.", details={"member": member}
+            )
+    return found
+
+
+def read_list(value: Object, member: str) -> list[Any]:
+    """Return a list of a document, empty where it is missing. Raises ``InvalidDocument``."""
     found = value.get(member, [])
     if type(found) is not list:
         raise InvalidDocument("A member of the document is no list.", details={"member": member})

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from identity_core.domain.dids import jwk, keys
+from identity_core.domain.dids.registration import read_entries, read_list
 from identity_core.errors import InvalidDocument, InvalidRequest
 
 Object = Mapping[str, Any]
@@ -31,7 +32,7 @@ def create_body(method: str, document: Object, templates: Sequence[Object]) -> d
     if document.keys() - _MEMBERS:
         raise InvalidDocument("The document of a new DID has an id, or another member that createDid has no place for.")
     made = _made_keys(templates)
-    services = _entries(document, "service", _SERVICE)
+    services = read_entries(document, "service", _SERVICE - _OPTIONAL, _SERVICE)
     if services:
         made["serviceEndpoints"] = [
             service | ({"id": _fragment(service["id"])} if "id" in service else {}) for service in services
@@ -45,9 +46,8 @@ def create_body(method: str, document: Object, templates: Sequence[Object]) -> d
 def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:
     """``publicKeys`` of createDid: those that came as secrets, or those of ``document`` with their relationships. Raises
     ``InvalidDocument``, ``InvalidRequest`` for both at once."""
-    listed = _entries(
-        {"verificationMethod": [*map(_multikey, _list(document, "verificationMethod"))]}, "verificationMethod", _KEY
-    )
+    methods = {"verificationMethod": [*map(_multikey, read_list(document, "verificationMethod"))]}
+    listed = read_entries(methods, "verificationMethod", _KEY - _OPTIONAL, _KEY)
     if given and listed:
         raise InvalidRequest("The keys are in secret or in didDocument, and not in both.")
     brought = [_multikey(key) for key in given]
@@ -55,7 +55,7 @@ def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:
         raise InvalidRequest("A key has publicKeyMultibase or publicKeyJwk.", details={"member": "secret"})
     purposes: dict[str, list[str]] = {}
     for name in keys.RELATIONSHIPS:
-        for reference in _list(document, name):
+        for reference in read_list(document, name):
             if type(reference) is not str:
                 raise InvalidDocument("A relationship names a key by its id.", details={"member": name})
             purposes.setdefault(_fragment(reference), []).append(name)
@@ -103,24 +103,3 @@ def _made_keys(templates: Sequence[Object]) -> dict[str, Any]:
 
 def _fragment(text: str) -> str:
     return text.removeprefix("#")
-
-
-def _entries(document: Object, member: str, known: frozenset[str]) -> list[dict[str, Any]]:
-    found = _list(document, member)
-    for item in found:
-        if (
-            type(item) is not dict
-            or not known - _OPTIONAL <= item.keys() <= known
-            or {*map(type, item.values())} - {str}
-        ):
-            raise InvalidDocument(
-                "An entry lacks a member, or has one that is unknown or no text.", details={"member": member}
-            )
-    return found
-
-
-def _list(document: Object, member: str) -> list[Any]:
-    found = document.get(member, [])
-    if type(found) is not list:
-        raise InvalidDocument("A member of the document is no list.", details={"member": member})
-    return found

@@ -18,7 +18,7 @@ from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs.proof import CLOCK_SKEW, Context
 from identity_core.domain.proofs.question import SUITE_2, HolderForm, Question, refused
 from identity_core.errors import JsonValue, PredicateUnsupported, ProofInvalid
-from identity_core.values import value_class
+from identity_core.values import Hidden, value_class
 
 CONSENT_TAG: Final = b"IDENTITY-SERVICE-ZKPRED-V2:consent-message"
 AGENT_TAG: Final = b"IDENTITY-SERVICE-ZKPRED-V2:agent"
@@ -159,7 +159,7 @@ class PresentationContext:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BoundWitness:
+class BoundWitness(Hidden):
     """A credential of suite 2: the issuer's 80 octets, its values as JSON, its particulars; ``opening`` are s and b where the prover has
     them."""
 
@@ -168,24 +168,18 @@ class BoundWitness:
     particulars: Particulars
     opening: tuple[int, int] | None = None
 
-    def __repr__(self) -> str:
-        return "BoundWitness(…)"
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class GapWitness:
+class GapWitness(Hidden):
     """The gap of a status list that a handle lies in, with its 80-octet signature."""
 
     low: int
     high: int
     signature: bytes
 
-    def __repr__(self) -> str:
-        return "GapWitness(…)"
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class HolderConsent:
+class HolderConsent(Hidden):
     """What the keeper gives to the prover: the consent's octets, and ρ for each credential, which is no part of a proof."""
 
     octets: bytes
@@ -203,32 +197,23 @@ class HolderConsent:
         except ConsentInvalid:
             raise refused("the holder's consent is not to this request, or not for these credentials") from None
 
-    def __repr__(self) -> str:
-        return "HolderConsent(…)"
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Agreement:
+class Agreement(Hidden):
     """A consent with its terms, as a wallet sends it; ``agent_key``, 32 octets of Ed25519, where it covers one."""
 
     terms: ConsentTerms
     consent: HolderConsent
     agent_key: bytes | None = None
 
-    def __repr__(self) -> str:
-        return "Agreement(…)"
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PresentationWitness:
+class PresentationWitness(Hidden):
     """One credential, and one gap where status is asked, for each one of the question; the consent where the holder consents."""
 
     credentials: tuple[BoundWitness, ...]
     gaps: tuple[GapWitness, ...] = ()
     consent: HolderConsent | None = None
-
-    def __repr__(self) -> str:
-        return "PresentationWitness(…)"
 
 
 @value_class

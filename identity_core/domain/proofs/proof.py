@@ -18,7 +18,7 @@ from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.errors import InternalError, InvalidRequest, JsonValue, ProofInvalid
-from identity_core.values import value_class
+from identity_core.values import Hidden, value_class
 
 MIN_NONCE_OCTETS = 16
 MAX_NONCE_OCTETS = 256
@@ -61,14 +61,11 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Witness:
+class Witness(Hidden):
     """The credential: its 80-octet BBS signature and all its attribute values as JSON (null for one without a value)."""
 
     signature: bytes
     attributes: Mapping[str, JsonValue]
-
-    def __repr__(self) -> str:
-        return "Witness(…)"
 
 
 def capability_digest(nonce: bytes, token: bytes) -> bytes:
