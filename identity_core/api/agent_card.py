@@ -130,10 +130,10 @@ class AgentCardPage:
         kid = self.keys.signing.kid
         if kid not in self._made:
             self._made = {kid: await self._signed()}
-        octets = self._made[kid]
-        tag = content_tag(octets)
+        content = self._made[kid]
+        tag = content_tag(content)
         shared = [("etag", tag), ("cache-control", "public, max-age=300"), ("x-content-type-options", "nosniff")]
-        return unless_known(request, tag, Answer(200, octets, JSON, shared))
+        return unless_known(request, tag, Answer(200, content, JSON, shared))
 
     async def _signed(self) -> bytes:
         card = agent_card(self.origin, self.version)

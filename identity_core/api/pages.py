@@ -90,10 +90,10 @@ def docs_pages() -> dict[str, Handler]:
     return pages
 
 
-def static_page(octets: bytes, media_type: str, headers: Headers) -> Handler:
+def static_page(content: bytes, media_type: str, headers: Headers) -> Handler:
     """A page that is the same as long as the process lives, with its entity tag."""
-    tag = content_tag(octets)
-    full = Answer(200, octets, media_type, [*headers, ("etag", tag), ("cache-control", "public, max-age=300")])
+    tag = content_tag(content)
+    full = Answer(200, content, media_type, [*headers, ("etag", tag), ("cache-control", "public, max-age=300")])
 
     async def page(request: Request) -> Answer:
         return unless_known(request, tag, full)

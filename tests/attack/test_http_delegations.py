@@ -226,8 +226,8 @@ def test_no_value_but_one_that_has_a_pin(target: Target, value: str) -> None:
     ("written", "plain"), [("1.0", "1"), ("1e2", "100"), ("-0.0", "0"), ("1.5", '"1.5"'), ("1e-2", '"0.01"')]
 )
 def test_numbers_are_accepted_by_their_value(target: Target, written: str, plain: str) -> None:
-    """A number with a zero fraction is an integer (JSON Schema 2020-12 Core §4.2.2). A fraction that RFC 8259 §6 calls interoperable is
-    the decimal of its shortest text. Both spellings are one pin."""
+    """RFC 8259 §6 lets a number have fraction and exponent, so 1.0 is the integer 1, and a fraction is the decimal of its
+    shortest text. Both spellings are one pin."""
     hana, aki = target.stranger.holder(), target.stranger.holder()
     body = json.dumps(terms(hana, aki, predicates=[{"attributeName": "age", "type": "gte", "values": ["@"]}]))
     key = {"X-API-Key": target.stranger.api_key}

@@ -219,8 +219,8 @@ def test_octets_that_are_no_values(office: Office, attributes: bytes, status: in
     ],
 )
 def test_numbers_are_accepted_by_their_value(office: Office, attributes: bytes, age: int, income: str) -> None:
-    """A number with a zero fraction is an integer (JSON Schema 2020-12 Core §4.2.2), and what RFC 8259 §6 calls interoperable has one
-    decimal text."""
+    """RFC 8259 §6 lets a number have fraction and exponent, so 24.0 is the integer 24, and a fraction is the decimal of its
+    shortest text."""
     answer = office.raw(attributes)
     assert answer.status == 201, answer.body
     subject = answer.json["credential"]["credentialSubject"]

@@ -50,11 +50,11 @@ def test_a_cursor_with_control_characters_is_none_of_ours(people: People, place:
 
 @pytest.mark.parametrize("place", [*LISTS, "/dashboard/timeline"])
 @pytest.mark.parametrize(
-    "octets", [b"", b"nowhere", b"7", b"1 2", b"2026-01-01T00:00:00Z a", b"key-x", b"did:", b"a:b c", b"z" * 90]
+    "content", [b"", b"nowhere", b"7", b"1 2", b"2026-01-01T00:00:00Z a", b"key-x", b"did:", b"a:b c", b"z" * 90]
 )
-def test_a_made_up_cursor_is_refused(people: People, place: str, octets: bytes) -> None:
+def test_a_made_up_cursor_is_refused(people: People, place: str, content: bytes) -> None:
     """A list that answers it with an empty page hides that the rest was never read."""
-    cursor = base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+    cursor = base64.urlsafe_b64encode(content).rstrip(b"=").decode()
     key = {"X-API-Key": people.target.stranger.api_key}
     answer = people.target.wire.call("GET", f"{PREFIX}{place}?cursor={cursor}", None, key)
     assert answer.outcome == MALFORMED

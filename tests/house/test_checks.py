@@ -155,7 +155,7 @@ PLANTED = {
         "import base64\ndef page(cursor):\n    return base64.urlsafe_b64encode(cursor.encode())",
         "def page(query):\n    return position(query.cursor)",
     ],
-    "tag": ["import hashlib\ntag = f'\"{hashlib.sha256(octets).hexdigest()[:32]}\"'"],
+    "tag": ["import hashlib\ntag = f'\"{hashlib.sha256(content).hexdigest()[:32]}\"'"],
 }
 
 
