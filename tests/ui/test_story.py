@@ -199,6 +199,7 @@ def operator_sees_it_all(world: World, opened: Open) -> None:
     expect(page.locator("main p.holds")).to_contain_text("this is the root")
     examine(page)
     watched.look(page)
+    page.get_by_role("button", name="Account").click()
     page.get_by_role("button", name="Sign out as an operator").click()
     expect(page).to_have_url(f"{world.site.url}/ui/operator/sign-in")
     page.go_back()
