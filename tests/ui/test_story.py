@@ -220,7 +220,7 @@ def test_declining_signs_nothing_and_a_second_tab_takes_nothing_along(world: Wor
     expect(page.locator("#signing")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#approved")).to_be_hidden()
-    page.get_by_role("button", name="Decline").click()
+    page.get_by_role("link", name="Decline").click()
     expect(page).to_have_url(re.compile(r"sign-in\?to=home"))
     # Back is a page that is asked for anew: nothing is sent a second time.
     page.go_back()
