@@ -122,7 +122,7 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
         world.prove(lines[3].replace("shop.example", "mallory.example"))
     assert refused.value.code == "SCOPE_MISMATCH"
 
-    press(page, "nav a[href='/ui/home']")
+    press(page, ".bar a[href='/ui/home']")
     expect(page.locator("tbody tr").first).to_contain_text("was refused")
     expect(page.locator("tbody tr").nth(2)).to_contain_text("An agent obtained a proof about you.")
     examine(page)
@@ -145,7 +145,7 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
     verdict = world.client.call("POST", "/zkp/proofs/verify", body=made["proof"], headers=bearer)
     assert verdict["verified"]
 
-    press(page, "nav a[href='/ui/agents']")
+    press(page, ".bar a[href='/ui/agents']")
     has_states(page, "active")
     examine(page)
     press(page, ".cards header button.stop")
@@ -175,7 +175,8 @@ def operator_sees_it_all(world: World, opened: Open) -> None:
     expect(page.locator("h1")).to_have_text("Overview")
     watched.secrets += (world.site.api_key,)
     for path in OPERATOR:
-        press(page, f"nav a[href='/ui/operator{path}']")
+        press(page, ".bar summary")
+        press(page, f".sheet a[href='/ui/operator{path}']")
         expect(page).to_have_url(f"{world.site.url}/ui/operator{path}")
         expect(page.locator("main h1")).to_be_visible()
         watched.look(page)
