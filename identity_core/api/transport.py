@@ -102,7 +102,8 @@ def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -
         # The parser looks at the last coding alone, and RFC 9112 §6.1 takes none with HTTP/1.0.
         says = "A body is chunked or has a length; no other coding is known."
         raise InvalidRequest(says, details={"header": "transfer-encoding"})
-    if len(request.raw_path) + len(scope["query_string"]) > MAX_TARGET_OCTETS:
+    query = scope["query_string"]
+    if len(request.raw_path) + len(query) + bool(query) > MAX_TARGET_OCTETS:
         raise InvalidRequest("The request target is too long.", details={"maxBytes": MAX_TARGET_OCTETS})
 
 
