@@ -22,7 +22,7 @@ from identity_core.cli.connections import Connections
 from identity_core.settings.server import Server
 
 SECONDS: Final = float(os.environ.get("IDENTITY_FUZZ_SECONDS", "0"))
-EXAMPLES: Final = 300
+EXAMPLES: Final = 1_000 if SECONDS else 50
 SUBSTITUTES: Final = b"\r\n\t :;,0aU\x00\xff"
 
 OFFERS = st.sampled_from(
