@@ -20,6 +20,7 @@ from uvicorn.server import ServerState
 from identity_core.cli.bounded_protocol import BoundedProtocol
 from identity_core.cli.connections import Connections
 from identity_core.settings.server import Server
+from tests.fake_transport import FakeTransport
 
 SECONDS: Final = float(os.environ.get("IDENTITY_FUZZ_SECONDS", "0"))
 EXAMPLES: Final = 1_000 if SECONDS else 50
@@ -107,34 +108,6 @@ def messages(draw: st.DrawFn) -> Sent:
     return Sent(octets, read, is_closing or version == b"1.0")
 
 
-class Collecting(asyncio.Transport):
-    """A transport that keeps what is written."""
-
-    def __init__(self) -> None:
-        super().__init__({"peername": ("192.0.2.1", 1), "sockname": ("192.0.2.2", 2)})
-        self.written, self.has_ended = b"", False
-
-    def write(self, data: Any) -> None:
-        if not self.has_ended:
-            self.written += data
-
-    def is_closing(self) -> bool:
-        return self.has_ended
-
-    def close(self) -> None:
-        self.has_ended = True
-
-    abort = close
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
-
-    def pause_reading(self) -> None:
-        pass
-
-    resume_reading = pause_reading
-
-
 async def read(pieces: Sequence[bytes]) -> tuple[list[Message], list[int]]:
     """Feed a connection and return the requests that its application read, and the statuses of the answers."""
     found: list[Message] = []
@@ -152,7 +125,7 @@ async def read(pieces: Sequence[bytes]) -> tuple[list[Message], list[int]]:
         await send({"type": "http.response.body", "body": b""})
 
     config = uvicorn.Config(application, ws="none", lifespan="off", log_config=None, access_log=False)
-    state, transport = ServerState(), Collecting()
+    state, transport = ServerState(), FakeTransport()
     connections = Connections(Server())
     protocol = BoundedProtocol(config, state, {}, asyncio.get_running_loop(), connections=connections)
     protocol.connection_made(transport)
@@ -166,7 +139,9 @@ async def read(pieces: Sequence[bytes]) -> tuple[list[Message], list[int]]:
     protocol.connection_lost(None)
     if state.tasks:
         await asyncio.wait(state.tasks, timeout=10)
-    return found, [int(answer[:3]) for answer in transport.written.split(b"HTTP/1.1 ")[1:] if answer[:3] != b"100"]
+    return found, [
+        int(answer[:3]) for answer in b"".join(transport.writes).split(b"HTTP/1.1 ")[1:] if answer[:3] != b"100"
+    ]
 
 
 def split(octets: bytes, cuts: Sequence[int]) -> list[bytes]:
