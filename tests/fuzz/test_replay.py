@@ -77,7 +77,7 @@ class Message(NamedTuple):
 class Sent(NamedTuple):
     """The bytes of a request, what must be read of it, and whether the connection closes behind it."""
 
-    octets: bytes
+    wire: bytes
     read: Message
     is_last: bool
 
@@ -101,11 +101,11 @@ def messages(draw: st.DrawFn) -> Sent:
     lines = [*lines, *framed, *([b"Connection: close"] if is_closing else [])]
     lines = draw(st.permutations(lines))
     fields = [(line.partition(b":")[0].lower(), line.partition(b":")[2].strip(b" \t")) for line in lines]
-    octets = (
+    wire = (
         b"%b %b HTTP/%b\r\n" % (method, target, version) + b"".join(line + b"\r\n" for line in lines) + b"\r\n" + tail
     )
     read = Message(method.decode(), target, [field for field in fields if field[0] != b"upgrade"], body)
-    return Sent(octets, read, is_closing or version == b"1.0")
+    return Sent(wire, read, is_closing or version == b"1.0")
 
 
 async def read(pieces: Sequence[bytes]) -> tuple[list[Message], list[int]]:
@@ -144,10 +144,10 @@ async def read(pieces: Sequence[bytes]) -> tuple[list[Message], list[int]]:
     ]
 
 
-def split(octets: bytes, cuts: Sequence[int]) -> list[bytes]:
-    """Return ``octets`` in pieces."""
-    places = sorted({cut % len(octets) for cut in cuts} - {0})
-    return [octets[begin:end] for begin, end in zip([0, *places], [*places, len(octets)], strict=True)]
+def split(wire: bytes, cuts: Sequence[int]) -> list[bytes]:
+    """Return ``wire`` in pieces."""
+    places = sorted({cut % len(wire) for cut in cuts} - {0})
+    return [wire[begin:end] for begin, end in zip([0, *places], [*places, len(wire)], strict=True)]
 
 
 def repeat(run: Callable[[], None]) -> None:
@@ -187,8 +187,8 @@ def test_offers_do_not_change_what_valid_requests_are_read() -> None:
     def run(sent: list[Sent], cuts: list[int]) -> None:
         last = next((place for place, each in enumerate(sent) if each.is_last), len(sent) - 1)
         wanted = [each.read for each in sent[: last + 1]]
-        octets = b"".join(each.octets for each in sent)
-        for pieces in ([octets], split(octets, cuts)):
+        wire = b"".join(each.wire for each in sent)
+        for pieces in ([wire], split(wire, cuts)):
             found, answers = asyncio.run(read(pieces))
             assert list(map(told, found)) == list(map(told, wanted)), pieces
             assert [each.target for each in found] == [path_of(each.target) for each in wanted], pieces
@@ -207,15 +207,15 @@ def test_edited_streams_are_read_alike_however_they_are_cut() -> None:
         ),
     )
     def run(sent: list[Sent], cuts: list[int], edits: list[tuple[int, int, int]]) -> None:
-        octets = b"".join(each.octets for each in sent)
-        for place, octet, removed in edits:
-            start = place % len(octets)
-            octets = octets[:start] + bytes([octet]) + octets[start + removed :]
-        whole, parts = asyncio.run(read([octets])), asyncio.run(read(split(octets, cuts)))
+        wire = b"".join(each.wire for each in sent)
+        for place, byte, removed in edits:
+            start = place % len(wire)
+            wire = wire[:start] + bytes([byte]) + wire[start + removed :]
+        whole, parts = asyncio.run(read([wire])), asyncio.run(read(split(wire, cuts)))
         # Whether an application has begun to read a request that breaks off depends on time.
         found = [[each for each in messages if each.body is not None] for messages, _ in (whole, parts)]
-        assert found[0] == found[1], split(octets, cuts)
-        assert parts[1] == whole[1], split(octets, cuts)
-        assert all(status in (200, 400, 431) for status in whole[1]), octets
+        assert found[0] == found[1], split(wire, cuts)
+        assert parts[1] == whole[1], split(wire, cuts)
+        assert all(status in (200, 400, 431) for status in whole[1]), wire
 
     repeat(cast("Callable[[], None]", run))

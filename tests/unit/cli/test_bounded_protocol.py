@@ -23,8 +23,8 @@ def part(body: bytes, *, more: bool = False) -> dict[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
-def writes(octets: bytes, messages: list[dict[str, Any]], *, reads: bool = False) -> FakeTransport:
-    """Answer the requests in ``octets`` with ``messages`` each, and return the transport."""
+def writes(sent_bytes: bytes, messages: list[dict[str, Any]], *, reads: bool = False) -> FakeTransport:
+    """Answer the requests in ``sent_bytes`` with ``messages`` each, and return the transport."""
 
     async def application(_: Any, receive: Any, send: Any) -> None:
         if reads:
@@ -32,15 +32,15 @@ def writes(octets: bytes, messages: list[dict[str, Any]], *, reads: bool = False
         for message in messages:
             await send(message)
 
-    return asyncio.run(answered(application, octets))
+    return asyncio.run(answered(application, sent_bytes))
 
 
-async def answered(application: Any, octets: bytes) -> FakeTransport:
+async def answered(application: Any, sent_bytes: bytes) -> FakeTransport:
     config = uvicorn.Config(application, ws="none", lifespan="off", log_config=None, access_log=False)
     transport, connections = FakeTransport(), Connections(Server())
     protocol = BoundedProtocol(config, ServerState(), {}, asyncio.get_running_loop(), connections=connections)
     protocol.connection_made(transport)
-    protocol.data_received(octets)
+    protocol.data_received(sent_bytes)
     for _ in range(20):
         await asyncio.sleep(0)
     # The end of the loop cancels what still waits for its client.
@@ -66,7 +66,7 @@ def test_pipelined_answers_are_whole_and_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("octets", "messages"),
+    ("sent_bytes", "messages"),
     [
         (GET.replace(b"GET", b"HEAD"), [start(200, LENGTH), part(b"")]),
         (GET, [start(304), part(b"")]),
@@ -75,11 +75,11 @@ def test_pipelined_answers_are_whole_and_in_order() -> None:
         (GET.replace(b"GET", b"HEAD").replace(b"HTTP/1.1", b"HTTP/1.0"), [start(200, LENGTH), part(b"")]),
     ],
 )
-def test_the_head_of_an_empty_answer_is_written(octets: bytes, messages: list[dict[str, Any]]) -> None:
-    transport = writes(octets, messages)
+def test_the_head_of_an_empty_answer_is_written(sent_bytes: bytes, messages: list[dict[str, Any]]) -> None:
+    transport = writes(sent_bytes, messages)
     assert len(transport.writes) == 1
     assert transport.writes[0].endswith(b"\r\n\r\n")
-    assert transport.has_ended == (b"HTTP/1.0" in octets)
+    assert transport.has_ended == (b"HTTP/1.0" in sent_bytes)
 
 
 def test_parts_are_written_as_they_come() -> None:
@@ -89,8 +89,8 @@ def test_parts_are_written_as_they_come() -> None:
 
 
 def test_a_client_that_expects_100_is_told_to_continue() -> None:
-    octets = b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"
-    transport = writes(octets, [start(200, LENGTH), part(b"{}")], reads=True)
+    sent_bytes = b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"
+    transport = writes(sent_bytes, [start(200, LENGTH), part(b"{}")], reads=True)
     assert transport.writes == [b"HTTP/1.1 100 Continue\r\n\r\n"]
 
 
