@@ -55,8 +55,10 @@ READ_BY_PAGES: Final = {
 }
 
 # Two of these that differ leave it open which one is meant. Two credentials are the gate's to judge.
-SINGLE: Final = ("host", "content-type", "content-length", "content-encoding", "idempotency-key")
+SINGLE: Final = ("content-type", "content-length", "content-encoding", "idempotency-key")
 
+# RFC 9112 §3.2: a second Host, even an equal one, and a value that is no host are refused.
+_HOST = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]+")
 _LENGTH = re.compile(r"[0-9]{1,15}")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
@@ -91,8 +93,8 @@ def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -
         raise InvalidRequest("A header holds characters outside ASCII.", details={"header": not_ascii})
     if scope["http_version"] in ("0.9", "2.0"):
         raise InvalidRequest("Requests must be HTTP/1.0 or HTTP/1.1.")
-    if not fields.get("host"):
-        raise InvalidRequest("The Host header is missing.", details={"header": "host"})
+    if _HOST.fullmatch(fields.get("host", "").strip(" \t")) is None:
+        raise InvalidRequest("The Host header is missing, repeated or invalid.", details={"header": "host"})
     if request.repeated:
         _refuse_ambiguity(request)
     if "content-length" in fields and not _LENGTH.fullmatch(request.headers["content-length"]):
@@ -102,7 +104,8 @@ def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -
         # The parser looks at the last coding alone, and RFC 9112 §6.1 takes none with HTTP/1.0.
         says = "A body is chunked or has a length; no other coding is known."
         raise InvalidRequest(says, details={"header": "transfer-encoding"})
-    if len(request.raw_path) + len(scope["query_string"]) > MAX_TARGET_OCTETS:
+    query = scope["query_string"]
+    if len(request.raw_path) + len(query) + bool(query) > MAX_TARGET_OCTETS:
         raise InvalidRequest("The request target is too long.", details={"maxBytes": MAX_TARGET_OCTETS})
 
 
@@ -159,26 +162,16 @@ async def read_body(request: Request, receive: Receive, *, cap: int, seconds: fl
 
 
 async def _read(receive: Receive, cap: int) -> bytes:
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise ClientGone
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body", False):
-        if len(body) > cap:
-            raise PayloadTooLarge(details={"maxBytes": cap})
-        return body
-    parts, size = [body], len(body)
-    while message.get("more_body", False):
-        if size > cap:
-            raise PayloadTooLarge(details={"maxBytes": cap})
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
-        part = message.get("body", b"")
-        parts.append(part)
-        size += len(part)
-    if size > cap:
-        raise PayloadTooLarge(details={"maxBytes": cap})
+        parts.append(message.get("body", b""))
+        size, more = size + len(parts[-1]), message.get("more_body", False)
+        if size > cap:
+            raise PayloadTooLarge(details={"maxBytes": cap})
     return b"".join(parts)
 
 

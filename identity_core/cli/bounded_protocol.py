@@ -16,7 +16,7 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS
+from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS
 from identity_core.cli.connections import Connections
 from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
 
@@ -45,12 +45,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stage, self._deadline, self._stalled_since = BETWEEN, 0.0, 0.0
         # Since the parser last reported anything but a header field: of a head, of a chunk's size line, of trailers.
         self._unparsed = self._body_bytes = 0
-        # The parser stops behind a head that offers an upgrade.
-        self._has_offer = self._is_refused = False
+        self._is_refused = False
+        # Of the answer that is being written; empty once it is written.
+        self._answer_head: bytes | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=UNSENT_BYTES)
+        self.is_closing = transport.is_closing
         if self.client is None and self.server is not None and self.server[1] is not None:
             # A TCP peer without an address has already disconnected.
             transport.abort()
@@ -81,7 +83,6 @@ class BoundedProtocol(HttpToolsProtocol):
         lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())]
         lines += [b"%b:%b" % field for field in self.headers if field[0] != b"upgrade"]
         self.parser = httptools.HttpRequestParser(self)
-        self._unparsed, self._has_offer = 0, False
         return b"\r\n".join((*lines, b"", b""))
 
     def on_message_begin(self) -> None:
@@ -89,27 +90,18 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         self._stage, self._deadline = HEAD, self.loop.time() + self._limits.header_timeout_seconds
 
-    def on_url(self, url: bytes) -> None:
-        super().on_url(url)
-        if len(self.url) > MAX_TARGET_OCTETS:
-            raise InvalidRequest("The request target is too long.", details={"maxBytes": MAX_TARGET_OCTETS})
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        # A trailer must not become a field of the head.
-        if self._stage == HEAD:
-            super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             if self.parser.get_method() == b"CONNECT":
                 raise InvalidRequest("The method CONNECT is not supported.")
-            self._has_offer = True
             return
         if len(self.pipeline) == MAX_PIPELINED and not self._is_refused:
             raise RateLimited("Too many requests wait on one connection.", details={"limit": MAX_PIPELINED})
         super().on_headers_complete()
         self._unset_keepalive_if_required()
-        self._unparsed = self._body_bytes = 0
+        self.cycle.transport = self  # type: ignore[assignment]
+        # Trailers must not become fields of the head.
+        self.headers, self._unparsed, self._body_bytes = [], 0, 0
         self._stage, self._deadline = BODY, self.loop.time() + self._limits.body_timeout_seconds
 
     def on_chunk_header(self) -> None:
@@ -127,11 +119,30 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._unparsed = 0
-        if not self._has_offer:
+        # The parser stops behind a head that offers an upgrade.
+        if not self.parser.should_upgrade():
             super().on_message_complete()
             self._open.bodies.pop(self, None)
             # uvicorn's own timer closes idle connections.
             self._stage, self._deadline = BETWEEN, inf
+
+    def write(self, data: bytes) -> None:
+        """Write for an answer: its head together with the first part of its body, because each write is a system call."""
+        if self._answer_head is None and self.cycle.response_started:
+            self._answer_head = data
+        else:
+            self.transport.write((self._answer_head or b"") + data)
+            self._answer_head = b""
+
+    def close(self) -> None:
+        """Write what is left of an answer, and close the connection."""
+        self.write(b"")
+        self.transport.close()
+
+    def on_response_complete(self) -> None:
+        self.write(b"")
+        self._answer_head = None
+        super().on_response_complete()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -143,14 +154,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def refuse(self, refusal: IdentityError) -> None:
         """Parse no more, answer ``refusal`` after the answers that are due, and close the connection."""
+        if self._stage == BODY and self.cycle.response_started:
+            self.close()
         if self._is_refused or self.transport.is_closing():
             return
         self._is_refused = True
-        self._open.bodies.pop(self, None)
         if self._stage == BODY:
-            if self.cycle.response_started:
-                self.transport.close()
-                return
             if self.pipeline:
                 self.pipeline.popleft()
             else:

@@ -39,7 +39,6 @@ class Connections:
         self.server, self._logged, self._free = server, logged, FreeRefusals()
         self._trusted = parse_proxies(server.trusted_proxies)
         self._open: dict[BoundedProtocol, str | None] = {}
-        self._of_address: Counter[str | None] = Counter()
         # The bytes of unfinished bodies; each connection removes its own.
         self.bodies: Counter[BoundedProtocol] = Counter()
         self._timer: asyncio.TimerHandle | None = None
@@ -48,13 +47,12 @@ class Connections:
         """Count a new connection, or return why it is refused."""
         peer = connection.client[0] if connection.client else None
         address = None if peer is None or is_trusted(peer, self._trusted) else bucket_address(peer)
-        most = self.server.max_connections_per_address
         if len(self._open) >= self.server.max_connections:
             return Overloaded("Too many connections are open.", details={"retryAfter": 1})
-        if address is not None and self._of_address[address] >= most:
-            return RateLimited("Too many connections of this address.", details={"retryAfter": 1, "limit": most})
+        limit = self.server.max_connections_per_address
+        if address is not None and list(self._open.values()).count(address) >= limit:
+            return RateLimited("Too many connections of this address.", details={"retryAfter": 1, "limit": limit})
         self._open[connection] = address
-        self._of_address[address] += 1
         if self._timer is None:
             self._timer = connection.loop.call_later(CHECK_SECONDS, self._check, connection.loop)
         return None
@@ -62,11 +60,7 @@ class Connections:
     def leave(self, connection: BoundedProtocol) -> None:
         """Forget a connection that has ended, or that was refused."""
         self.bodies.pop(connection, None)
-        if connection in self._open:
-            address = self._open.pop(connection)
-            self._of_address[address] -= 1
-            if not self._of_address[address]:
-                del self._of_address[address]
+        self._open.pop(connection, None)
 
     async def answer(self, refusal: IdentityError, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer ``refusal``, as an ASGI application, with a request id of its own."""

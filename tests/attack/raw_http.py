@@ -299,6 +299,10 @@ def _messages(key: bytes, did: str, valid: bytes) -> list[Row]:
     return [
         ("no Host", b"GET " + resolve.encode() + b" HTTP/1.1\r\n\r\n", BAD_REQUEST),
         ("empty Host", request("GET", resolve, host=b""), BAD_REQUEST),
+        ("the same Host twice", request("GET", resolve, b"Host: localhost"), BAD_REQUEST),
+        ("a Host with a path", request("GET", resolve, host=b"a/b"), BAD_REQUEST),
+        ("a Host with a user", request("GET", resolve, host=b"a@b"), BAD_REQUEST),
+        ("a Host with a space", request("GET", resolve, host=b"a b"), BAD_REQUEST),
         ("no Host in HTTP/1.0", b"GET " + resolve.encode() + b" HTTP/1.0\r\n\r\n", BAD_REQUEST),
         ("TRACE", request("TRACE", resolve), NOT_ALLOWED),
         ("PUT", request("PUT", resolve, JSON, body=valid), NOT_ALLOWED),

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.house.measure import code_lines, size
+from tests.house.measure import CORE, code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
@@ -30,6 +30,8 @@ LIMITS = {
     "use_cases": (7_355, 87),
 }
 ALL = (48_560, 570)
+# What stands between uvicorn and the application: a subclass of its protocol class, and the open connections.
+CONNECTION_CODE = {"bounded_protocol": 125, "connections": 45}
 
 
 def test_no_room_outgrows_its_limit() -> None:
@@ -43,6 +45,14 @@ def test_the_core_does_not_outgrow_its_limit() -> None:
     lines, files = size()
     assert sum(lines.values()) <= ALL[0]
     assert sum(files.values()) <= ALL[1]
+
+
+def test_the_code_of_connections_does_not_grow() -> None:
+    sources = {name: (CORE / "cli" / f"{name}.py").read_text() for name in CONNECTION_CODE}
+    assert {name: code_lines(source, ast.parse(source)) for name, source in sources.items()} == CONNECTION_CODE
+    (protocol,) = (node for node in ast.parse(sources["bounded_protocol"]).body if isinstance(node, ast.ClassDef))
+    lines = sources["bounded_protocol"].splitlines()[protocol.lineno - 1 : protocol.end_lineno]
+    assert code_lines("\n".join(lines), ast.parse("\n".join(lines))) <= 120
 
 
 @pytest.mark.parametrize(
