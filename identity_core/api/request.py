@@ -59,7 +59,8 @@ class Parts:
 
 @dataclass(slots=True, eq=False)
 class Answer:
-    """A response. ``body`` is finished bytes, ``Parts``, or a JSON value for the edge to encode; None sends none.
+    """A response. ``body`` is finished bytes, ``Parts``, or a JSON value for the edge to encode; None sends none. ``media_type`` is empty
+    where there is no content.
 
     Not to be changed once it has been sent: its headers are encoded once, so that an answer from a cache costs nothing."""
 
@@ -74,7 +75,7 @@ class Answer:
         """The headers as ASGI wants them: lower-case names, latin-1."""
         if self._encoded is None:
             encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in self.headers]
-            if self.status not in (204, 304):
+            if self.media_type and self.status not in (204, 304):
                 encoded.insert(0, (b"content-type", self.media_type.encode("latin-1")))
             self._encoded = encoded
         return self._encoded
