@@ -14,6 +14,7 @@ from typing import Any, Final
 import orjson
 
 from identity_core.api.agent_tasks import VERSION
+from identity_core.api.caching import etag_matches
 from identity_core.api.oauth import TOKEN_PATH
 from identity_core.api.pages import ISSUER_PATH, KEYS_PATH
 from identity_core.api.request import Answer, Request
@@ -132,8 +133,8 @@ class AgentCardPage:
             self._made = {kid: await self._signed()}
         octets = self._made[kid]
         tag = f'"{hashlib.sha256(octets).hexdigest()[:32]}"'
-        shared = [("etag", tag), ("cache-control", "public, max-age=300"), ("x-content-type-options", "nosniff")]
-        if request.header("if-none-match") == tag:
+        shared = [("etag", tag), ("cache-control", "public, max-age=300")]
+        if etag_matches(request.header("if-none-match"), tag):
             return Answer(304, headers=shared)
         return Answer(200, octets, JSON, shared)
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import orjson
 
+from identity_core.api.caching import etag_matches
 from identity_core.api.contract import OpenApiDocument
 from identity_core.api.did_logs import log_answer, published_log_answer
 from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, authorize
@@ -64,8 +65,6 @@ START: Final = b"""SwaggerUIBundle({
   persistAuthorization: false,
 });
 """
-# What a browser runs or shows must be what it is declared to be.
-AS_DECLARED: Final = (("x-content-type-options", "nosniff"),)
 VENDORED: Final = {
     "swagger-ui.css": "text/css; charset=utf-8",
     "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
@@ -80,7 +79,7 @@ def document_page(document: OpenApiDocument) -> dict[str, Handler]:
 
 def docs_pages() -> dict[str, Handler]:
     """``/docs`` and the files that it loads."""
-    policy = (*AS_DECLARED, ("content-security-policy", POLICY), ("referrer-policy", "no-referrer"))
+    policy = (("content-security-policy", POLICY), ("referrer-policy", "no-referrer"))
     pages = {
         "/docs": static_page(PAGE, "text/html; charset=utf-8", policy),
         "/docs/start.js": static_page(START, "text/javascript; charset=utf-8", policy),
@@ -97,7 +96,7 @@ def static_page(octets: bytes, media_type: str, headers: Headers) -> Handler:
     full, unchanged = Answer(200, octets, media_type, shared), Answer(304, headers=shared)
 
     async def page(request: Request) -> Answer:
-        return unchanged if request.header("if-none-match") == tag else full
+        return unchanged if etag_matches(request.header("if-none-match"), tag) else full
 
     return page
 
@@ -109,7 +108,7 @@ def _file(name: str) -> bytes:
 
 async def _vendored(name: str, media_type: str, request: Request) -> Answer:
     """A file of Swagger UI, read when somebody first asks for it."""
-    return Answer(200, _file(name), media_type, [*AS_DECLARED, ("cache-control", "public, max-age=86400")])
+    return Answer(200, _file(name), media_type, [("cache-control", "public, max-age=86400")])
 
 
 LOG_FILE: Final = "did.jsonl"
@@ -131,12 +130,12 @@ async def _log(method: PublishingDidMethod, log: GetPublishedLog, request: Reque
     """The log as ``text/jsonl``."""
     did = _named(method, request)
     found = await log(did)
-    return await published_log_answer(log.log, did, found, request, "text/jsonl", *AS_DECLARED)
+    return await published_log_answer(log.log, did, found, request, "text/jsonl")
 
 
 async def _witness_file(method: PublishingDidMethod, log: GetPublishedLog, request: Request) -> Answer:
     octets = await log.witness_file(_named(method, request))
-    return log_answer(request, octets, octets, "application/json", *AS_DECLARED)
+    return log_answer(request, octets, octets, "application/json")
 
 
 def _named(method: PublishingDidMethod, request: Request) -> Did:

@@ -223,29 +223,30 @@ ROW_ID: Final = "[0-9a-f]{32}"
 """What a cursor of a list of rows holds: an id that ascends with time."""
 
 
-def cursor(text: str) -> str:
-    """The opaque form of where a page ended: base64url."""
-    return multibase.base64url_encode(text.encode())
+def cursor(text: str, of: str = "") -> str:
+    """The opaque form of where a page of the list ``of`` ended: base64url."""
+    return multibase.base64url_encode(f"{of}{text}".encode())
 
 
-def position(cursor: str | None, pattern: str = "[ -~]*") -> str | None:
-    """Where the last page ended, None for the first. Raises ``InvalidRequest`` for what does not fit ``pattern``, by default printable
-    ASCII."""
+def position(cursor: str | None, pattern: str = "[ -~]+", of: str = "") -> str | None:
+    """Where the last page ended, None for the first. Raises ``InvalidRequest`` for a cursor that does not begin as those of the list
+    ``of``, or does not fit ``pattern``, by default printable ASCII."""
     if cursor is None:
         return None
     try:
         text = multibase.base64url_decode(cursor).decode("ascii")
     except ValueError:
         text = None
-    if text is None or re.fullmatch(pattern, text, re.ASCII) is None:
+    if text is None or re.fullmatch(of + pattern, text, re.ASCII) is None:
         raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor"})
-    return text
+    return text.removeprefix(of)
 
 
-def page_of(rows: Sequence[R], limit: int, place: Callable[[R], str]) -> tuple[Sequence[R], str | None]:
-    """The page, of ``limit`` + 1 rows that were asked for, and where there is another one its cursor: the ``place`` of the last row."""
+def page_of(rows: Sequence[R], limit: int, place: Callable[[R], str], of: str = "") -> tuple[Sequence[R], str | None]:
+    """The page of the list ``of``, of ``limit`` + 1 rows that were asked for, and where there is another one its cursor: the ``place`` of
+    the last row."""
     page = rows[:limit]
-    return page, cursor(place(page[-1])) if len(rows) > limit else None
+    return page, cursor(place(page[-1]), of) if len(rows) > limit else None
 
 
 class Admission(Protocol):

@@ -2,8 +2,8 @@
 
 The order is public (openapi/paths/proofs.yaml): 4 anchoring, 5–9 the capability, 10 earlier requests, 11–13 the delegation, 14–16
 the credential, 17–18 the transaction that consumes, 19 the transaction that keeps. Whatever refuses a token from 10 on spends it, and is
-what the identical request gets again, except at 12 and 13, which spend nothing; what fails (503, 504, 500) says nothing of the request and spends nothing. No transaction is held
-while a proof is made. What was spent is finished and stored even when the client goes away.
+what the identical request gets again, except at 12 and 13, which spend nothing; what fails (503, 504, 500) says nothing of the request
+and spends nothing. No transaction is held while a proof is made. What was spent is finished and stored even when the client goes away.
 """
 
 from __future__ import annotations
