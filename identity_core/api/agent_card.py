@@ -7,17 +7,15 @@ such member, so readers that drop empty ones and readers that keep required ones
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
 
 from identity_core.api.agent_tasks import VERSION
-from identity_core.api.caching import etag_matches
 from identity_core.api.oauth import TOKEN_PATH
-from identity_core.api.pages import ISSUER_PATH, KEYS_PATH
-from identity_core.api.request import Answer, Request
+from identity_core.api.pages import ISSUER_PATH, KEYS_PATH, static_page
+from identity_core.api.request import Answer, Handler, Request
 from identity_core.codec import jcs, multibase
 from identity_core.domain.tokens import TASKS
 from identity_core.use_cases.auth.token_keys import TokenKeys
@@ -124,19 +122,14 @@ class AgentCardPage:
     origin: str
     version: str
     keys: TokenKeys
-    _made: dict[str, bytes] = field(default_factory=dict)
+    _made: dict[str, Handler] = field(default_factory=dict)
 
     async def __call__(self, request: Request) -> Answer:
         """Raises what the custodian raises."""
         kid = self.keys.signing.kid
         if kid not in self._made:
-            self._made = {kid: await self._signed()}
-        octets = self._made[kid]
-        tag = f'"{hashlib.sha256(octets).hexdigest()[:32]}"'
-        shared = [("etag", tag), ("cache-control", "public, max-age=300")]
-        if etag_matches(request.header("if-none-match"), tag):
-            return Answer(304, headers=shared)
-        return Answer(200, octets, JSON, shared)
+            self._made = {kid: static_page(await self._signed(), JSON, ())}
+        return await self._made[kid](request)
 
     async def _signed(self) -> bytes:
         card = agent_card(self.origin, self.version)
