@@ -40,9 +40,9 @@ class Guard:
     """An ASGI application around ``app``.
 
     ``limit`` bounds the requests that are worked on, ``exempt`` are the raw paths that the bound does not count: health and
-    readiness must answer when all else is busy. ``shapes`` are operations whose refusals have a form of their own, by what their raw
-    paths begin with: a refusal of the path or of the header fields comes before the operation is known. ``identify`` gives the id of a request that brings none. ``charge`` takes a
-    token of the address's bucket, or raises what is answered then.
+    readiness must answer when all else is busy. ``shapes`` are operations whose refusals have a form of their own, by what their
+    raw paths begin with: a refusal of the path or of the header fields comes before the operation is known. ``identify`` gives the
+    id of a request that brings none. ``charge`` takes a token of the address's bucket, or raises what is answered then.
     """
 
     def __init__(
