@@ -1,8 +1,9 @@
 """A change of a schema that the code does not follow is an error of types.
 
 Every member of every type of ``identity_core.wire`` is given another name in a copy of the stub, and mypy reads the handlers, the use
-cases, the rules and what joins them with that copy: it has to report each member by the name that the code still uses. Of a record whose own member
-was renamed mypy knows nothing any more, so a member that was not reported is renamed once more alone with those like it.
+cases, the rules and what joins them with that copy: it has to report each member by the name that the code still uses. Of a record
+whose own member was renamed mypy knows nothing any more, so a member that was not reported is renamed once more alone with those like
+it.
 """
 
 from __future__ import annotations
