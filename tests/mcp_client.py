@@ -134,15 +134,25 @@ def key_file(folder: Path, key: SigningKey) -> Path:
     return path
 
 
+def environment(agent: Holder, folder: Path) -> dict[str, str]:
+    """The variables of ``identity-mcp`` for ``agent``."""
+    path = str(key_file(folder, agent.key))
+    return {"IDENTITY_URL": agent.wire.url, "IDENTITY_AGENT_DID": agent.did, "IDENTITY_AGENT_KEY_FILE": path}
+
+
+def command() -> str:
+    """The path of ``identity-mcp``."""
+    found = shutil.which("identity-mcp", path=str(Path(sys.executable).parent))
+    assert found is not None
+    return found
+
+
 def with_command(agent: Holder, folder: Path, talk: Callable[[Client], Awaitable[Any]], **how: Any) -> Any:
     """What ``talk`` returns, of a client of the SDK that has started ``identity-mcp`` for ``agent``."""
-    path = str(key_file(folder, agent.key))
-    names = {"IDENTITY_URL": agent.wire.url, "IDENTITY_AGENT_DID": agent.did, "IDENTITY_AGENT_KEY_FILE": path}
 
     async def run() -> Any:
-        command = shutil.which("identity-mcp", path=str(Path(sys.executable).parent))
-        assert command is not None
-        async with Client(StdioServerParameters(command=command, env=names), **how) as client:
+        started = StdioServerParameters(command=command(), env=environment(agent, folder))
+        async with Client(started, **how) as client:
             return await talk(client)
 
     return asyncio.run(run())

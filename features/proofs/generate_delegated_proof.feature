@@ -195,11 +195,11 @@ Feature: Aki has something proved about Hana
     When Aki uses a refused token for another question
     Then the answer is 403 IBCT_REPLAYED
 
-  @403:SCOPE_MISMATCH
+  @403:DELEGATION_NOT_ACTIVE
   Scenario: What was refused is refused again in the same words
-    Given Hana lets Aki prove another attribute
+    Given Hana lets Aki prove from tomorrow on
     When Aki asks the same twice
-    Then the answer is 403 SCOPE_MISMATCH
+    Then the answer is 403 DELEGATION_NOT_ACTIVE
     And both answers are the same refusal
 
   @403:AUTONOMY_TOO_LOW

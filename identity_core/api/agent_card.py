@@ -13,10 +13,9 @@ from typing import Any, Final
 import orjson
 
 from identity_core.api.agent_tasks import VERSION
-from identity_core.api.caching import content_tag, unless_known
 from identity_core.api.oauth import TOKEN_PATH
-from identity_core.api.pages import ISSUER_PATH, KEYS_PATH
-from identity_core.api.request import Answer, Request
+from identity_core.api.pages import ISSUER_PATH, KEYS_PATH, static_page
+from identity_core.api.request import Answer, Handler, Request
 from identity_core.codec import jcs, multibase
 from identity_core.domain.tokens import TASKS
 from identity_core.use_cases.auth.token_keys import TokenKeys
@@ -123,17 +122,14 @@ class AgentCardPage:
     origin: str
     version: str
     keys: TokenKeys
-    _made: dict[str, bytes] = field(default_factory=dict)
+    _made: dict[str, Handler] = field(default_factory=dict)
 
     async def __call__(self, request: Request) -> Answer:
         """Raises what the custodian raises."""
         kid = self.keys.signing.kid
         if kid not in self._made:
-            self._made = {kid: await self._signed()}
-        content = self._made[kid]
-        tag = content_tag(content)
-        shared = [("etag", tag), ("cache-control", "public, max-age=300"), ("x-content-type-options", "nosniff")]
-        return unless_known(request, tag, Answer(200, content, JSON, shared))
+            self._made = {kid: static_page(await self._signed(), JSON, ())}
+        return await self._made[kid](request)
 
     async def _signed(self) -> bytes:
         card = agent_card(self.origin, self.version)

@@ -257,7 +257,7 @@ class _Collected:
         if "status" not in self._head:
             raise InternalError
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self._head["headers"]}
-        media_type = headers.pop("content-type", "application/json")
+        media_type = headers.pop("content-type", "")
         headers.pop("content-length", None)
         headers.setdefault("cache-control", "no-store")
         return Answer(self._head["status"], b"".join(self._parts), media_type, [*headers.items()])

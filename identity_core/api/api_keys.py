@@ -45,8 +45,8 @@ class ApiKeyHandlers:
     async def list_api_keys(self, request: Request) -> Answer:
         request.authenticated.require_admin()
         query: wire.ListApiKeysQuery = request.query
-        keys = await self.list(query, after=position(query.cursor, _ID))
-        page, following = page_of(keys, query.limit, lambda key: key.id)
+        keys = await self.list(query, after=position(query.cursor, _ID, "keys "))
+        page, following = page_of(keys, query.limit, lambda key: key.id, "keys ")
         body = wire.ApiKeyList(items=tuple(map(self._shown, page)), next_cursor=following)
         return Answer(200, body, headers=[NO_STORE])
 

@@ -7,17 +7,19 @@ in the document or a missing handler is an exception of ``build_app``. Run it wi
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from identity_core.api import contract
 from identity_core.api.connexion_parts import ConnexionMiddleware, LifespanMiddleware, as_it_is
 from identity_core.api.contract import OpenApiDocument, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.guard import Guard, Observe
 from identity_core.api.pages import docs_pages, document_page
+from identity_core.api.request import Operation
 from identity_core.api.transport import Receive, Scope, Send
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
@@ -58,25 +60,30 @@ def build_app(
         stack.add_api(value)
         # Not public in 3.3.0, hence the exact pin; a contract test holds it.
         stack.app, stack.middleware_stack = stack._build_middleware_stack()
+    places = [*placed(value, wiring.aliases)]
     return Guard(
         stack,
         observe=observe,
         identify=identify,
         charge=wiring.gate.charge,
         limit=limit,
-        exempt=exempt_paths(value, wiring.aliases),
+        exempt=frozenset(place for place, one in places if one["operationId"] in ALWAYS_ANSWERED),
+        shapes={place: _shape(one) for place, one in places if "x-error-schema" in one},
         monotonic=monotonic,
     )
 
 
-def exempt_paths(document: Mapping[str, Any], aliases: Mapping[str, Sequence[str]]) -> frozenset[bytes]:
-    """The raw paths of the operations that are answered whatever the load."""
+def placed(document: Mapping[str, Any], aliases: Mapping[str, Sequence[str]]) -> Iterator[tuple[bytes, Any]]:
+    """Every operation by the raw paths that lead to it, each as far as its first parameter."""
     base = document.get("servers", [{"url": ""}])[0]["url"]
-    paths = [path for path, named in aliases.items() if set(named) & set(ALWAYS_ANSWERED)]
-    for path, item in document["paths"].items():
-        if item.get("get", {}).get("operationId") in ALWAYS_ANSWERED:
-            paths.append(base + path)
-    return frozenset(path.encode("ascii") for path in paths)
+    for path, _, declared in contract.operations(document):
+        for place in (base + path, *(alias for alias, named in aliases.items() if declared["operationId"] in named)):
+            yield place.partition("{")[0].encode("ascii"), declared
+
+
+def _shape(declared: Mapping[str, Any]) -> Operation:
+    """What decides the form of a refusal that comes before the operation."""
+    return Operation(declared["operationId"], "", "", frozenset(), "", error_schema=declared["x-error-schema"])
 
 
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:

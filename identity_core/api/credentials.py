@@ -89,7 +89,7 @@ class CredentialHandlers:
 
     async def list_credential_schemas(self, request: Request) -> Answer:
         query: wire.ListCredentialSchemasQuery = request.query
-        page = await self.list_schemas(query, after=position(query.cursor, URI))
+        page = await self.list_schemas(query, after=position(query.cursor, URI, "schemas "))
         return Answer(200, schemas(page), headers=[_FOR_A_WHILE])
 
     async def get_credential_schema(self, request: Request) -> Answer:
@@ -196,7 +196,7 @@ def _messages(signed: Schema) -> tuple[wire.CredentialMessage, ...]:
 
 def schemas(page: SchemaPage) -> wire.CredentialSchemaList:
     """A page of schemas."""
-    following = None if page.is_last else cursor(page.items[-1].definition.schema.id)
+    following = None if page.is_last else cursor(page.items[-1].definition.schema.id, "schemas ")
     return wire.CredentialSchemaList(items=tuple(schema(one, None) for one in page.items), next_cursor=following)
 
 

@@ -25,8 +25,8 @@ class DashboardHandlers:
 
     async def get_dashboard_timeline(self, request: Request) -> Answer:
         query: wire.GetDashboardTimelineQuery = request.query
-        rows = await self.timeline(query, request.authenticated, before=position(query.cursor, ROW_ID))
-        page, following = page_of(rows, query.limit, lambda row: row.id)
+        rows = await self.timeline(query, request.authenticated, before=position(query.cursor, ROW_ID, "timeline "))
+        page, following = page_of(rows, query.limit, lambda row: row.id, "timeline ")
         return Answer(200, wire.Timeline(items=tuple(map(_item, page)), next_cursor=following), headers=[NO_STORE])
 
     async def erase_records(self, request: Request) -> Answer:

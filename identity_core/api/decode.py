@@ -166,7 +166,8 @@ class RequestBody:
         media, *parameters = content_type.split(";") if len(content_type) <= MAX_CONTENT_TYPE else [""]
         if media.strip().lower() not in self._media:
             raise UnsupportedMediaType(details={"supported": list(self._media)})
-        for text in parameters:
+        # An empty parameter is none (RFC 9110 §5.6.6).
+        for text in filter(str.strip, parameters):
             found = _PARAMETER.fullmatch(text)
             if found is None:
                 raise UnsupportedMediaType("Content-Type has a broken parameter.")

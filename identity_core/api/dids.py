@@ -64,7 +64,7 @@ class DidHandlers:
 
     async def list_dids(self, request: Request) -> Answer:
         query: wire.ListDidsQuery = request.query
-        heads = await self.owned(query, request.authenticated, after=position(query.cursor, URI))
+        heads = await self.owned(query, request.authenticated, after=position(query.cursor, URI, "dids "))
         return listing(heads, query.limit)
 
     async def resolve_did(self, request: Request) -> Answer:
@@ -238,7 +238,7 @@ def recovered(result: Recovered) -> Answer:
 
 def listing(heads: Sequence[IndexedVersion], limit: int) -> Answer:
     """A page of DIDs, with a cursor when there are more."""
-    page, following = page_of(heads, limit, lambda head: str(head.state.did))
+    page, following = page_of(heads, limit, lambda head: str(head.state.did), "dids ")
     items = tuple(
         wire.DidSummary(
             did=str(head.state.did),

@@ -12,12 +12,12 @@ import itertools
 import logging
 import re
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Protocol
 
 from identity_core.api.errors import error_answer
-from identity_core.api.request import Answer, Request
+from identity_core.api.request import Answer, Operation, Request
 from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver
 from identity_core.errors import IdentityError, InternalError, Overloaded
 
@@ -40,8 +40,9 @@ class Guard:
     """An ASGI application around ``app``.
 
     ``limit`` bounds the requests that are worked on, ``exempt`` are the raw paths that the bound does not count: health and
-    readiness must answer when all else is busy. ``identify`` gives the id of a request that brings none. ``charge`` takes a
-    token of the address's bucket, or raises what is answered then.
+    readiness must answer when all else is busy. ``shapes`` are operations whose refusals have a form of their own, by what their
+    raw paths begin with: a refusal of the path or of the header fields comes before the operation is known. ``identify`` gives the
+    id of a request that brings none. ``charge`` takes a token of the address's bucket, or raises what is answered then.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Guard:
         charge: Callable[[Request], Awaitable[None]],
         limit: int,
         exempt: frozenset[bytes],
+        shapes: Mapping[bytes, Operation],
         monotonic: Callable[[], float],
     ) -> None:
         self.app = app
@@ -61,6 +63,7 @@ class Guard:
         self._charge = charge
         self._limit = limit
         self._exempt = exempt
+        self._shapes = shapes
         self._monotonic = monotonic
         self._in_progress = 0
 
@@ -134,7 +137,10 @@ class Guard:
             except IdentityError as empty:
                 error = empty
         request.refusal = error.code
-        answer = error_answer(error, request.request_id, request.operation, has_bearer=request.has_bearer)
+        shape = request.operation or next(
+            (one for at, one in self._shapes.items() if request.raw_path.startswith(at)), None
+        )
+        answer = error_answer(error, request.request_id, shape, has_bearer=request.has_bearer)
         # 501 says what this installation leaves out: anyone who asks for it is refused, and nothing is broken.
         if answer.status >= 500 and answer.status != 501:
             log.error("%s %s: %s", request.operation_id or "-", error.code, _story(error), extra=_about(request, error))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from identity_core.api.errors import GUIDE
-from identity_core.api.pages import AS_DECLARED, static_page
+from identity_core.api.pages import static_page
 from identity_core.api.request import Answer, Handler, Headers, Request
 from identity_core.errors import NotFound
 
@@ -42,7 +42,7 @@ def guide_pages(folder: Path | None) -> dict[str, Handler]:
     def read(name: str) -> Handler:
         octets, suffix = files[name].read_bytes(), files[name].suffix
         policy = [("content-security-policy", _policy(octets))] if suffix == ".html" else []
-        return static_page(octets, MEDIA_TYPES[suffix], [*AS_DECLARED, ("referrer-policy", "no-referrer"), *policy])
+        return static_page(octets, MEDIA_TYPES[suffix], [("referrer-policy", "no-referrer"), *policy])
 
     async def page(request: Request) -> Answer:
         """A file, read when somebody first asks for it."""

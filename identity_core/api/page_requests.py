@@ -41,7 +41,7 @@ def form_run(form: PageForm, gate: Admission, max_body: int, seconds: float) -> 
             request.operation, request.operation_id = form.operation, form.operation.operation_id
         media_type = (request.header("content-type") or "").partition(";")[0].strip().lower()
         if has_body(request) and media_type != form.media_type:
-            raise UnsupportedMediaType(details={"supported": [form.media_type]})
+            raise UnsupportedMediaType(f"Send the body as {form.media_type}.", details={"supported": [form.media_type]})
         request.body_octets = await read_body(request, receive, cap=cap, seconds=seconds)
         await gate.charge(request, tokens(form.priced_as, len(request.body_octets)))
         admit_page_headers(request, scope)

@@ -64,8 +64,6 @@ START: Final = b"""SwaggerUIBundle({
   persistAuthorization: false,
 });
 """
-# What a browser runs or shows must be what it is declared to be.
-AS_DECLARED: Final = (("x-content-type-options", "nosniff"),)
 VENDORED: Final = {
     "swagger-ui.css": "text/css; charset=utf-8",
     "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
@@ -80,7 +78,7 @@ def document_page(document: OpenApiDocument) -> dict[str, Handler]:
 
 def docs_pages() -> dict[str, Handler]:
     """``/docs`` and the files that it loads."""
-    policy = (*AS_DECLARED, ("content-security-policy", POLICY), ("referrer-policy", "no-referrer"))
+    policy = (("content-security-policy", POLICY), ("referrer-policy", "no-referrer"))
     pages = {
         "/docs": static_page(PAGE, "text/html; charset=utf-8", policy),
         "/docs/start.js": static_page(START, "text/javascript; charset=utf-8", policy),
@@ -108,7 +106,7 @@ def _file(name: str) -> bytes:
 
 async def _vendored(name: str, media_type: str, request: Request) -> Answer:
     """A file of Swagger UI, read when somebody first asks for it."""
-    return Answer(200, _file(name), media_type, [*AS_DECLARED, ("cache-control", "public, max-age=86400")])
+    return Answer(200, _file(name), media_type, [("cache-control", "public, max-age=86400")])
 
 
 LOG_FILE: Final = "did.jsonl"
@@ -130,12 +128,12 @@ async def _log(method: PublishingDidMethod, log: GetPublishedLog, request: Reque
     """The log as ``text/jsonl``."""
     did = _named(method, request)
     found = await log(did)
-    return await published_log_answer(log.log, did, found, request, "text/jsonl", *AS_DECLARED)
+    return await published_log_answer(log.log, did, found, request, "text/jsonl")
 
 
 async def _witness_file(method: PublishingDidMethod, log: GetPublishedLog, request: Request) -> Answer:
     octets = await log.witness_file(_named(method, request))
-    return log_answer(request, octets, octets, "application/json", *AS_DECLARED)
+    return log_answer(request, octets, octets, "application/json")
 
 
 def _named(method: PublishingDidMethod, request: Request) -> Did:

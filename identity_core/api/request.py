@@ -61,7 +61,8 @@ class Parts:
 
 @dataclass(slots=True, eq=False)
 class Answer:
-    """A response. ``body`` is finished bytes, ``Parts``, or a JSON value for the edge to encode; None sends none.
+    """A response. ``body`` is finished bytes, ``Parts``, or a JSON value for the edge to encode; None sends none. ``media_type`` is empty
+    where there is no content.
 
     Not to be changed once it has been sent: its headers are encoded once, so that an answer from a cache costs nothing."""
 
@@ -76,7 +77,7 @@ class Answer:
         """The headers as ASGI wants them: lower-case names, latin-1."""
         if self._encoded is None:
             encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in self.headers]
-            if self.status not in (204, 304):
+            if self.media_type and self.status not in (204, 304):
                 encoded.insert(0, (b"content-type", self.media_type.encode("latin-1")))
             self._encoded = encoded
         return self._encoded
@@ -228,10 +229,10 @@ URI: Final = "[A-Za-z][A-Za-z0-9+.-]*:[!-~]+"
 """What a cursor of a list of credentials, of their schemas or of DIDs holds."""
 
 
-def cursor(last: str | RowPosition) -> str:
-    """Return the base64url text of where a page ended."""
+def cursor(last: str | RowPosition, of: str = "") -> str:
+    """Return the base64url text of where a page of the list ``of`` ended."""
     text = last if isinstance(last, str) else f"{micros(last.created_at)} {last.id}"
-    return multibase.base64url_encode(text.encode())
+    return multibase.base64url_encode(f"{of}{text}".encode())
 
 
 def row_position(cursor: str | None, id_pattern: str) -> RowPosition | None:
@@ -243,23 +244,27 @@ def row_position(cursor: str | None, id_pattern: str) -> RowPosition | None:
     return RowPosition(moment(int(created_at)), row_id)
 
 
-def position(cursor: str | None, pattern: str) -> str | None:
-    """Return the text of a cursor, None for the first page. Raises ``InvalidRequest``: when it does not match ``pattern``."""
+def position(cursor: str | None, pattern: str, of: str = "") -> str | None:
+    """Return the text of a cursor of the list ``of``, None for the first page. Raises ``InvalidRequest``: when it does not begin as those
+    of the list, or does not match ``pattern``."""
     if cursor is None:
         return None
     try:
         text = multibase.base64url_decode(cursor).decode("ascii")
     except ValueError:
         text = None
-    if text is None or re.fullmatch(pattern, text, re.ASCII) is None:
+    if text is None or re.fullmatch(of + pattern, text, re.ASCII) is None:
         raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor"})
-    return text
+    return text.removeprefix(of)
 
 
-def page_of(rows: Sequence[R], limit: int, place: Callable[[R], str | RowPosition]) -> tuple[Sequence[R], str | None]:
-    """Return the page of ``limit`` + 1 requested rows, and the cursor of the next one: the ``place`` of the last row."""
+def page_of(
+    rows: Sequence[R], limit: int, place: Callable[[R], str | RowPosition], of: str = ""
+) -> tuple[Sequence[R], str | None]:
+    """Return the page of the list ``of``, of ``limit`` + 1 requested rows, and the cursor of the next one: the ``place`` of the last
+    row."""
     page = rows[:limit]
-    return page, cursor(place(page[-1])) if len(rows) > limit else None
+    return page, cursor(place(page[-1]), of) if len(rows) > limit else None
 
 
 class Admission(Protocol):

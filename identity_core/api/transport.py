@@ -21,6 +21,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
+# A browser must take no answer for what it is not declared to be.
+AS_DECLARED: Final = (b"x-content-type-options", b"nosniff")
 MAX_HEADER_OCTETS: Final = 32 * 1024
 MAX_HEADERS: Final = 100
 MAX_TARGET_OCTETS: Final = 8 * 1024
@@ -220,7 +222,7 @@ async def _send(send: Send, message: Message) -> None:
 
 
 def _headers(answer: Answer, request: Request) -> list[tuple[bytes, bytes]]:
-    headers = [*answer.encoded_headers(), (b"x-request-id", request.request_id.encode("ascii"))]
+    headers = [*answer.encoded_headers(), AS_DECLARED, (b"x-request-id", request.request_id.encode("ascii"))]
     for name, value in (*request.answer_headers, *request.cross_origin):
         headers.append((name.lower().encode("latin-1"), value.encode("latin-1")))
     return headers

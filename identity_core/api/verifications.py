@@ -57,8 +57,8 @@ class VerificationHandlers:
     async def list_verification_history(self, request: Request) -> Answer:
         query: wire.ListVerificationHistoryQuery = request.query
         reader = request.authenticated
-        rows = await self.history(query, reader, before=position(query.cursor, ROW_ID))
-        page, following = page_of(rows, query.limit, lambda row: row.id)
+        rows = await self.history(query, reader, before=position(query.cursor, ROW_ID, "verifications "))
+        page, following = page_of(rows, query.limit, lambda row: row.id, "verifications ")
         body = wire.VerificationHistory(items=tuple(_row(row, reader) for row in page), next_cursor=following)
         return Answer(200, body, headers=[NO_STORE])
 

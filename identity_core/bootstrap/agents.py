@@ -16,7 +16,7 @@ from identity_core.api.agent_card import CARD_PATH, EXTENSION_PATH, AgentCardPag
 from identity_core.api.agent_tasks import SealedTasks, TaskEndpoint
 from identity_core.api.agents import AgentDoor, AgentEndpoint, Application, AskHolder
 from identity_core.api.operations import A2A, MCP
-from identity_core.api.pages import AS_DECLARED, static_page
+from identity_core.api.pages import static_page
 from identity_core.api.promises import Run
 from identity_core.api.request import Admission, Handler
 from identity_core.bootstrap.ports import consents_secret, origin_of
@@ -48,7 +48,7 @@ def agent_pages(opened: Runtime, keys: TokenKeys) -> dict[str, Handler]:
     if not opened.settings.a2a.enabled:
         return {}
     origin = origin_of(opened.settings)
-    schema = static_page(orjson.dumps(request_schema(origin)), "application/schema+json", AS_DECLARED)
+    schema = static_page(orjson.dumps(request_schema(origin)), "application/schema+json", ())
     return {CARD_PATH: AgentCardPage(origin, __version__, keys), EXTENSION_PATH: schema}
 
 

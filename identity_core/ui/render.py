@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from identity_core.api.pages import AS_DECLARED
 from identity_core.api.request import NO_STORE, Answer, Handler, Request
 from identity_core.domain.delegations.action import Grant, literal_of
 from identity_core.domain.proofs.predicate import PREDICATE_NAMES
@@ -66,7 +65,7 @@ def page(
         .render(language=language, signed_in=signed_in, operator=operator, **loaded, **values)
     )
     policy = ("content-security-policy", _POLICY.format(nonce=nonce))
-    headers = [*AS_DECLARED, *_ALONE, policy, NO_STORE, ("vary", "Accept, Accept-Language, Cookie")]
+    headers = [*_ALONE, policy, NO_STORE, ("vary", "Accept, Accept-Language, Cookie")]
     return Answer(status, text.encode(), "text/html; charset=utf-8", headers)
 
 
@@ -134,7 +133,6 @@ def _packed(name: str) -> bytes:
 async def _static(name: str, request: Request) -> Answer:
     """The file, compressed where the reader takes that. Pages are not: their length would tell of the secrets in them."""
     headers = [
-        *AS_DECLARED,
         *_ALONE,
         ("cache-control", "public, max-age=31536000, immutable"),
         ("vary", "Accept-Encoding"),

@@ -4,6 +4,7 @@
   const PKCS8 = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20]; // RFC 8410 §7, before the 32 octets
   const ED25519_SECRET = [0x80, 0x26]; // multicodec ed25519-priv
   const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+  const STORE_MILLISECONDS = 5000;
   const utf8 = (text) => new TextEncoder().encode(text);
 
   class Refusal extends Error {
@@ -133,24 +134,51 @@
     return `${scheme} ${base64(utf8(`${challenge}.${base64url(signature)}`))}`;
   }
 
-  // IndexedDB keeps the CryptoKey, never its octets. One database, one store, one entry.
+  // IndexedDB keeps the CryptoKey, never its octets. One database, one store, one entry. It settles whatever the browser does: some throw
+  // inside of the events, some abort without an error, and some call nothing at all.
   function stored(mode, work) {
     return new Promise((resolve, reject) => {
+      setTimeout(() => reject(new DOMException("IndexedDB did not answer.", "TimeoutError")), STORE_MILLISECONDS);
       const opening = indexedDB.open("identity", 1);
       opening.onupgradeneeded = () => opening.result.createObjectStore("signer");
       opening.onerror = () => reject(opening.error);
       opening.onsuccess = () => {
         const database = opening.result;
-        const transaction = database.transaction("signer", mode);
-        const asked = work(transaction.objectStore("signer"));
-        transaction.oncomplete = () => { database.close(); resolve(asked.result); };
-        transaction.onerror = () => { database.close(); reject(transaction.error); };
+        try {
+          const transaction = database.transaction("signer", mode);
+          const asked = work(transaction.objectStore("signer"));
+          transaction.oncomplete = () => { database.close(); resolve(asked.result); };
+          transaction.onabort = transaction.onerror = () => {
+            database.close();
+            reject(transaction.error || new DOMException("The browser stopped the transaction.", "AbortError"));
+          };
+        } catch (error) {
+          database.close();
+          reject(error);
+        }
       };
     });
   }
   const keep = (signer) => stored("readwrite", (store) => store.put(signer, "signer"));
-  const kept = () => stored("readonly", (store) => store.get("signer"));
+  // A key that cannot be read is none: the page asks for the file instead.
+  const kept = () => stored("readonly", (store) => store.get("signer")).catch(() => null);
   const forget = () => stored("readwrite", (store) => store.delete("signer"));
+
+  // Storing or deleting the key must not keep her from signing in or out. The page that comes next shows the message.
+  async function tried(work) {
+    try {
+      await work();
+    } catch {
+      try { sessionStorage.setItem("message", "unkept"); } catch { /* A browser without any storage: the page asks for the file at each change. */ }
+    }
+  }
+
+  try {
+    if (sessionStorage.getItem("message") === "unkept" && document.querySelector("#messages")) {
+      say("unkept");
+      sessionStorage.removeItem("message");
+    }
+  } catch { /* Without storage there is no message of the page before. */ }
 
   async function doing(work) {
     const buttons = document.querySelectorAll("button:not(dialog button)");
@@ -159,8 +187,8 @@
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      say(error.name, error.detail);
+      if (error instanceof Refusal) say(error.name, error.detail);
+      else say("browser", `${error.name}: ${error.message}`);
     } finally {
       for (const button of buttons) button.disabled = false;
     }
@@ -179,7 +207,7 @@
       doing(async () => {
         const signer = await keyOf(document.querySelector("#keys").files[0]);
         await begin(signer);
-        await (document.querySelector("#keep").checked ? keep(signer) : forget());
+        await tried(() => (document.querySelector("#keep").checked ? keep(signer) : forget()));
         location.assign(signIn.dataset.to + location.hash);
       });
     });
@@ -430,7 +458,7 @@
   if (signOut) {
     signOut.addEventListener("submit", (event) => {
       event.preventDefault();
-      forget().finally(() => signOut.submit());
+      tried(forget).then(() => signOut.submit());
     });
   }
 

@@ -2,8 +2,8 @@
 
 The order is public (openapi/paths/proofs.yaml): 4 anchoring, 5–9 the capability, 10 earlier requests, 11–13 the delegation, 14–16
 the credential, 17–18 the transaction that consumes, 19 the transaction that keeps. Whatever refuses a token from 10 on spends it, and is
-what the identical request gets again; what fails (503, 504, 500) says nothing of the request and spends nothing. No transaction is held
-while a proof is made. What was spent is finished and stored even when the client goes away.
+what the identical request gets again, except at 12 and 13, which spend nothing; what fails (503, 504, 500) says nothing of the request
+and spends nothing. No transaction is held while a proof is made. What was spent is finished and stored even when the client goes away.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ class GenerateDelegatedProof:
                     return await self._answered(attempt, context, Earlier(earlier))
                 await self.prepare(attempt)
             except IdentityError as error:
-                if earlier is not None or isinstance(error, _FAILURES):
+                # Steps 12 and 13 read the request and the delegation, which the agent knows, so they cost the holder's token nothing.
+                if earlier is not None or isinstance(error, _FAILURES) or (attempt.chain and not attempt.credentials):
                     raise
                 refused = RefusedInvocation.of(error)
                 ended = await self.invocations.refuse(attempt.invocation, refused, self.clock.now())
@@ -169,6 +170,7 @@ class GenerateDelegatedProof:
         check_scope(attempt, credentials)
         level = attempt.chain.effective_autonomy
         self.autonomy.check_proof(level, pinned=all(attempt.pinned), anchor=attempt.anchor)
+        attempt.credentials = credentials
         usable = required(credentials)
         for credential in usable:
             credential.check_usable(attempt.now)
@@ -181,7 +183,6 @@ class GenerateDelegatedProof:
             return _context_of(attempt, attempt.now, self.random, self.policy)
 
         attempt.agreed = await agreement(asked.consent, prepared, context, self.consents)
-        attempt.credentials = credentials
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
         """Steps 17 to 19, and the receipt of the anchor."""

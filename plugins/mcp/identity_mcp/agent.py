@@ -144,8 +144,7 @@ class Agent:
         try:
             result = told["result"]
             if result.get("isError"):
-                code, _, words = result["content"][0]["text"].partition(": ")
-                raise Refused(code, words)
+                raise _refused(result["structuredContent"]["error"])
             said: Mapping[str, Any] = result["structuredContent"]
         except (LookupError, TypeError, AttributeError) as error:
             raise Refused("UNREADABLE", "The service's tools answered with something unreadable.") from error
@@ -211,6 +210,12 @@ def _value(answer: httpx.Response) -> Any:
         if isinstance(error, str):
             code = error if error == INVALID_TARGET else value.get("code", error)
             raise Refused(code, value.get("error_description", error))
-        raise Refused(error["code"], error["message"])
+        raise _refused(error)
     except (ValueError, KeyError, TypeError) as error:
         raise Refused("UNREADABLE", f"The service answered {answer.status_code} with something unreadable.") from error
+
+
+def _refused(error: Mapping[str, Any]) -> Refused:
+    """Return a refusal in the service's shape. ``requestId`` is for the log, and not for a model. Raises ``KeyError``, ``TypeError``."""
+    details = {name: value for name, value in dict(error.get("details") or {}).items() if name != "requestId"}
+    return Refused(error["code"], error["message"], details)

@@ -41,6 +41,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from identity_core.errors import CODES, IdentityError
 from identity_mcp.agent import Agent, NotSetUp
+from identity_mcp.draining import DrainedInput, NotedOutput, Unanswered
 from identity_mcp.neutral import neutral
 from identity_mcp.schemas import Json
 from identity_mcp.service import Refused, Service
@@ -85,7 +86,8 @@ class AgentServer:
         try:
             found = neutral(await TOOLS[called.name](self._service_of(context), _arguments(called)))
         except (Refused, IdentityError) as refused:
-            return CallToolResult(content=[TextContent(text=_told(refused))], is_error=True)
+            told = [TextContent(text=_told(refused))]
+            return CallToolResult(content=told, structured_content={"error": _error(refused)}, is_error=True)
         if found.get("status") == "consent_required" and _shows_pages(context):
             return _elicited(found)
         content: list[ContentBlock] = [TextContent(text=orjson.dumps(found).decode())]
@@ -109,7 +111,8 @@ class AgentServer:
         try:
             value = await self._resource(self._service_of(context), uri)
         except (Refused, IdentityError) as refused:
-            raise MCPError(code=INVALID_PARAMS, message=_told(refused), data={"uri": neutral(uri)}) from None
+            data = {"uri": neutral(uri), "error": _error(refused)}
+            raise MCPError(code=INVALID_PARAMS, message=_told(refused), data=data) from None
         text = orjson.dumps(value).decode()
         return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=JSON, text=text)])
 
@@ -142,10 +145,22 @@ def _elicited(found: dict[str, Any]) -> InputRequiredResult:
     return InputRequiredResult(input_requests={"consent": ElicitRequest(params=page)}, request_state=found["consentId"])
 
 
-def _told(refused: Refused | IdentityError) -> str:
-    """Code and message, for a model."""
+def _error(refused: Refused | IdentityError) -> dict[str, Any]:
+    """Code, message and details, as the service's interface has them."""
     message = refused.message if isinstance(refused, Refused) else str(refused)
-    return f"{neutral(refused.code, 'name')}: {neutral(message, 'message')}"
+    error: dict[str, Any] = neutral({"code": refused.code, "message": message, "details": refused.details})
+    return error
+
+
+def _told(refused: Refused | IdentityError) -> str:
+    """Code, message and details, for a model that reads text alone."""
+    error = _error(refused)
+    details = [f"{name}: {_shown(value)}" for name, value in error["details"].items()]
+    return " ".join([f"{error['code']}: {error['message']}", *([f"({'; '.join(details)})"] if details else [])])
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def make_server(served: AgentServer, **more: Any) -> Server[Any]:
@@ -171,11 +186,14 @@ async def _serve() -> None:
         agent = Agent.from_environment(os.environ, http)
         server = make_server(AgentServer(lambda _: agent))
         async with stdio_server() as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
+            unanswered = Unanswered()
+            streams = DrainedInput(reading, unanswered), NotedOutput(writing, unanswered)
+            await server.run(*streams, server.create_initialization_options())
 
 
 def main() -> None:
-    """Serves until standard input ends. What is not set up is one line on standard error, and status 2."""
+    """Serves until standard input ends and every request that it had is answered. What is not set up is one line on standard error, and
+    status 2."""
     try:
         asyncio.run(_serve())
     except NotSetUp as error:

@@ -9,12 +9,13 @@ NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class Refused(Exception):
-    """What was answered instead: ``code`` is stable, ``message`` for people."""
+    """What was answered instead: ``code`` is stable, ``message`` for people, ``details`` JSON that says which part was wrong."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, details: Mapping[str, Any] = NOTHING) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
+        self.details = details
 
 
 class Service(Protocol):

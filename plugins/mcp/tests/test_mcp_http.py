@@ -17,7 +17,7 @@ from nacl.signing import SigningKey
 from tests.attack.code_flow import approved, registers
 from tests.attack.delegated.scene import People, Scene
 from tests.attack.stranger import PREFIX, multikey, rotation
-from tests.mcp_client import Headers, bearer, call, message, token_of, with_client, with_holder
+from tests.mcp_client import REVISION, Headers, bearer, call, message, token_of, with_client, with_holder
 
 VERIFIER = "https://shop.example"
 
@@ -120,6 +120,29 @@ def test_a_refusal_is_a_result_that_a_model_can_mend_and_says_nothing_of_the_val
     with_client(scene.agent, talk)
 
 
+def test_refusal_names_its_reason_and_leaves_the_token(people: People) -> None:
+    """The delegation lists verifiers and the request names none: the model reads why, and asks again with the same IBCT."""
+    scene = Scene.of(people, verifiers=[VERIFIER])
+    request = asked(scene)
+
+    async def talk(client: Client) -> None:
+        refused = await client.call_tool("request_proof", request)
+        assert refused.is_error
+        error = refused.structured_content["error"]
+        assert (error["code"], error["details"]["reason"]) == (
+            "SCOPE_MISMATCH",
+            "the delegation does not allow this verifier",
+        )
+        told = refused.content[0].text
+        assert told.startswith("SCOPE_MISMATCH: ")
+        assert "reason: the delegation does not allow this verifier" in told
+        made = await said(client, "request_proof", **request, domain=VERIFIER)
+        assert made["status"] == "proved"
+
+    with_client(scene.agent, talk)
+    assert scene.proofs() == 1
+
+
 NOBODY: dict[str, Callable[[Scene], Headers]] = {
     "no token": lambda scene: {},
     "an API key": lambda scene: {"X-API-Key": scene.target.stranger.api_key},
@@ -193,6 +216,17 @@ BROKEN: dict[str, tuple[Any, int, int]] = {
     "NaN": (b'{"jsonrpc":"2.0","id":NaN,"method":"tools/list"}', 400, -32700),
     "deeper than anything": (b"[" * 100_000, 400, -32700),
     "a batch": (json.dumps([message()] * 2).encode(), 400, -32600),
+    "an empty batch": (b"[]", 400, -32600),
+    "a text": (b'"tools/list"', 400, -32600),
+    "another version": (message() | {"jsonrpc": "1.0"}, 400, -32600),
+    "id null": (message() | {"id": None}, 400, -32600),
+    "id fraction": (message() | {"id": 1.5}, 400, -32600),
+    "id boolean": (message() | {"id": True}, 400, -32600),
+    "id list": (message() | {"id": [1]}, 400, -32600),
+    "id object": (message() | {"id": {}}, 400, -32600),
+    "no method": ({"jsonrpc": "2.0", "id": 1}, 400, -32600),
+    "a method that is a number": (message() | {"method": 1}, 400, -32600),
+    "params as a list": (message() | {"params": []}, 400, -32602),
     "another method": (message("admin/keys"), 404, -32601),
     "no such tool": (message("tools/call", name="deactivate_did", arguments={}), 400, -32602),
     "a stream of notices": (message("subscriptions/listen", notifications={}), 404, -32601),
@@ -200,13 +234,53 @@ BROKEN: dict[str, tuple[Any, int, int]] = {
 }
 
 
+REVISIONS = [REVISION, "2025-11-25"]
+
+
+def asked_for(body: Any) -> str | None:
+    params = body.get("params") if isinstance(body, dict) else None
+    return params.get("name") or params.get("uri") if isinstance(params, dict) else None
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_messages_that_are_none_of_ours(scene: Scene, name: str) -> None:
     body, status, code = BROKEN[name]
-    tool = body["params"].get("name") or body["params"].get("uri") if isinstance(body, dict) else None
-    answer = call(scene.target.wire, body, bearer(token_of(scene.agent)), name=tool)
+    answer = call(scene.target.wire, body, bearer(token_of(scene.agent)), name=asked_for(body))
     assert (answer.status, answer.json["error"]["code"]) == (status, code), answer.body
     assert answer.headers["content-type"] == "application/json"
+    # JSON-RPC 2.0 §5: null where the identifier could not be read.
+    assert answer.json["id"] == (
+        1 if isinstance(body, dict) and body.get("id") is not True and body["id"] == 1 else None
+    )
+
+
+@pytest.mark.parametrize("name", [one for one, (_, status, code) in BROKEN.items() if code in (-32600, -32700)])
+def test_refusals_are_the_same_in_every_revision(scene: Scene, name: str) -> None:
+    body, status, code = BROKEN[name]
+    headers = bearer(token_of(scene.agent))
+    told = [call(scene.target.wire, body, headers | {"MCP-Protocol-Version": one}) for one in REVISIONS]
+    assert [(one.status, one.json["error"]["code"]) for one in told] == [(status, code)] * 2
+    assert told[0].body == told[1].body
+    for internal in (b"pydantic", b"JSONRPC", b"validation error"):
+        assert internal not in told[0].body
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_content_type_says_what_the_body_is(scene: Scene, revision: str) -> None:
+    headers = bearer(token_of(scene.agent)) | {"MCP-Protocol-Version": revision}
+    # RFC 9110 §8.3: no content, no Content-Type.
+    notified = call(scene.target.wire, {"jsonrpc": "2.0", "method": "notifications/initialized"}, headers)
+    assert (notified.status, notified.body) == (202, b"")
+    assert "content-type" not in notified.headers
+    text = call(scene.target.wire, json.dumps(message()).encode(), headers | {"Content-Type": "text/plain"})
+    assert (text.status, text.json["error"]["code"]) == (415, -32600)
+    assert text.headers["content-type"] == "application/json"
+    refused = call(scene.target.wire, message(), headers | {"Accept": "text/html"})
+    assert (refused.status, refused.json["error"]["code"]) == (406, -32600)
+    assert refused.headers["content-type"] == "application/json"
+    # RFC 9110 §5.6.6: an empty parameter is none.
+    for media_type in ("application/json;", "Application/JSON ; charset=utf-8"):
+        assert call(scene.target.wire, message(), headers | {"Content-Type": media_type}).status == 200
 
 
 def test_headers_that_say_something_else_than_the_body(scene: Scene) -> None:
@@ -227,7 +301,8 @@ def test_blanks_around_a_header_are_no_part_of_it(scene: Scene) -> None:
 def test_a_resource_that_there_is_not_is_named(scene: Scene) -> None:
     uri = "identity://proofs/unknown"
     answer = call(scene.target.wire, message("resources/read", uri=uri), bearer(token_of(scene.agent)), name=uri)
-    assert (answer.json["error"]["code"], answer.json["error"]["data"]) == (-32602, {"uri": uri})
+    assert (answer.json["error"]["code"], answer.json["error"]["data"]["uri"]) == (-32602, uri)
+    assert answer.json["error"]["data"]["error"]["code"] == "PROOF_NOT_FOUND"
 
 
 def test_sizes_and_methods(scene: Scene) -> None:

@@ -182,9 +182,6 @@ def test_what_is_refused_before_the_signature_spends_nothing(scene: Scene) -> No
 
 # What is wrong, by terms of the delegation or in the request; and what mends it, past the token.
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[int, str]]] = {
-    "scope": ({"actions": ["zkp.prove.country.eq"]}, {}, (403, "SCOPE_MISMATCH")),
-    "verifier": ({"verifiers": ["https://shop.example"]}, {}, (403, "SCOPE_MISMATCH")),
-    "autonomy": ({"autonomyLevel": 2}, {}, (403, "AUTONOMY_TOO_LOW")),
     "credential": ({}, {"credentialId": "urn:uuid:none"}, (404, "CREDENTIAL_NOT_FOUND")),
     "predicate": ({}, {"about": ("age", "gte", 151)}, (422, "PREDICATE_UNSUPPORTED")),
     "exhausted": ({"maxUses": 0}, {}, (403, "DELEGATION_EXHAUSTED")),
@@ -218,6 +215,39 @@ def test_every_refusal_of_a_genuine_token_spends_it(crowded: People, wrong: str)
         ):
             assert scene.ask(body | other, fresh=True).outcome == REPLAYED
     assert scene.uses == uses == (1 if wrong == "no" else 0)
+
+
+# By terms of the delegation: the question that is refused, what refuses it, and the one that the same token is then good for.
+MENDED: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[int, str], dict[str, Any]]] = {
+    "no verifier": (
+        {"verifiers": ["https://shop.example"]},
+        {},
+        (403, "SCOPE_MISMATCH"),
+        {"domain": "https://shop.example"},
+    ),
+    "value": (
+        {"actions": ["zkp.prove.age.gte.18"]},
+        {"predicate": {"attributeName": "age", "type": "gte", "value": 21}},
+        (403, "SCOPE_MISMATCH"),
+        {"predicate": {"attributeName": "age", "type": "gte", "value": 18}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_refusal_of_scope_leaves_the_token_to_the_agent(crowded: People, name: str) -> None:
+    """The agent reads the delegation and mends its request: the holder need not sign again."""
+    terms, wrong, outcome, mended = MENDED[name]
+    scene = Scene.of(crowded, **terms)
+    body = scene.body()
+    for _ in range(3):
+        refused = scene.ask(body | wrong, fresh=True)
+        assert refused.outcome == outcome
+        assert refused.json["error"]["details"]["reason"]
+    assert (scene.uses, scene.proofs()) == (0, 0)
+    assert scene.ask(body | wrong | mended, fresh=True).outcome == (201, None)
+    assert scene.ask(body | wrong, fresh=True).outcome == REPLAYED
+    assert (scene.uses, scene.proofs()) == (1, 1)
 
 
 def test_a_refusal_is_repeated_when_its_cause_is_gone(people: People) -> None:

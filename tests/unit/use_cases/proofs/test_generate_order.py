@@ -218,7 +218,9 @@ def test_of_two_faults_the_earlier_answers(tmp_path: Path) -> None:
 LEFT_OUT = ("INVALID_REQUEST", lambda case: case.predicate.pop("value"))
 REPLAYED = next(place for place, (code, _) in enumerate(STEPS) if code == "IBCT_REPLAYED")
 # The last of them is told by a prover that was asked, after the use was counted.
-SPENDING = [*STEPS[REPLAYED + 1 :], LEFT_OUT]
+# Steps 12 and 13 need only the request and the delegation.
+FREE = [*(one for one in STEPS if one[0] in ("SCOPE_MISMATCH", "AUTONOMY_TOO_LOW")), LEFT_OUT]
+SPENDING = [one for one in STEPS[REPLAYED + 1 :] if one not in FREE]
 NOT_SATISFIED = "PREDICATE_NOT_SATISFIED"
 
 
@@ -273,6 +275,22 @@ def test_every_refusal_of_a_genuine_token_spends_it(tmp_path: Path, code: str, b
     run(tmp_path, story)
 
 
+@pytest.mark.parametrize(("code", "break_"), FREE, ids=[code for code, _ in FREE])
+def test_refusal_of_scope_or_autonomy_spends_nothing(tmp_path: Path, code: str, break_: Break) -> None:
+    """Another request with the same token is one for the steps, and no replay."""
+
+    async def story(rooms: Proving) -> None:
+        case = Case(rooms)
+        break_(case)
+        assert await case.code() == code
+        assert (await rooms.uses(), rooms.workers.proofs, await rows(rooms)) == (0, 0, 0)
+        with pytest.raises(IdentityError) as refused:
+            await rooms.answered(case.sent | {"challenge": "another verifier's"})
+        assert refused.value.code == code
+
+    run(tmp_path, story)
+
+
 FAILURES = [InternalError, Overloaded, PluginUnavailable, PluginTimeout, LedgerUnavailable]
 
 
@@ -298,7 +316,7 @@ def test_a_failure_spends_nothing(
 
 
 # What is refused after the credential was opened: a no, and what was revoked while a proof of a yes was made.
-UNTOLD = [(code, break_) for code, break_ in SPENDING if code != NOT_SATISFIED and break_ is not STEPS[-1][1]]
+UNTOLD = [(code, break_) for code, break_ in [*FREE, *SPENDING] if code != NOT_SATISFIED and break_ is not STEPS[-1][1]]
 
 
 @pytest.mark.parametrize("value", [18, 90], ids=["a yes", "a no"])

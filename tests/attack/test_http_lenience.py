@@ -1,0 +1,158 @@
+"""What HTTP lets a client write in several ways, and what every answer has, by raw octets."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from tests.attack.conftest import Target
+from tests.attack.raw_http import Response, exchange, request
+from tests.attack.stranger import PREFIX
+
+KEYED = "X-API-Key: "
+
+
+def got(target: Target, path: str, *headers: bytes, method: str = "GET", body: bytes | None = None) -> Response:
+    fields = headers if body is None else (*headers, b"Content-Length: %d" % len(body))
+    octets = request(method, path, *fields)
+    return exchange(target.wire.address, octets + (body or b""), head=method == "HEAD")
+
+
+def key(target: Target) -> bytes:
+    return (KEYED + target.stranger.api_key).encode()
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"{PREFIX}/health", 200),
+        ("/health", 200),
+        (f"{PREFIX}/dids/did:ids:nobody", 400),
+        (f"{PREFIX}/dids/%00", 400),
+        ("/1.0/identifiers/did:ids:nobody", 400),
+        (f"{PREFIX}/no-such-place", 404),
+        (f"{PREFIX}/delegations", 401),
+        ("/openapi.json", 200),
+        ("/docs", 200),
+        ("/ui", 200),
+        ("/.well-known/jwks.json", 200),
+        ("/oauth/token", 405),
+    ],
+)
+def test_every_answer_forbids_sniffing(target: Target, path: str, status: int) -> None:
+    for method in ("GET", "HEAD"):
+        answer = got(target, path, method=method)
+        assert answer.status == status, path
+        assert answer.headers["x-content-type-options"] == "nosniff", path
+
+
+@pytest.mark.parametrize(
+    ("media_type", "status"),
+    [
+        (b"application/json;", 201),
+        (b"application/json ; ", 201),
+        (b"application/json;;charset=utf-8", 201),
+        (b"application/json;charset=utf-8;", 201),
+        (b"application/json;charset=latin-1;", 415),
+        (b"application/json;charset", 415),
+        (b";", 415),
+        (b"text/plain;", 415),
+    ],
+)
+def test_empty_parameters_of_a_media_type_are_none(target: Target, media_type: bytes, status: int) -> None:
+    """RFC 9110 §5.6.6: ``parameters = *( OWS ";" OWS [ parameter ] )``."""
+    body = b'{"method":"ids","keyType":"Ed25519"}'
+    answer = got(target, f"{PREFIX}/dids", key(target), b"Content-Type: " + media_type, method="POST", body=body)
+    assert answer.status == status, answer.body
+
+
+def test_token_endpoint_names_the_form_type_it_wants(target: Target) -> None:
+    answer = got(target, "/oauth/token", b"Content-Type: application/json", method="POST", body=b"{}")
+    assert answer.status == 415
+    told = json.loads(answer.body)
+    assert "application/x-www-form-urlencoded" in told["error_description"]
+    assert "json" not in told["error_description"]
+    assert told["details"]["supported"] == ["application/x-www-form-urlencoded"]
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/docs", "/docs/start.js"])
+def test_static_pages_compare_entity_tags_as_lists(target: Target, path: str) -> None:
+    """RFC 9110 §13.1.2: a list, compared weakly, or ``*``."""
+    tag = got(target, path).headers["etag"].encode()
+    for value in (tag, b"W/" + tag, b'"x", ' + tag, b'W/"y",W/' + tag + b' , "z"', b"*"):
+        answer = got(target, path, b"If-None-Match: " + value)
+        assert (answer.status, answer.body) == (304, b""), value
+        assert answer.headers["etag"].encode() == tag
+    for value in (b'"x"', tag.strip(b'"'), b'"*"', b""):
+        assert got(target, path, b"If-None-Match: " + value).status == 200, value
+
+
+LISTS = ["/dids", "/admin/api-keys", "/credential-schemas", "/credentials", "/delegations", "/verifications/history"]
+
+
+@pytest.mark.parametrize("path", [*LISTS, "/dashboard/timeline"])
+@pytest.mark.parametrize(
+    "text", ["garbage", "did:ids:nobody", "https://schemas.example/a", "f" * 32, "key_a", "2026-01-01 x", "7"]
+)
+def test_cursor_of_no_list_is_refused(target: Target, path: str, text: str) -> None:
+    cursor = base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+    answer = got(target, f"{PREFIX}{path}?cursor={cursor}", key(target))
+    assert answer.status == 400, answer.body
+    assert json.loads(answer.body)["error"]["details"]["parameter"] == "cursor"
+
+
+def test_cursor_of_one_list_is_refused_by_the_others(target: Target) -> None:
+    for number in range(3):
+        attributes = [{"name": "age", "type": "integer"}]
+        body = {"id": f"https://schemas.example/cursor-{number}", "attributes": attributes}
+        target.wire.call("POST", f"{PREFIX}/credential-schemas", body, {"X-API-Key": target.stranger.api_key})
+        target.stranger.holder()
+        named = {"name": f"key {number}", "scopes": ["dids:list"]}
+        target.wire.call("POST", f"{PREFIX}/admin/api-keys", named, {"X-API-Key": target.stranger.api_key})
+    shared = ["/dids", "/admin/api-keys", "/credential-schemas", "/dashboard/timeline"]
+    cursors = {}
+    for path in shared:
+        page = json.loads(got(target, f"{PREFIX}{path}?limit=1", key(target)).body)
+        if page["nextCursor"] is not None:
+            cursors[path] = page["nextCursor"]
+    assert {"/dids", "/admin/api-keys", "/credential-schemas"} <= cursors.keys()
+    for path, cursor in cursors.items():
+        for other in [*LISTS, "/dashboard/timeline"]:
+            status = got(target, f"{PREFIX}{other}?cursor={cursor}", key(target)).status
+            assert status == (200 if other == path else 400), (path, other)
+
+
+FORMS = {
+    "a broken escape": ("{}%zz", ()),
+    "a NUL": ("{}%00", ()),
+    "no UTF-8": ("{}%ff", ()),
+    "headers that are too large": ("{}did:ids:a", (b"X-Big: " + b"x" * 33_000,)),
+    "a header past ASCII": ("{}did:ids:a", (b"Accept: \xe4",)),
+    "two media types": ("{}did:ids:a", (b"Content-Type: a/b", b"Content-Type: c/d")),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_early_refusals_of_identifiers_have_their_form(target: Target, name: str) -> None:
+    """The path and the header fields are refused before there is an operation; the document promises one form for it."""
+    path, headers = FORMS[name]
+    for prefix in ("/1.0/identifiers/", f"{PREFIX}/identifiers/"):
+        for method in ("GET", "POST"):
+            answer = exchange(target.wire.address, request(method, path.format(prefix), *headers))
+            assert 400 <= answer.status < 500
+            assert answer.headers["content-type"] == "application/did-resolution", answer.body
+            told = json.loads(answer.body)
+            assert set(told) >= {"didDocument", "didResolutionMetadata", "dereferencingMetadata", "error"}
+
+
+@pytest.mark.parametrize("place", ["create", "update", "deactivate"])
+def test_early_refusals_of_the_registrar_have_their_form(target: Target, place: str) -> None:
+    for prefix in ("/1.0/", f"{PREFIX}/registrar/"):
+        octets = request("POST", f"{prefix}{place}", b"Accept: \xe4", b"Content-Type: application/json", body=b"{}")
+        answer = exchange(target.wire.address, octets)
+        assert answer.status == 400
+        told = json.loads(answer.body)
+        assert told["didState"]["state"] == "failed"
+        assert told["error"]["code"] == "INVALID_REQUEST"
