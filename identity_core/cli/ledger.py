@@ -38,6 +38,7 @@ from identity_core.cli.ledger_trust import (
     kept_checkpoints,
     kept_history,
     opened_checkpoint,
+    refused_key,
     require_service_log_option,
     unchecked,
     unchecked_text,
@@ -159,12 +160,15 @@ def _trusted(
             size = unverified(note).size
             yield note, [_recorded(http, leaf, size) for leaf in said if leaf.sequence <= size]
 
-    own, leaves = kept.service_did, max([one.leaf for one in kept.service], said, key=len)
-    if later is not None:
-        own, leaves = later.service_did or own, max(leaves, [one.leaf for one in later.service], key=len)
+    own = (None if later is None else later.service_did) or kept.service_did
+    known = [said, *([one.leaf for one in each.service] for each in (kept, later) if each is not None)]
+    leaves = max(known, key=len)
+    if any(one.entry != other.entry for each in known for one, other in zip(each, leaves, strict=False)):
+        raise Refuted("the service's own log has two forms: one of them is forged")
     is_believed = service_did is not None and service_did == own
     growth = functools.partial(fetched_growth, http)
-    return TrustedLog.follow(key, own, leaves, evidence(), growth, is_believed=is_believed)
+    with refused_key(kept.did):
+        return TrustedLog.follow(key, own, leaves, evidence(), growth, is_believed=is_believed)
 
 
 def _retired(
