@@ -14,7 +14,14 @@ from identity_tlog.tree import Malformed
 
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
-from identity_core.database import DatabaseDamaged, DatabaseError, DatabaseForbidden, MigrationFailed, MigrationPending, faults_of
+from identity_core.database import (
+    DatabaseDamaged,
+    DatabaseError,
+    DatabaseForbidden,
+    MigrationFailed,
+    MigrationPending,
+    faults_of,
+)
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch

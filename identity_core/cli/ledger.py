@@ -211,9 +211,9 @@ def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> Log
     lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
     if len(lines) != len(proofs):
         raise Refuted(f"{len(proofs)} proofs for {len(lines)} lines")
-    did = did or log.verify(log_file.read_bytes(), approved=False).did
-    recorded: list[Recorded] = []
-    newest = b""
+    with failing(log.UnknownLogMethod, str(log_file), "give the DID too: a did:key is its own document"):
+        did = did or log.verify(log_file.read_bytes(), approved=False).did
+    recorded, newest = list[Recorded](), b""
     for version, (line, path) in enumerate(zip(lines, proofs, strict=True), 1):
         proof = TlogProof.parse(path.read_bytes())
         leaf = LogLeaf.from_receipt(proof.extra or b"", index=proof.index, did=did, version=version, entry=line)
@@ -249,18 +249,15 @@ def _fetched(
     recorded = leaves_of(http, did)
     leaves = [] if service_did is None else leaves_of(http, service_did)
     note = http.octets("/ledger/checkpoint", query=quorum) if path is None else path.read_bytes()
+    where = str(path or http.url)
     log = _trusted(http, key, known, LoggedHistory(did, note, (), service_did), leaves, None)
-    size = opened_checkpoint(note, log, str(path or http.url)).checkpoint.size
+    size = opened_checkpoint(note, log, where).checkpoint.size
     entries = []
     with progress(recorded, "entries") as bar:
         for leaf in bar:
             if leaf.sequence > size:
                 says = f"version {leaf.version} is entry {leaf.sequence}, the checkpoint covers {size}"
-                fail(
-                    says,
-                    str(path or http.url),
-                    "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`",
-                )
+                fail(says, where, "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`")
             entries.append(_recorded(http, leaf, size))
     # What the service said after a checkpoint that somebody kept is not in it.
     service = tuple(_recorded(http, leaf, size) for leaf in leaves if leaf.sequence <= size)

@@ -87,9 +87,7 @@ def examined_at(folder: Path) -> list[Diagnosis]:
 
 
 @pytest.mark.parametrize("how", [(), ("--deep",), ("--repair-index",)])
-def test_fsck_of_an_older_installation_names_the_upgrade(
-    identity: Commands, older: Path, how: tuple[str, ...]
-) -> None:
+def test_fsck_of_an_older_installation_names_the_upgrade(identity: Commands, older: Path, how: tuple[str, ...]) -> None:
     result = identity("fsck", *how, "--data-dir", older)
     assert result.exit_code == 2, result.output
     assert "of an older version" in result.stderr
