@@ -38,14 +38,20 @@ SIGNED_SIZE, PLACE = 5, 6
 """How many entries the log had when both keys signed the replacement, and the place of its entry."""
 
 
-def _service() -> Life:
+def _service(*, compromised: bool = False, others: int = 0) -> Life:
+    """The log of the service's own DID: it replaces the key, or has so many ``others`` entries instead."""
     first, second = WalletSigner("service 1"), WalletSigner("service 2")
     owner = Controller("service")
     life = Life(METHOD, owner.creation(first), owner, first, committed(first, second))
     old, new = (multikey.encode_public(multikey.ED25519, key.pair.public) for key in (OLD, NEW))
     text = succession_text(ORIGIN, old, new, SIGNED_SIZE)
-    lines = "".join(key.verifier.line(key.pair.sign(text.encode())) for key in (OLD, NEW))
-    said = Replacement(CHECKPOINT, 2, new, old, SIGNED_SIZE, False, START, f"{text}\n{lines}".encode())
+    signing = (NEW,) if compromised else (OLD, NEW)
+    lines = "".join(key.verifier.line(key.pair.sign(text.encode())) for key in signing)
+    said = Replacement(CHECKPOINT, 2, new, old, SIGNED_SIZE, compromised, START, f"{text}\n{lines}".encode())
+    for number in range(others):
+        life.update(AddService(NewService("LinkedDomains", "https://example.com", f"other-{number}")))
+    if others:
+        return life
     life.update(AddService(NewService(TYPE, said.endpoint, said.fragment)))
     return life
 
@@ -59,6 +65,7 @@ def _holder() -> Life:
 
 
 SERVICE, HOLDER = _service(), _holder()
+STOLEN, OTHERS = _service(compromised=True), _service(others=2)
 SERVICE_DID, DID = str(SERVICE.state.did), str(HOLDER.state.did)
 
 
@@ -150,13 +157,13 @@ def stated(one: LogLeaf) -> dict[str, Any]:
     }
 
 
-def true_log(size: int = 8, signers: Sequence[LogKey] = (NEW,)) -> ShownLog:
+def true_log(size: int = 8, signers: Sequence[LogKey] = (NEW,), service: Life = SERVICE) -> ShownLog:
     """The log as it was when it had so many entries."""
     placed = {
         0: leaf(0, DID, 1, HOLDER.entries[0]),
         1: leaf(1, SERVICE_DID, 1, SERVICE.entries[0]),
         3: leaf(3, DID, 2, HOLDER.entries[1]),
-        PLACE: leaf(PLACE, SERVICE_DID, 2, SERVICE.entries[1]),
+        PLACE: leaf(PLACE, SERVICE_DID, 2, service.entries[1]),
     }
     return ShownLog([placed.get(index) or leaf(index) for index in range(size)], signers)
 
@@ -170,6 +177,13 @@ def fork(size: int, place: int) -> ShownLog:
         leaves[place] = entry
         return ShownLog(leaves, (OLD,))
     return ShownLog(leaves, (OLD,), [entry])
+
+
+def thief_log(service: Sequence[bytes]) -> ShownLog:
+    """A fork of 60 entries with this log of the service's own DID, which names no replacement of the key that signs it."""
+    placed = {index: leaf(index, SERVICE_DID, index, entry) for index, entry in enumerate(service, 1)}
+    holder = leaf(0, DID, 1, HOLDER.entries[0])
+    return ShownLog([holder, *(placed.get(index) or leaf(index) for index in range(1, 60))], (OLD,))
 
 
 def resigned(history: LoggedHistory, note: bytes) -> LoggedHistory:

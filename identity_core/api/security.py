@@ -156,7 +156,7 @@ class Gate:
             try:
                 signed = challenge.parse_header(credential.value)
             except AuthFailed as error:
-                return ClaimedCaller(error)
+                return ClaimedCaller(error, did)
             is_foreign = is_controlled and signed.did != did
             return ClaimedCaller(AuthFailed(), did) if is_foreign else ClaimedCaller(signed=signed)
         if is_controlled or credential.scheme not in (API_KEY, BEARER):

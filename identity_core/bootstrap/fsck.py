@@ -11,7 +11,7 @@ from identity_core.bootstrap.beside import index_tools, open_beside
 from identity_core.bootstrap.examiner import Examiner, Finding
 from identity_core.bootstrap.look import looking_plugins, looking_store
 from identity_core.bootstrap.ports import SystemClock, rows_secret
-from identity_core.bootstrap.storage import check_of, load_remembered, told_at_start
+from identity_core.bootstrap.storage import BRING_UP, check_of, load_remembered, told_at_start
 from identity_core.database import DatabaseAbsent, faults_of
 from identity_core.errors import IdentityError
 from identity_core.plugin.build import LookOnly
@@ -67,7 +67,7 @@ async def examine(
             stack.push_async_callback(store.close)
             if look.pending:
                 what = f"the databases are of an older version: {'; '.join(look.pending)}"
-                raise StartError(what, str(settings.data_dir), "start the service once: that brings them up to date")
+                raise StartError(what, str(settings.data_dir), BRING_UP)
             examiner = await _examiner(ledger, store, custodian, plugins.did_methods())
             examiner.kept, examiner.deep, examiner.advance, examiner.findings = kept, deep, advance, findings
             await examiner()

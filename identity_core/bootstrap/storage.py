@@ -14,7 +14,14 @@ from identity_tlog.tree import Malformed
 
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
-from identity_core.database import DatabaseDamaged, DatabaseError, DatabaseForbidden, MigrationFailed, faults_of
+from identity_core.database import (
+    DatabaseDamaged,
+    DatabaseError,
+    DatabaseForbidden,
+    MigrationFailed,
+    MigrationPending,
+    faults_of,
+)
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
@@ -35,6 +42,8 @@ PUT_BACK = (
     "put the right databases back, all of one backup; if this is the backup that you want, run `identity ledger accept-rollback`, "
     "which says what is lost"
 )
+
+BRING_UP = "make a backup, then `identity upgrade apply`; the next start does it as well"
 
 
 def check_of(ledger: LedgerBackend, store: Store) -> CheckStorage:
@@ -122,6 +131,8 @@ def storage_error(settings: Settings, error: Exception) -> StartError:
                 return StartError(f"{path.name} is damaged: {fault}", str(path), fix)
     if isinstance(error, StorageMismatch):
         return StartError(f"the databases are not those that this service wrote: {error}", where, PUT_BACK)
+    if isinstance(cause, MigrationPending):
+        return StartError(f"the databases are of an older version: {cause}", where, BRING_UP)
     if isinstance(cause, MigrationFailed):
         fix = "install the version of identity-service that made it, or put back a backup from before the upgrade"
         return StartError(str(cause), where, fix)

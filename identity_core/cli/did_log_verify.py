@@ -22,6 +22,10 @@ from identity_core.codec import times
 CLOCK_ALLOWANCE: Final = timedelta(minutes=5)
 """How far the clock of a log's writer may be ahead (did:webvh 1.0, "DID Log File": ``versionTime`` is not in the future)."""
 
+NO_LOG: Final = (
+    "the document of a did:key follows from the DID; `identity ledger verify DID` proves when its entry was recorded"
+)
+
 
 @click.command(name="verify", cls=Command)
 @input_argument
@@ -93,6 +97,8 @@ def verify(
             raise log.LogInvalid("The controller asked for no such key.", details={"line": unnamed[0].version})
         if service_history is not None:
             _require_places(checked.did, lines, service_history, proofs, key_text, policy)
+    except log.UnknownLogMethod as error:
+        fail(str(error), name_of(file), NO_LOG)
     except log.LogInvalid as error:
         where = f"{name_of(file)}, {json.dumps(error.details)}" if error.details else name_of(file)
         fail(f"the log is not valid: {error}", where, "do not trust this DID's history")

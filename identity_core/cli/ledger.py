@@ -38,6 +38,7 @@ from identity_core.cli.ledger_trust import (
     kept_checkpoints,
     kept_history,
     opened_checkpoint,
+    refused_key,
     require_service_log_option,
     unchecked,
     unchecked_text,
@@ -159,12 +160,15 @@ def _trusted(
             size = unverified(note).size
             yield note, [_recorded(http, leaf, size) for leaf in said if leaf.sequence <= size]
 
-    own, leaves = kept.service_did, max([one.leaf for one in kept.service], said, key=len)
-    if later is not None:
-        own, leaves = later.service_did or own, max(leaves, [one.leaf for one in later.service], key=len)
+    own = (None if later is None else later.service_did) or kept.service_did
+    known = [said, *([one.leaf for one in each.service] for each in (kept, later) if each is not None)]
+    leaves = max(known, key=len)
+    if any(one.entry != other.entry for each in known for one, other in zip(each, leaves, strict=False)):
+        raise Refuted("the service's own log has two forms: one of them is forged")
     is_believed = service_did is not None and service_did == own
     growth = functools.partial(fetched_growth, http)
-    return TrustedLog.follow(key, own, leaves, evidence(), growth, is_believed=is_believed)
+    with refused_key(kept.did):
+        return TrustedLog.follow(key, own, leaves, evidence(), growth, is_believed=is_believed)
 
 
 def _retired(
@@ -207,9 +211,9 @@ def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> Log
     lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
     if len(lines) != len(proofs):
         raise Refuted(f"{len(proofs)} proofs for {len(lines)} lines")
-    did = did or log.verify(log_file.read_bytes(), approved=False).did
-    recorded: list[Recorded] = []
-    newest = b""
+    with failing(log.UnknownLogMethod, str(log_file), "give the DID too: a did:key is its own document"):
+        did = did or log.verify(log_file.read_bytes(), approved=False).did
+    recorded, newest = list[Recorded](), b""
     for version, (line, path) in enumerate(zip(lines, proofs, strict=True), 1):
         proof = TlogProof.parse(path.read_bytes())
         leaf = LogLeaf.from_receipt(proof.extra or b"", index=proof.index, did=did, version=version, entry=line)
@@ -245,18 +249,15 @@ def _fetched(
     recorded = leaves_of(http, did)
     leaves = [] if service_did is None else leaves_of(http, service_did)
     note = http.octets("/ledger/checkpoint", query=quorum) if path is None else path.read_bytes()
+    where = str(path or http.url)
     log = _trusted(http, key, known, LoggedHistory(did, note, (), service_did), leaves, None)
-    size = opened_checkpoint(note, log, str(path or http.url)).checkpoint.size
+    size = opened_checkpoint(note, log, where).checkpoint.size
     entries = []
     with progress(recorded, "entries") as bar:
         for leaf in bar:
             if leaf.sequence > size:
                 says = f"version {leaf.version} is entry {leaf.sequence}, the checkpoint covers {size}"
-                fail(
-                    says,
-                    str(path or http.url),
-                    "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`",
-                )
+                fail(says, where, "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`")
             entries.append(_recorded(http, leaf, size))
     # What the service said after a checkpoint that somebody kept is not in it.
     service = tuple(_recorded(http, leaf, size) for leaf in leaves if leaf.sequence <= size)

@@ -88,14 +88,17 @@ def audit(
         first: list[LogFault] = []
         trusted, checkpoint = _checkpoint(source, (key_text, service_did, later), first)
         kept = kept_checkpoints(held, anchored, trusted.keys)
-        dids: dict[bytes, list[tuple[int, bytes]]] | None = {} if logs else None
+        known = None if later is None else _proven(later, trusted)
+        dids: dict[bytes, list[tuple[int, bytes]]] | None = {} if logs or needs_service_log else None
         with progress(range(checkpoint.size), "entries") as bar:
             findings = first + examine(source, checkpoint, kept, bar.update, dids)
         own = service_did or source.service_did() or (None if later is None else later.service_did)
-        # An installation knows its own log, or that there is none yet.
-        missing = unchecked(own is not None or isinstance(source, LocalSource), needs_service_log, source.place)
+        # An installation knows its own log, or that there is none yet; of others only what they hold counts.
+        has_log = later is not None or isinstance(source, LocalSource) or (own or "").encode() in (dids or {})
+        missing = unchecked(has_log, needs_service_log, source.place)
         if dids is not None:
-            findings += _logs_findings(dids, own, later, trusted)
+            retired, unread = _retired(dids, own, known)
+            findings += unread + (_logs_findings(dids, retired) if logs else [])
         place, is_local = source.place, isinstance(source, LocalSource)
     indexed = None
     if index and is_local:
@@ -107,7 +110,7 @@ def audit(
         "log": checkpoint.origin,
         "entries": checkpoint.size,
         "held": len(kept),
-        "dids": None if dids is None else len(dids),
+        "dids": len(dids) if logs and dids is not None else None,
         "indexed": indexed,
         "unchecked": missing if logs else [],
         "findings": [dataclasses.asdict(one) for one in findings],
@@ -191,13 +194,10 @@ def _collect(dids: dict[bytes, list[tuple[int, bytes]]], entries: Sequence[bytes
 
 
 def _retired(
-    dids: Mapping[bytes, Sequence[tuple[int, bytes]]],
-    service_did: str | None,
-    later: LoggedHistory | None,
-    trusted: TrustedLog,
+    dids: Mapping[bytes, Sequence[tuple[int, bytes]]], service_did: str | None, later: Mapping[str, int] | None
 ) -> tuple[Mapping[str, int], list[LogFault]]:
-    """What the log of the service's own DID retires, here and in what was kept of ``later``; and what is wrong with the one here."""
-    known = {} if later is None else _proven(later, trusted)
+    """Return what the log of the service's own DID retires, beside what a ``later`` one does, and what is wrong with that log."""
+    known = dict(later or {})
     lines = [entry for _, entry in dids.get((service_did or "").encode(), ())]
     if service_did is None or (later is not None and not lines):
         return known, []
@@ -212,19 +212,14 @@ def _proven(later: LoggedHistory, trusted: TrustedLog) -> dict[str, int]:
     """What the service log in ``later`` retires, as its own checkpoint proves; ends the command where it does not."""
     place = "--service-history"
     signed = opened_checkpoint(later.checkpoint, trusted, place)
-    with failing(
-        (Malformed, Refuted, log.LogInvalid), place, "do not trust it", what="the service's log is not proven"
-    ):
+    with failing((Malformed, Refuted, log.LogInvalid), place, "do not trust it", what="the service log is not proven"):
         return dict(retired_keys(later.service_did or "", later.service, signed))
 
 
-def _logs_findings(
-    dids: Mapping[bytes, Sequence[tuple[int, bytes]]], own: str | None, later: LoggedHistory | None, trusted: TrustedLog
-) -> list[LogFault]:
-    """Return the faults in the log of each DID; ``own`` is the service's own."""
-    retired, unread = _retired(dids, own, later, trusted)
+def _logs_findings(dids: Mapping[bytes, Sequence[tuple[int, bytes]]], retired: Mapping[str, int]) -> list[LogFault]:
+    """Return the faults in the log of each DID."""
     with progress(dids.items(), "logs") as lines:
-        return unread + [found for did, entries in lines for found in _log_findings(did, entries, retired)]
+        return [found for did, entries in lines for found in _log_findings(did, entries, retired)]
 
 
 def _log_findings(did: bytes, entries: Sequence[tuple[int, bytes]], retired: Mapping[str, int]) -> list[LogFault]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from identity_tlog.tree import Malformed, Refuted
 from identity_core.cli.ledger_sources import LocalSource, LogSource, Missing, verifier_key
 from identity_core.cli.output import fail, failing
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, ReplacedKeyAlone, TrustedLog
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, KeyReplaced, ReplacedKeyAlone, TrustedLog
 from identity_core.domain.ledger.history import LoggedHistory
 from identity_core.domain.ledger.leaf import Recorded
 from identity_core.errors import IdentityError
@@ -22,7 +23,10 @@ PRESENT: Final = (
     "fetch it anew, or give --url and a --service-history of now: who stole a replaced key signs any tree with it"
 )
 _INVALID: Final = "the checkpoint is not valid"
-FOLLOW: Final = "where its key was replaced, --service-history leads to the next one, in a directory --service-did too"
+FOLLOW: Final = (
+    "where its key was replaced, --service-history leads to the next one; "
+    "after a compromise only --service-did does, or give the new key as --key"
+)
 
 UNCHECKED: Final = "retiredKeys"
 require_service_log_option = click.option(
@@ -59,7 +63,8 @@ def trusted_log(
     if isinstance(source, LocalSource) and not text:
         return TrustedLog(source.keys, None, source.growth)
     key, remedy = verifier_key(text), "do not trust this log until you know why"
-    with failing((Malformed, Refuted, Missing, IdentityError), source.place, remedy, what="no log leads from the key"):
+    errors = (Malformed, Refuted, Missing, IdentityError)
+    with failing(errors, source.place, remedy, what="no log leads from the key"), refused_key(source.place):
         if later is not None:
             if later.service_did is None or service_did not in (None, later.service_did):
                 raise Refuted("the history of --service-history has no log of this service's own")
@@ -73,6 +78,11 @@ def trusted_log(
         return TrustedLog.follow(
             key, own, leaves, _evidence(source, note, later), source.growth, is_believed=is_believed
         )
+
+
+def refused_key(where: str) -> AbstractContextManager[None]:
+    """End the command where a service log names a replacement of the key that cannot be followed."""
+    return failing(KeyReplaced, where, f"do not trust what the old key signed; {FOLLOW}")
 
 
 def _evidence(

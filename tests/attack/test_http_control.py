@@ -197,6 +197,25 @@ def test_nothing_revives_what_is_deactivated(target: Target) -> None:
     assert hana.send("deactivate", LEAVE, left[1]).outcome == GONE
     assert hana.send("recover", recovery_body(public(SigningKey.generate())), rescue).outcome == GONE
     assert hana.ask().outcome == GONE
+
+
+def test_what_is_deactivated_is_gone_with_any_header(target: Target) -> None:
+    """The specification: after a deactivation all later requests for the DID give 410."""
+    hana, other = target.stranger.holder(), target.stranger.holder()
+    headers = ["Bearer x", "Basic eDp5", "DIDAuth", header(other.did, bytes(64)), header(hana.did, bytes(64))]
+    headers += [f"{scheme} {value}" for scheme in ("DIDAuth", "RecoveryKey") for value in ("!!!", "e30=", "x" * 4000)]
+    bodies = {
+        "update": service(),
+        "deactivate": LEAVE,
+        "rotate": rotation(hana.key_id),
+        "recover": recovery_body(public(SigningKey.generate())),
+    }
+    sent = [(act, body, value) for act, body in bodies.items() for value in headers]
+    outcomes = {hana.send(act, body, value).outcome for act, body, value in sent}
+    assert outcomes == {FAILED, REQUIRED}
+    assert hana.act("deactivate", LEAVE).status == 200
+    for act, body, value in sent:
+        assert hana.send(act, body, value).outcome == GONE, (act, value)
     assert verify(hana.log()).deactivated
 
 

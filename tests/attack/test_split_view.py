@@ -20,12 +20,16 @@ from tests.split_view import (
     NEW,
     OLD,
     ORIGIN,
+    OTHERS,
     PLACE,
+    SERVICE,
     SERVICE_DID,
     SIGNED_SIZE,
+    STOLEN,
     ShownLog,
     fork,
     served,
+    thief_log,
     true_log,
 )
 from tests.transparency import write_log
@@ -149,6 +153,69 @@ def test_a_replaced_key_does_not_sign_the_tree_with_its_replacement(identity: Co
     with served(true_log()) as url:
         more = (*KEY, "--service-history", files(here, true_log(), "true")["history"], "--url", url)
         assert "not signed" in identity.refused("ledger", "verify", "--history", kept["history"], *more)[0]
+
+
+LOG_COMMANDS = {
+    "audit": ("audit",),
+    "audit that needs the service log": ("audit", "--require-service-log"),
+    "audit of the logs": ("audit", "--logs"),
+    "checkpoint": ("checkpoint",),
+}
+
+
+@pytest.mark.parametrize("command", LOG_COMMANDS.values(), ids=LOG_COMMANDS)
+@pytest.mark.parametrize("is_forged", [True, False])
+def test_a_compromised_key_counts_for_no_log(
+    identity: Commands, here: Path, command: tuple[str, ...], is_forged: bool
+) -> None:
+    """The kept history names the replacement, which the compromised key did not sign: nothing leads on from it."""
+    true = true_log(service=STOLEN)
+    shown = thief_log(SERVICE.entries[:1]) if is_forged else true
+    history = files(here, true, "true")["history"]
+    kept = files(here, shown, "shown")
+    more = ("--key", str(OLD.verifier), "--service-history", history)
+    with served(shown) as url:
+        for source in (("--url", url), ("--dir", kept["folder"])):
+            result = identity("ledger", *command, *source, *more)
+            assert (result.exit_code, result.stdout) == (1, ""), result.output
+            assert "was replaced" in result.stderr
+            assert "--service-did" in result.stderr
+            followed = identity("ledger", *command, *source, *more, "--service-did", SERVICE_DID)
+            assert followed.exit_code == (1 if is_forged else 0), followed.output
+
+
+def test_a_compromised_key_counts_for_no_entry(identity: Commands, here: Path) -> None:
+    history = files(here, true_log(service=STOLEN), "true")["history"]
+    more = ("--key", str(OLD.verifier), "--service-history", history)
+    for shown in (thief_log(SERVICE.entries[:1]), true_log(service=STOLEN)):
+        kept = files(here, shown, "shown")
+        (here / "log").write_bytes(b"\n".join(HOLDER.entries[: len(shown.leaves_of(DID))]))
+        with served(shown) as url:
+            for command in (
+                ("ledger", "verify", DID, "--url", url),
+                ("ledger", "verify", "--history", kept["history"]),
+                ("ledger", "verify", kept["proof"], "--policy", policy(here, OLD)),
+                ("did", "log", "verify", here / "log", "--proof", kept["proof"]),
+            ):
+                assert "was replaced" in identity.refused(*command, *more)[0]
+
+
+def test_a_longer_forged_service_log_hides_no_replacement(identity: Commands, here: Path) -> None:
+    """The service shows a log of its own DID that is longer than the kept one, and names no replacement."""
+    overlap = true_log(signers=(NEW, OLD))
+    more = ("--key", str(OLD.verifier), "--service-history", files(here, overlap, "true")["history"])
+    shown = thief_log(OTHERS.entries)
+    history = files(here, shown, "shown")["history"]
+    with served(shown) as url:
+        for source in ((DID, "--url", url), ("--history", history)):
+            assert "two forms" in identity.refused("ledger", "verify", *source, *more)[0]
+
+
+def test_a_stated_service_did_without_entries_is_no_service_log(identity: Commands) -> None:
+    with served(thief_log(())) as url:
+        words = ("ledger", "audit", "--url", url, "--key", str(OLD.verifier))
+        assert "sound" in identity.ok(*words)
+        assert "service's own log is missing" in identity.refused(*words, "--require-service-log")[0]
 
 
 def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -44,6 +44,10 @@ class LogInvalid(IdentityError):
     message = "The log of the DID is not valid."
 
 
+class UnknownLogMethod(LogInvalid):
+    """The entries are of a method whose logs ``log.verify`` does not check: nothing is known of them."""
+
+
 class HistoryNeeded(LogInvalid):
     """An entry restores an earlier version, and the state that it was applied to does not know its past. Who folds the whole log from
     a first state that is ``remembering`` does not meet it."""

@@ -79,9 +79,7 @@ class CheckpointKeys:
     def _refuse_another(self, note: Note) -> None:
         origin = self.present.name
         if Checkpoint.parse(note.text).origin == origin and any(one.name == origin for one in note.signatures):
-            raise SignedByAnother(
-                "the checkpoint is not signed by the key of the log, but by one that is not known here"
-            )
+            raise SignedByAnother("the checkpoint is not signed by the key of the log, but by an unknown one")
 
     def renamed(self, origin: str) -> CheckpointKeys:
         """The same keys of a log of this name."""
@@ -172,6 +170,10 @@ class ReplacedKeyAlone(Refuted):
     """A checkpoint that a replaced key signed alone, and no proof that it is a part of one of the present key."""
 
 
+class KeyReplaced(Refuted):
+    """A key that the service log replaced, where the key has not signed for the next one, as a compromised key does not."""
+
+
 def no_growth(first: int, second: int) -> Sequence[bytes]:
     """As ``Growth``, where nothing can be fetched."""
     raise ReplacedKeyAlone(
@@ -213,12 +215,15 @@ class TrustedLog:
 
         A replaced key counts up to the size that was signed with its replacement. The first checkpoint of ``evidence`` that the present
         key signed is the newest; the entries of the service log beside it are proven in it, and only then a replaced key counts up to the
-        place of its replacement. The places that the ``leaves`` state are not used. Raises ``Refuted``, ``LogInvalid``.
+        place of its replacement. The places that the ``leaves`` state are not used. Raises ``Refuted``, ``LogInvalid``, and ``KeyReplaced``
+        where the log names a replacement that cannot be followed.
         """
         if did is None or not leaves:
             return cls(CheckpointKeys(given), None, growth)
         replaced = read_service_log(did, leaves).replaced
         keys = keys_followed(given, replaced, is_believed=is_believed)
+        if any(verifier_key(given.name, one.replaces) == keys.present for one in of_use(replaced, CHECKPOINT)):
+            raise KeyReplaced("the key of the log was replaced, and it has not signed for the next one")
         for note, recorded in evidence if keys.earlier else ():
             if keys.is_signer(note):
                 signed = keys.open(note)

@@ -188,7 +188,7 @@ def test_a_backup_goes_back_whichever_key_signed_what_is_known_of_its_end(instal
     with lying_witness(lambda it, _: it.sendall(whole("200 OK", (here / "after").read_bytes()))) as url:
         (here / "policy").write_text(f"witness W {VerifierKey('w.example', seed.public, WITNESS)} {url}\nquorum W\n")
         says, _, remedy = installed.refused(*early, "--policy", here / "policy")
-    assert "by one that is not known here" in says
+    assert "by an unknown one" in says
     assert "restore a backup of after that" in remedy
     (here / "early" / "data.checkpoint").write_bytes((data.parent / "data.checkpoint").read_bytes())
     for more in (("--checkpoint", here / "before"), ("--new-origin", "log.example/2")):

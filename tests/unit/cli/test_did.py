@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
+from identity_did_jwk.method import DidJwk
+from identity_did_key.method import DidKey
 
 from identity_core.cli.local_server import LocalServer
 from identity_core.cli.wallet import Wallet, make_key
@@ -368,6 +370,32 @@ def test_create_asks_for_strict_evidence(remote: Commands, held: Held, here: Pat
     assert "strictEvidence" not in remote.json("did", "log", "get", plain)[0]["parameters"]["change"]
     # The entries of this method hold no evidence.
     assert remote.json("did", "create", "--method", "key", "--keys", here / "key.json")["did"].startswith("did:key:")
+
+
+def test_a_did_key_is_not_distrusted_for_its_log(remote: Commands, identity: Commands, here: Path) -> None:
+    """Its one recorded entry is no log of a chain, and its document needs none."""
+    did = remote.json("did", "create", "--method", "key", "--keys", here / "key.json")["did"]
+    text, key = remote.ok("did", "log", "get", did), remote.ok("ledger", "key").strip()
+    (here / "log").write_text(text)
+    (here / "proof").write_text(remote.ok("ledger", "prove", did))
+    remote.ok("ledger", "verify", did, "--key", key, "--save", here / "kept")
+    placed = ("--key", key, "--service-history", here / "kept", "--proof", here / "proof")
+    for more in ((), ("--did", did), placed):
+        what, _, remedy = identity.refused("did", "log", "verify", here / "log", *more)
+        assert "trust" not in what + remedy
+        assert "of this method cannot be checked alone" in what
+        assert "identity ledger verify DID" in remedy
+    given = ("--log", here / "log", "--proof", here / "proof", "--key", key)
+    what, _, remedy = identity.refused("ledger", "verify", *given)
+    assert "of this method cannot be checked alone" in what
+    assert "give the DID too" in remedy
+
+
+def test_a_did_without_entries_says_that_it_has_no_log(remote: Commands) -> None:
+    for method in (DidJwk, DidKey):
+        (did,) = method.test_identifiers
+        remote.ok("did", "resolve", did)
+        assert "no log of the DID" in remote.refused("did", "log", "get", did)[0]
 
 
 def test_strict_evidence_begins_later(remote: Commands, identity: Commands, here: Path) -> None:

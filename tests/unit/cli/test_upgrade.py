@@ -86,6 +86,16 @@ def examined_at(folder: Path) -> list[Diagnosis]:
     return [one for one in doctor_database.storage(settings) if one.state != "ok"]
 
 
+@pytest.mark.parametrize("how", [(), ("--deep",), ("--repair-index",)])
+def test_fsck_of_an_older_installation_names_the_upgrade(identity: Commands, older: Path, how: tuple[str, ...]) -> None:
+    result = identity("fsck", *how, "--data-dir", older)
+    assert result.exit_code == 2, result.output
+    assert "of an older version" in result.stderr
+    assert "identity upgrade apply" in result.stderr
+    identity.ok("upgrade", "apply", "--yes", "--data-dir", older)
+    assert identity("fsck", *how, "--data-dir", older).exit_code != 2
+
+
 def test_an_older_installation_is_brought_up_with_its_backup(
     identity: Commands, older: Path, key: Path, backup: Path
 ) -> None:

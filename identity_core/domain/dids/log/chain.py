@@ -23,7 +23,7 @@ from identity_core.domain.dids.log import birth, change_json, log_keys, webvh
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
-from identity_core.domain.dids.state import DidState, LogInvalid, authentication_keys
+from identity_core.domain.dids.state import DidState, LogInvalid, UnknownLogMethod, authentication_keys
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument, JsonValue
 from identity_core.values import replace, value_class
 
@@ -262,15 +262,15 @@ def verify(
 
     With ``now`` entries of the future are refused; ``witness_file`` is the did-witness.json of a did:webvh log that has
     witnesses. ``approved`` False asks for no approvals: for whoever holds a log to the ledger that it stands on. Raises ``LogInvalid`` with
-    the ``line`` in its details.
+    the ``line`` in its details, and ``UnknownLogMethod`` for another method and for did:key, whose one entry is no log.
     """
     lines = octets.removesuffix(b"\n").split(b"\n")
     first = entries.parse(lines[0]).parameters
     if str(first.get("method")).startswith("did:webvh:"):
         return _verify_webvh(lines, now, witness_file, approved=approved)
     method = entries.method_of(first)
-    if method is None:
-        raise LogInvalid("The log is of an unknown method.", details={"line": 1})
+    if method in (None, "key"):
+        raise UnknownLogMethod("A log of this method cannot be checked alone.", details={"line": 1})
     state: DidState | None = None
     for state in fold(Chain(method, Rules()).apply, lines):
         if now is not None and state.updated_at > now:
