@@ -9,13 +9,17 @@ append, and the ledger stores the sealed entry as opaque bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState
+
+# The address of the client whose request is worked on, for methods that bound the work for one of them; empty outside of a request.
+CLIENT: Final = ContextVar("address of the client", default="")
 
 
 class UnsignedEntry(Protocol):
