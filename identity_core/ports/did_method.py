@@ -72,7 +72,8 @@ class DidMethod(Protocol):
         entries tell times more coarsely records its own next step.
         Raises ``InvalidDocument`` when a rule forbids the change, ``Forbidden`` or ``AuthFailed`` when the key that authorised it
         may not do this, ``DidDeactivated`` after a deactivation, ``VersionConflict`` when a grace period has ended by then and its
-        version is not written, ``DidNotFound`` for a version to restore that there is not. The state of a recovery that restores a version
+        version is not written, ``DidNotFound`` for a version to restore that there is not, ``RateLimited`` where its entries would run
+        too far ahead of the clock. The state of a recovery that restores a version
         knows its past.
         """
         ...
