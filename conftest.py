@@ -44,7 +44,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 # Known answers: a backend of the curve must give each of them.
-KNOWN_ANSWERS = ("tests/vectors/", "/test_hashing.py", "/test_choice.py", "/test_parity.py", "/test_presentation_parity.py")
+KNOWN_ANSWERS = (
+    "tests/vectors/",
+    "/test_hashing.py",
+    "/test_choice.py",
+    "/test_parity.py",
+    "/test_presentation_parity.py",
+)
 
 
 @pytest.hookimpl(tryfirst=True)
