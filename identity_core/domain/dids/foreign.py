@@ -2,7 +2,7 @@
 
 Nothing is dropped or translated: a document that leaves out what its controller wrote is another document. So one is shown as it is, if
 it has a form that DID Core §5 allows (``ResolvedDidDocument`` in the interface), and refused otherwise. A foreign document names no key
-that this installation trusts: all that it has are its octets, and no one signs in with it.
+that this installation trusts: it is its bytes alone, and its keys sign in nowhere.
 """
 
 from __future__ import annotations

@@ -101,14 +101,14 @@ class DidWeb:
         name = str(did)
         kept = self._kept.get(name)
         if kept is None or kept.until <= self._clock.monotonic():
-            # One fetch for all that wait for the same DID. It goes on when one of them is gone.
+            # One fetch for all callers that wait for the same DID. It continues when one of them is cancelled.
             if name not in self._asking:
                 self._asking[name] = asyncio.create_task(self._ask(self._fetch, did, location))
-                self._asking[name].add_done_callback(partial(self._asked, name))
+                self._asking[name].add_done_callback(partial(self._store_answer, name))
             kept = await asyncio.shield(self._asking[name])
         return kept.give()
 
-    def _asked(self, name: str, task: asyncio.Task[_Kept]) -> None:
+    def _store_answer(self, name: str, task: asyncio.Task[_Kept]) -> None:
         del self._asking[name]
         # Read here, so that an error which no caller waits for any more is not logged by the event loop.
         if not task.cancelled() and task.exception() is None:

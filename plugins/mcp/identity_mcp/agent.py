@@ -201,14 +201,14 @@ class Agent:
 
 async def _read_whole(answer: httpx.Response) -> bytes:
     """Return the body. Raise ``Refused`` for one that is compressed, because a small one can unpack to any size, or is too large."""
-    octets = bytearray()
+    body = bytearray()
     if answer.headers.get("content-encoding", "identity") != "identity":
         raise Refused("UNREADABLE", "The service sent a compressed answer, which was not requested.")
     async for part in answer.aiter_bytes():
-        octets += part
-        if len(octets) > MOST_OCTETS:
+        body += part
+        if len(body) > MOST_OCTETS:
             raise Refused("UNREADABLE", f"The service sent more than {MOST_OCTETS} bytes.")
-    return bytes(octets)
+    return bytes(body)
 
 
 def segment(text: str) -> str:

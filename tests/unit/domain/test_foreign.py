@@ -108,11 +108,11 @@ def test_an_allowed_form_is_shown_in_every_media_type(name: str) -> None:
 def test_each_part_of_a_foreign_document_is_found(name: str) -> None:
     """Also a method that stands in a relationship, and one with a relative id (DID Resolution §5.2)."""
     members = document_of(str(DID), ALLOWED[name])
-    octets = foreign.found(DID, members, AT).document.octets
+    content = foreign.found(DID, members, AT).document.octets
     for fragment, part in named(members).items():
-        assert did_url.secondary_resource(DID, octets, fragment) == part
+        assert did_url.secondary_resource(DID, content, fragment) == part
     with pytest.raises(DidUrlNotFound):
-        did_url.secondary_resource(DID, octets, "absent")
+        did_url.secondary_resource(DID, content, "absent")
 
 
 @pytest.mark.parametrize("name", REFUSED)
