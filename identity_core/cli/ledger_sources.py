@@ -49,9 +49,7 @@ key_option = click.option(
     show_envvar=True,
     help="The log's verifier key, or a file that holds it; see `identity ledger key`.",
 )
-witness_keys_option = click.option(
-    "--witness-key", "witness_texts", multiple=True, help="A witness whose cosignature counts."
-)
+witness_keys_option = click.option("--witness-key", "witness_texts", multiple=True, help="A witness that counts.")
 cosignatures_option = click.option(
     "--cosignatures", type=Whole(min=0), default=0, help="How many of these witnesses must have cosigned."
 )
@@ -285,9 +283,7 @@ def leaves_of(http: Client, did: str) -> list[LogLeaf]:
 def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:
     """As ``checkpoint_keys.Growth``, from a service. Ends the command without one."""
     if http is None:
-        raise click.UsageError(
-            f"--url is missing: a service has to prove how the log grew from {first} to {second} entries"
-        )
+        raise click.UsageError(f"--url is missing: a service must prove the growth from {first} to {second} entries")
     query = {"first": first, "second": second}
     try:
         proof = http.call("GET", "/ledger/proof/consistency", query=query, signed_in=False)
