@@ -40,11 +40,16 @@ PluginConditions = dict[str, PluginCondition]
 PredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member"]
 ProofOfPossession = str
 ProofVerdict = Literal["valid", "unbound", "invalid"]
+PublicKeyJwk = dict[str, Any]
 PublicKeyMultibase = str
 Purposes = tuple[str, ...]
 RegistrationDocument = dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None]
 RegistrationJobId = str | None
 RequestsPerSecond = float | None
+ResolvedDidDocument = dict[str, Any]
+ResolvedKeys = tuple[Any, ...]
+ResolvedService = dict[str, Any]
+ResolvedVerificationMethod = dict[str, Any]
 SameAttributes = tuple[AttributeReference, ...]
 Scopes = tuple[str, ...]
 ServiceId = str
@@ -875,15 +880,6 @@ class ProofRecord(Struct, frozen=True, kw_only=True):
     anchor: Anchor | None
     anchor_details: AnchorDetails | None
 
-class PublicKeyJwk(Struct, frozen=True, kw_only=True):
-    kty: str
-    crv: str
-    x: str
-    y: str | UnsetType = UNSET
-    use: str | UnsetType = UNSET
-    alg: str | UnsetType = UNSET
-    kid: str | UnsetType = UNSET
-
 class Readiness(Struct, frozen=True, kw_only=True):
     status: Literal["ready", "unavailable"]
     dependencies: dict[str, str] | UnsetType = UNSET
@@ -1320,7 +1316,6 @@ class VerificationMethod(Struct, frozen=True, kw_only=True):
     type: str
     controller: str
     public_key_multibase: str | UnsetType = UNSET
-    public_key_jwk: PublicKeyJwk | UnsetType = UNSET
     revoked: str | UnsetType = UNSET
 
 class VerificationMethodInput(Struct, frozen=True, kw_only=True):

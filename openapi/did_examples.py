@@ -231,11 +231,13 @@ class Telling:
         """History and log."""
         did, versions = last.state.did, tuple(self.story.versions)
         newest = HistoryPage(len(versions), (last,), last.state.version_id)
+        rotated = HistoryPage(len(versions), (versions[2],), versions[2].state.version_id)
         whole = HistoryPage(len(versions), versions, None)
         self.shown["listDidHistory"] = {
             "200": {
                 "wholeLife": plain(dids.history_page(did, whole, include_document=False).body),
                 "newestWithDocument": plain(dids.history_page(did, newest, include_document=True).body),
+                "rotatedWithDocument": plain(dids.history_page(did, rotated, include_document=True).body),
             }
         }
         log = b"".join(line + b"\n" for line in self.story.lines[:2])

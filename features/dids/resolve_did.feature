@@ -93,6 +93,40 @@ Feature: Resolve a DID
     Then the answer is 200
     And the document is the one that Hana publishes
 
+  Scenario Outline: Each form that DID Core allows
+    Given Hana publishes a DID on the web with <form>
+    When Vera resolves the DID of Hana
+    Then the answer is 200
+    And the document is the one that Hana publishes
+
+    Examples:
+      | form                            |
+      | one context as a text           |
+      | no context                      |
+      | a context with a map            |
+      | only an id                      |
+      | a list of controllers           |
+      | a method in a relationship      |
+      | relative references             |
+      | a key on secp256k1              |
+      | an RSA key                      |
+      | a JWK as WebCrypto exports it   |
+      | a key in base58                 |
+      | an account of a chain           |
+      | a multikey in base64url         |
+      | a key that was revoked          |
+      | an endpoint as a map            |
+      | a list of endpoints             |
+      | a list of types                 |
+      | members that are not understood |
+      | empty lists                     |
+
+  @406:NOT_ACCEPTABLE
+  Scenario: A document with a private key
+    Given Hana publishes a DID on the web with a private key
+    When Vera resolves the DID of Hana
+    Then the answer is 406 NOT_ACCEPTABLE
+
   @404:DID_NOT_FOUND
   Scenario: A document that was taken down
     Given Hana published a DID on the web and has taken it down

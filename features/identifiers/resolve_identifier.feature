@@ -70,6 +70,49 @@ Feature: Resolve a DID or dereference a DID URL
     Then the answer is 200
     And the document is the one that Hana publishes
 
+  Scenario Outline: Each form that DID Core allows
+    Given Hana publishes a DID on the web with <form>
+    When the DID of Hana is looked up as application/did-resolution
+    Then the answer is 200
+    And the document is the one that Hana publishes
+
+    Examples:
+      | form                            |
+      | one context as a text           |
+      | no context                      |
+      | a context with a map            |
+      | only an id                      |
+      | a list of controllers           |
+      | a method in a relationship      |
+      | relative references             |
+      | a key on secp256k1              |
+      | an RSA key                      |
+      | a JWK as WebCrypto exports it   |
+      | a key in base58                 |
+      | an account of a chain           |
+      | a multikey in base64url         |
+      | a key that was revoked          |
+      | an endpoint as a map            |
+      | a list of endpoints             |
+      | a list of types                 |
+      | members that are not understood |
+      | empty lists                     |
+
+  Scenario Outline: A part of a document from elsewhere
+    Given Hana publishes a DID on the web with <form>
+    When what follows the DID of Hana is #<fragment>
+    Then the answer is 200
+    And it is what Hana publishes as <fragment>
+
+    Examples:
+      | form                       | fragment |
+      | a method in a relationship | key-1    |
+      | relative references        | key-1    |
+      | an RSA key                 | key-1    |
+      | an account of a chain      | key-1    |
+      | an endpoint as a map       | files    |
+      | a list of types            | files    |
+
   @501:FEATURE_NOT_SUPPORTED
   Scenario: Nobody can promise that what is published elsewhere is fresh
     Given Hana publishes a DID on the web

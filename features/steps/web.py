@@ -12,6 +12,7 @@ from features.servers import Servers
 from features.steps.answers import body_of
 from features.web.host import WebHost
 from features.world import Person, World
+from tests.foreign_documents import ALLOWED, REFUSED, named, of
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +33,18 @@ def publish(world: World, web_host: WebHost, name: str, **how: object) -> None:
 @given(parsers.parse("{name} publishes a DID on the web"))
 def publishes(world: World, web_host: WebHost, name: str) -> None:
     publish(world, web_host, name)
+
+
+@given(parsers.parse("{name} publishes a DID on the web with {form}"))
+def publishes_form(world: World, web_host: WebHost, name: str, form: str) -> None:
+    publish(world, web_host, name)
+    did = world.person(name).did
+    web_host.pages[f"/{world.notes['place']}/did.json"] = (200, of(did, (ALLOWED | REFUSED)[form]))
+
+
+@then(parsers.parse("it is what {name} publishes as {fragment}"))
+def as_published_part(world: World, web_host: WebHost, name: str, fragment: str) -> None:
+    assert body_of(world.answer)["content"] == named(web_host.document(world.notes["place"]))[fragment]
 
 
 @given(parsers.parse("{name} published a DID on the web and has taken it down"))

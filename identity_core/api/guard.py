@@ -20,6 +20,7 @@ from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Operation, Request
 from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver
 from identity_core.errors import IdentityError, InternalError, Overloaded
+from identity_core.ports.did_method import CLIENT
 
 # Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:%-]{24,}")
@@ -75,6 +76,7 @@ class Guard:
         request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
         client = scope.get("client")
         request.client_address = client[0] if client else ""
+        CLIENT.set(request.client_address)
         send = self._sending(receive, send)
         self._in_progress += 1
         try:

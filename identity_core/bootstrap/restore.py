@@ -8,6 +8,7 @@ remembered from then on: every start over it is refused until the log reaches as
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -135,7 +136,8 @@ def _require_empty(data_dir: Path) -> None:
     if data_dir.is_symlink() or (data_dir.exists() and not data_dir.is_dir()):
         raise StartError("the data directory is something else", str(data_dir), "name a directory with --data-dir")
     if data_dir.is_dir() and any(data_dir.iterdir()):
-        fix = "name an empty directory, or move away what is there; nothing is written over"
+        moved = shlex.join(["mv", str(data_dir), f"{data_dir}.before"])
+        fix = f"move it away, also if only a refused start made it: `{moved}`; nothing is written over"
         raise StartError("there is something in the data directory", str(data_dir), fix)
     if not data_dir.parent.is_dir():
         raise StartError("there is no such directory", str(data_dir.parent), "make it, or name another with --data-dir")

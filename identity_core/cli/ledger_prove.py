@@ -16,12 +16,12 @@ from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.proofs import TlogProof, verify_inclusion
 from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
-from identity_core.cli.ledger_sources import unverified, verifier_key
+from identity_core.cli.ledger_sources import transactions_of, unverified, verifier_key
 from identity_core.cli.ledger_trust import unchecked, unchecked_text
 from identity_core.cli.options import FILE_THERE, Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
 from identity_core.cli.remote import session, url_option
-from identity_core.client import Client, ServiceError
+from identity_core.client import Client
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.dids.log import LogInvalid, service_log
@@ -33,7 +33,6 @@ from identity_core.domain.ledger.history import (
     verify_entry,
 )
 from identity_core.domain.ledger.leaf import LogLeaf
-from identity_core.errors import DidDeactivated
 from identity_core.files import read_regular
 
 _TRANSACTION: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -99,28 +98,6 @@ def _transaction_of(http: Client, did: str, version_id: int | None) -> str:
     if number not in found:
         fail(f"the ledger has no version {number} of this DID", did, f"choose from {', '.join(map(str, found))}")
     return found[number]
-
-
-def transactions_of(http: Client, did: str) -> dict[int, str]:
-    """Return the transaction hashes of the recorded versions, oldest first. The history of a deactivated DID answers 410, so each of its
-    versions is resolved: the details of that 410 name the transaction."""
-    try:
-        recorded = [item for item in http.whole_history(did) if item["transactionHash"] is not None]
-    except ServiceError as error:
-        if error.code != DidDeactivated.code:
-            raise
-        return {number: _ended(http, did, number) for number in range(1, int(error.details["versionId"]) + 1)}
-    return {item["versionId"]: item["transactionHash"] for item in recorded}
-
-
-def _ended(http: Client, did: str, number: int) -> str:
-    try:
-        http.resolve(did, versionId=number)
-    except ServiceError as error:
-        if error.code == DidDeactivated.code:
-            return str(error.details["transactionHash"])
-        raise
-    raise Refuted(f"{did} is deactivated, and its version {number} resolves")
 
 
 def _require_covered(leaf: LogLeaf, checkpoint: Checkpoint, url: str) -> None:

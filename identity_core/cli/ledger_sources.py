@@ -36,6 +36,7 @@ from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.ledger.checkpoint_keys import no_growth
 from identity_core.domain.ledger.history import read_transaction
 from identity_core.domain.ledger.leaf import LogLeaf
+from identity_core.errors import DidDeactivated
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,9 +49,7 @@ key_option = click.option(
     show_envvar=True,
     help="The log's verifier key, or a file that holds it; see `identity ledger key`.",
 )
-witness_keys_option = click.option(
-    "--witness-key", "witness_texts", multiple=True, help="A witness whose cosignature counts."
-)
+witness_keys_option = click.option("--witness-key", "witness_texts", multiple=True, help="A witness that counts.")
 cosignatures_option = click.option(
     "--cosignatures", type=Whole(min=0), default=0, help="How many of these witnesses must have cosigned."
 )
@@ -253,10 +252,30 @@ def verifier_key(text: str | None) -> VerifierKey:
         return VerifierKey.parse(named.read_text() if "+" not in text or named.is_file() else text)
 
 
+def transactions_of(http: Client, did: str) -> dict[int, str]:
+    """Return the transaction hashes of the recorded versions, oldest first. The history of a deactivated DID answers 410, so each of its
+    versions is resolved: the details of that 410 name the transaction."""
+    try:
+        recorded = [item for item in http.whole_history(did) if item["transactionHash"] is not None]
+    except ServiceError as error:
+        if error.code != DidDeactivated.code:
+            raise
+        return {number: _ended(http, did, number) for number in range(1, int(error.details["versionId"]) + 1)}
+    return {item["versionId"]: item["transactionHash"] for item in recorded}
+
+
+def _ended(http: Client, did: str, number: int) -> str:
+    try:
+        http.resolve(did, versionId=number)
+    except ServiceError as error:
+        if error.code == DidDeactivated.code:
+            return str(error.details["transactionHash"])
+        raise
+    raise Refuted(f"{did} is deactivated, and its version {number} resolves")
+
+
 def leaves_of(http: Client, did: str) -> list[LogLeaf]:
     """Return the entries of ``did`` as a service states them; nothing of them is verified."""
-    from identity_core.cli.ledger_prove import transactions_of
-
     hashes = transactions_of(http, did).values()
     return [read_transaction(http.call("GET", f"/ledger/transactions/{one}", signed_in=False)) for one in hashes]
 
@@ -264,9 +283,7 @@ def leaves_of(http: Client, did: str) -> list[LogLeaf]:
 def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:
     """As ``checkpoint_keys.Growth``, from a service. Ends the command without one."""
     if http is None:
-        raise click.UsageError(
-            f"--url is missing: a service has to prove how the log grew from {first} to {second} entries"
-        )
+        raise click.UsageError(f"--url is missing: a service must prove the growth from {first} to {second} entries")
     query = {"first": first, "second": second}
     try:
         proof = http.call("GET", "/ledger/proof/consistency", query=query, signed_in=False)

@@ -26,6 +26,7 @@ from identity_core.errors import (
     PredicateNotSatisfied,
     PredicateUnsupported,
     ProofInvalid,
+    RateLimited,
     StorageMismatch,
     VersionConflict,
 )
@@ -91,7 +92,7 @@ DID_METHOD: Socket[DidMethod] = Socket(
     "DID method",
     "did.method",
     (ResolvingDidMethod, PreRotatingDidMethod, PublishingDidMethod, DescribedDidMethod, DidMethod),
-    Contract((*_OF_DIDS, AuthFailed, Forbidden, *_AWAY)),
+    Contract((*_OF_DIDS, AuthFailed, Forbidden, RateLimited, *_AWAY)),
 )
 LEDGER: Socket[LedgerBackend] = Socket(
     "identity_provide_ledger_backend",

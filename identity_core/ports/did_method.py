@@ -9,13 +9,17 @@ append, and the ledger stores the sealed entry as opaque bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState
+
+# The address of the client whose request is worked on, for methods that bound the work for one of them; empty outside of a request.
+CLIENT: Final = ContextVar("address of the client", default="")
 
 
 class UnsignedEntry(Protocol):
@@ -68,7 +72,8 @@ class DidMethod(Protocol):
         entries tell times more coarsely records its own next step.
         Raises ``InvalidDocument`` when a rule forbids the change, ``Forbidden`` or ``AuthFailed`` when the key that authorised it
         may not do this, ``DidDeactivated`` after a deactivation, ``VersionConflict`` when a grace period has ended by then and its
-        version is not written, ``DidNotFound`` for a version to restore that there is not. The state of a recovery that restores a version
+        version is not written, ``DidNotFound`` for a version to restore that there is not, ``RateLimited`` where its entries would run
+        too far ahead of the clock. The state of a recovery that restores a version
         knows its past.
         """
         ...

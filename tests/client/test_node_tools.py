@@ -104,8 +104,8 @@ const nothing: Schemas["CreateDidRequest"] = {};
 const more: Schemas["CreateDidRequest"] = { method: "ids", more: 1 };
 
 export function versionOf(result: Schemas["DidResolution"]): number {
-  const context: string[] = result.didDocument["@context"];
-  return result.didDocumentMetadata.versionId + context.length;
+  const context: unknown = result.didDocument["@context"];
+  return result.didDocumentMetadata.versionId + (Array.isArray(context) ? context.length : 0);
 }
 export function next(page: Schemas["DidHistory"]): string {
   // @ts-expect-error - the last page has none

@@ -40,7 +40,6 @@ ONE_FORM = {
     "StatusGapsManifest": "its octets are hashed; domain/credentials/gap_shards.py writes them",
     "Service": "a part of the DID document, whose octets are hashed; domain/dids/document.py",
     "VerificationMethod": "a part of the DID document",
-    "PublicKeyJwk": "a part of documents of others; domain/dids/jwk.py reads it",
     "UpdateDidRequest": "the author signs it, and strict evidence keeps it; domain/dids/requests.py reads it",
     "UpdateOperation": "a part of UpdateDidRequest",
     "WitnessListToSet": "a part of UpdateDidRequest",

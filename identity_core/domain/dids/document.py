@@ -131,13 +131,30 @@ class DidDocument:
 
     @classmethod
     def read(cls, value: JsonValue) -> DidDocument:
-        """The document that a JSON value has the shape of; ``check`` says whether it keeps the rules. Raises ``InvalidDocument``."""
-        return _read(value)
+        """Return the document that a JSON value has the shape and types of; ``check`` checks the rules. Raises ``InvalidDocument``."""
+        members = _object(value, _MEMBERS)
+        for method in _list(members.get("verificationMethod", [])):
+            read = _object(method, _METHOD_MEMBERS | {"revoked"})
+            if not read.keys() >= _METHOD_MEMBERS or set(map(type, read.values())) != {str}:
+                raise InvalidDocument("A verification method lacks a member, or one is not text.")
+        for service in _list(members.get("service", [])):
+            read = _object(service, _SERVICE_MEMBERS)
+            if len(read) != len(_SERVICE_MEMBERS) or set(map(type, read.values())) != {str}:
+                raise InvalidDocument("A service lacks a member, or one is not text.")
+        for name in ("@context", "alsoKnownAs", *keys.RELATIONSHIPS):
+            if not set(map(type, _list(members.get(name, [])))) <= {str}:
+                raise InvalidDocument(f"{name} holds what is not text.")
+        if type(members.get("id")) is not str:
+            raise InvalidDocument("The document has no id.")
+        try:
+            return cls(**_fields(members))
+        except ValueError as error:
+            raise InvalidDocument("revoked is not a time.") from error
 
     @classmethod
     def parse(cls, value: JsonValue) -> DidDocument:
         """The document that a JSON value says; what ``to_json`` would not have written is refused with ``InvalidDocument``."""
-        document = _read(value)
+        document = cls.read(value)
         check(document)
         if document.to_json() != value:
             raise InvalidDocument("The document is not written as this profile has it.")
@@ -226,28 +243,6 @@ def _unique(member: str, values: tuple[str, ...] | list[str]) -> None:
     if len(set(values)) != len(values):
         twice = next(value for value in values if values.count(value) > 1)
         raise InvalidDocument(f"{member} is there twice.", details={"member": member, "value": twice[:640]})
-
-
-def _read(value: JsonValue) -> DidDocument:
-    """Shape and types only."""
-    members = _object(value, _MEMBERS)
-    for method in _list(members.get("verificationMethod", [])):
-        read = _object(method, _METHOD_MEMBERS | {"revoked"})
-        if not read.keys() >= _METHOD_MEMBERS or set(map(type, read.values())) != {str}:
-            raise InvalidDocument("A verification method lacks a member, or one is not text.")
-    for service in _list(members.get("service", [])):
-        read = _object(service, _SERVICE_MEMBERS)
-        if len(read) != len(_SERVICE_MEMBERS) or set(map(type, read.values())) != {str}:
-            raise InvalidDocument("A service lacks a member, or one is not text.")
-    for name in ("@context", "alsoKnownAs", *keys.RELATIONSHIPS):
-        if not set(map(type, _list(members.get(name, [])))) <= {str}:
-            raise InvalidDocument(f"{name} holds what is not text.")
-    if type(members.get("id")) is not str:
-        raise InvalidDocument("The document has no id.")
-    try:
-        return DidDocument(**_fields(members))
-    except ValueError as error:
-        raise InvalidDocument("revoked is not a time.") from error
 
 
 def _object(value: JsonValue, allowed: frozenset[str]) -> dict[str, JsonValue]:

@@ -1,9 +1,8 @@
 """DID documents of others, as they were found.
 
-Nothing is dropped or translated: a document that leaves out what its controller wrote is another document. So one is shown
-as it is, if it has the form that the interface describes (contexts, references and endpoints as text, keys as ``publicKeyMultibase`` or
-``publicKeyJwk``), and refused otherwise, because every client was generated from that description. A foreign document names no key that
-this installation trusts: all that it has are its octets, and no one signs in with it.
+Nothing is dropped or translated: a document that leaves out what its controller wrote is another document. So one is shown as it is, if
+it has a form that DID Core §5 allows (``ResolvedDidDocument`` in the interface), and refused otherwise. A foreign document names no key
+that this installation trusts: it is its bytes alone, and its keys sign in nowhere.
 """
 
 from __future__ import annotations
@@ -22,16 +21,32 @@ from identity_core.domain.dids.log.entry import multihash
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import InvalidDocument, JsonValue
 
-_TEXTS: Final = ("alsoKnownAs", *keys.RELATIONSHIPS)
-_METHOD: Final = ("id", "type", "controller")
-_SERVICE: Final = ("id", "type", "serviceEndpoint")
+_Forms = Mapping[str, tuple[tuple[type, ...], tuple[type, ...]]]
+"""The types that a member may have, and those of its items where it is a list."""
+
+_TEXT: Final = ((str,), ())
+_DOCUMENT: Final[_Forms] = {
+    "@context": ((str, list), (str, dict)),
+    "controller": ((str, list), (str,)),
+    "alsoKnownAs": ((list,), (str,)),
+    "verificationMethod": ((list,), (dict,)),
+    **dict.fromkeys(keys.RELATIONSHIPS, ((list,), (str, dict))),
+    "service": ((list,), (dict,)),
+}
+_METHOD: Final[_Forms] = dict.fromkeys(("id", "type", "controller"), _TEXT)
+_MATERIAL: Final[_Forms] = {"publicKeyMultibase": _TEXT, "publicKeyJwk": ((dict,), ()), "revoked": _TEXT}
+_SERVICE: Final[_Forms] = {
+    "id": _TEXT,
+    "type": ((str, list), (str,)),
+    "serviceEndpoint": ((str, dict, list), (str, dict)),
+}
 
 
 def found(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
     """The state of a DID of which only its present ``members`` are known, ``at`` the aware UTC time of looking.
 
     Version 1, born when it was seen, with the hash of the document for its entry hash. Raises ``InvalidDocument`` when the document
-    is of another DID or not of the form that can be shown.
+    is of another DID, or not of a form that DID Core allows.
     """
     _check(did, members)
     octets = orjson.dumps(members)
@@ -50,42 +65,31 @@ def found(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
 def _check(did: Did, members: Mapping[str, JsonValue]) -> None:
     if members.get("id") != str(did):
         raise InvalidDocument("The document is of another DID.", details={"did": str(did)})
-    if type(members.get("controller", "")) is not str:
-        raise _unfit("controller")
-    for name in ("@context", *_TEXTS):
-        # Without its contexts a document is no JSON-LD, and the interface promises them.
-        if not _all(str, members.get(name, None if name == "@context" else [])):
-            raise _unfit(name)
-    for name, wanted in (("verificationMethod", _METHOD), ("service", _SERVICE)):
-        items = members.get(name, [])
-        if not _all(dict, items):
-            raise _unfit(name)
-        for item in items if isinstance(items, list) else ():
-            if not isinstance(item, dict) or any(type(item.get(member)) is not str for member in wanted):
-                raise _unfit(name)
-            if type(item.get("revoked", "")) is not str:
-                raise _unfit(name)
-            if name == "verificationMethod":
-                _check_material(item)
+    for name in (name for name in _DOCUMENT if name in members):
+        value = members[name]
+        parts = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+        is_formed = _has(members, {name: _DOCUMENT[name]})
+        if name == "service":
+            is_formed &= all(_has(one, _SERVICE) for one in parts)
+        elif name != "@context":
+            is_formed &= all(map(_is_method, parts))
+        if not is_formed:
+            message = "The document is not of a form that DID Core allows."
+            raise InvalidDocument(message, details={"member": name, "reason": "form"})
 
 
-def _check_material(method: Mapping[str, JsonValue]) -> None:
-    """One form of the key (CID 1.0 §2.2)."""
-    multibase, key = "publicKeyMultibase" in method, "publicKeyJwk" in method
-    if multibase == key or type(method.get("publicKeyMultibase", "")) is not str:
-        raise _unfit("verificationMethod")
-    if key:
-        try:
-            jwk.check(method["publicKeyJwk"])
-        except InvalidDocument as error:
-            raise _unfit("verificationMethod") from error
+def _has(members: Mapping[str, JsonValue], forms: _Forms) -> bool:
+    """Return whether ``members`` has each member of ``forms``, of one of its types."""
+    return all(
+        type(value := members.get(name)) in own and (not isinstance(value, list) or {*map(type, value)} <= {*inner})
+        for name, (own, inner) in forms.items()
+    )
 
 
-def _all(kind: type, value: JsonValue) -> bool:
-    return type(value) is list and all(type(item) is kind for item in value)
-
-
-def _unfit(member: str) -> InvalidDocument:
-    return InvalidDocument(
-        "The document is not of the form that this service can show.", details={"member": member, "reason": "form"}
+def _is_method(value: Mapping[str, JsonValue]) -> bool:
+    """Return whether ``value`` has the members of a verification method, and no private key or key in two forms (CID 1.0 §2.2)."""
+    material = {name: form for name, form in _MATERIAL.items() if name in value}
+    is_jwk = "publicKeyJwk" in value
+    return _has(value, {**_METHOD, **material}) and not (
+        is_jwk and ("publicKeyMultibase" in value or not jwk.is_public(value["publicKeyJwk"]))
     )

@@ -12,14 +12,14 @@ from identity_core.crypto import p256
 from identity_core.domain.dids import keys
 from identity_core.errors import InvalidDocument, JsonValue
 
-_PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
+_PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"})
 _TEXTS: Final = ("kty", "crv", "x", "y", "use", "alg", "kid")
 _OKP: Final = {"Ed25519": multikey.ED25519, "X25519": multikey.X25519}
 
 
-def check(value: JsonValue) -> None:
-    """Check that ``value`` is a public JWK of a supported curve. Raises as ``public_key``."""
-    public_key(value)
+def is_public(value: JsonValue) -> bool:
+    """Return whether ``value`` is a JWK of any kind (RFC 7517 §4.1) without a private member."""
+    return isinstance(value, dict) and isinstance(value.get("kty"), str) and not _PRIVATE & value.keys()
 
 
 def public_key(value: JsonValue) -> keys.PublicKey:
@@ -27,8 +27,8 @@ def public_key(value: JsonValue) -> keys.PublicKey:
 
     Raises ``InvalidDocument``: when ``value`` is not an object, has a private member or a member of the wrong type, or is not a
     strong key on Ed25519, X25519 or P-256."""
-    if type(value) is not dict or _PRIVATE & value.keys():
-        raise _invalid("A JWK is an object without private members.")
+    if not isinstance(value, dict) or not is_public(value):
+        raise _invalid("A JWK is an object with kty and without private members.")
     operations = value.get("key_ops", [])
     if any(type(value.get(name, "")) is not str for name in _TEXTS) or type(operations) is not list:
         raise _invalid("A member of the JWK has the wrong type.")

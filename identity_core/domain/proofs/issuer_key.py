@@ -38,33 +38,40 @@ def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: dateti
 
 def assertion_multikey(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> str:
     """The same for a key of any type, as a multikey; the document may have it as a JWK."""
-    did = str(document.get("id"))
-    asserted = {_absolute(did, reference) for reference in _array(document.get("assertionMethod"))}
-    if method_id not in asserted:
-        raise ValueError("the issuer's document does not assert by this key")
-    for method in _array(document.get("verificationMethod")):
-        if isinstance(method, dict) and _absolute(did, method.get("id")) == method_id:
-            return _key(did, method, now)
-    raise ValueError("the issuer's document does not hold this key")
+    method = _asserted(document).get(method_id)
+    if method is None:
+        raise ValueError("the issuer's document does not assert by this key, or does not hold it")
+    return _key(str(document.get("id")), method, now)
 
 
 def signing_keys(document: Mapping[str, JsonValue], now: datetime) -> int:
     """How many keys in force sign credentials in the issuer's name. An issuer with one for each holder marks its holders."""
-    asserted = {str(reference) for reference in _array(document.get("assertionMethod"))}
-    return sum(_is_key(document, reference, now) for reference in asserted)
+    return sum(_is_key(str(document.get("id")), method, now) for method in _asserted(document).values())
 
 
 def has_many_keys(document: Mapping[str, JsonValue], now: datetime) -> bool:
     """Whether ``signing_keys`` is above ``MANY_KEYS``. Where no more than that are named, none is decoded."""
-    return len(_array(document.get("assertionMethod"))) > MANY_KEYS and signing_keys(document, now) > MANY_KEYS
+    return len(_asserted(document)) > MANY_KEYS and signing_keys(document, now) > MANY_KEYS
 
 
-def _is_key(document: Mapping[str, JsonValue], reference: str, now: datetime) -> bool:
+def _asserted(document: Mapping[str, JsonValue]) -> dict[str | None, Mapping[str, JsonValue]]:
+    """Return the methods under ``assertionMethod`` by absolute id; a method may stand where it is used (DID Core §5.3)."""
+    did, asserted = str(document.get("id")), dict[str | None, Mapping[str, JsonValue]]()
+    held, listed = (document.get(name) for name in ("verificationMethod", "assertionMethod"))
+    methods = [one for one in held if isinstance(one, dict)] if isinstance(held, list) else []
+    named = {absolute(did, one): one for one in reversed(methods)}
+    for one in listed if isinstance(listed, list) else ():
+        name = absolute(did, one)
+        if (method := one if isinstance(one, dict) else named.get(name)) is not None:
+            asserted.setdefault(name, method)
+    return asserted
+
+
+def _is_key(did: str, method: Mapping[str, JsonValue], now: datetime) -> bool:
     try:
-        assertion_key(document, str(_absolute(str(document.get("id")), reference)), now)
+        return multikey.decode_public(_key(did, method, now))[0] == multikey.BLS12381G2
     except ValueError:
         return False
-    return True
 
 
 def _key(did: str, method: Mapping[str, JsonValue], now: datetime) -> str:
@@ -79,11 +86,7 @@ def _key(did: str, method: Mapping[str, JsonValue], now: datetime) -> str:
     return multikey.encode_public(key.kind, key.raw)
 
 
-def _absolute(did: str, reference: JsonValue) -> str | None:
-    if not isinstance(reference, str):
-        return None
-    return did + reference if reference.startswith("#") else reference
-
-
-def _array(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
+def absolute(did: str, reference: JsonValue) -> str | None:
+    """Return the absolute DID URL of a reference within the document of ``did``, or of the verification method that stands there."""
+    name = reference.get("id") if isinstance(reference, dict) else reference
+    return did + name if isinstance(name, str) and name.startswith("#") else name if isinstance(name, str) else None

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.domain.jose import CompactJws, JoseKey, check_claims
+from identity_core.domain.proofs.issuer_key import absolute
 from identity_core.errors import JsonValue
 from identity_core.values import value_class
 
@@ -63,16 +64,10 @@ def key_in_document(document: Mapping[str, JsonValue], key_id: str, purposes: Se
     references = [one for found in listed if isinstance(found, list) for one in found]
     did = str(document.get("id"))
     for method in methods if isinstance(methods, list) else []:
-        if not isinstance(method, dict) or _absolute(did, method.get("id")) != key_id or "revoked" in method:
+        if not isinstance(method, dict) or absolute(did, method.get("id")) != key_id or "revoked" in method:
             continue
-        if not any(_absolute(did, reference) == key_id for reference in references):
+        if not any(absolute(did, reference) == key_id for reference in references):
             raise ValueError("the key of the DID does not serve this purpose")
         text = method.get("publicKeyMultibase")
         return JoseKey.of_multikey(text) if isinstance(text, str) else JoseKey.of_jwk(method.get("publicKeyJwk"))
     raise ValueError("the DID document has no such key")
-
-
-def _absolute(did: str, reference: JsonValue) -> str | None:
-    if not isinstance(reference, str):
-        return None
-    return did + reference if reference.startswith("#") else reference

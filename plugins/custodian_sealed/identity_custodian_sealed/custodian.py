@@ -31,6 +31,8 @@ from identity_custodian_sealed.processes import Attendance
 from identity_custodian_sealed.resealing import generation_of, reseal
 
 MOST_IN_MEMORY = 4_096
+MOST_ON_THE_LOOP = 16
+"""Messages that are signed in the event loop: about a millisecond. 128 messages, of 64 numbers, take more than thirty."""
 _MATERIAL_OCTETS = 48
 
 _BY_NAME = (
@@ -97,12 +99,14 @@ class SealedCustodian:
         return (await self._get(name)).sign(message)
 
     async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
-        return (await self._get(name)).sign_bbs(header, messages)
+        return await _signed(len(messages), partial((await self._get(name)).sign_bbs, header, messages))
 
     async def sign_bbs_blind(
         self, name: str, messages: Sequence[bytes | int], commitment: bytes, request: IssueRequest
     ) -> bytes:
-        return (await self._get(name)).sign_bbs_blind(messages, commitment, request)
+        return await _signed(
+            len(messages), partial((await self._get(name)).sign_bbs_blind, messages, commitment, request)
+        )
 
     async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
         return (await self._holder_secrets(secret)).commit(secret, credential, request)
@@ -266,6 +270,11 @@ class SealedCustodian:
     def _deleted(self, transaction: Transaction, name: str) -> int:
         generation_of(transaction, self._database.dialect)
         return transaction.execute(_DELETE, {"name": name}).rowcount
+
+
+async def _signed(messages: int, sign: Callable[[], bytes]) -> bytes:
+    """Return what ``sign`` does, from a thread where that takes so many messages that other requests would wait."""
+    return await asyncio.to_thread(sign) if messages > MOST_ON_THE_LOOP else sign()
 
 
 def _named(name: str) -> dict[str, object]:

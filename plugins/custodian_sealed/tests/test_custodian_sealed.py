@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -17,10 +18,12 @@ from typing import Any
 
 import pytest
 from identity_custodian_sealed import SealedCustodian, SealedSettings, build
+from identity_custodian_sealed.held_key import HeldKey
 
 from identity_core.codec import multikey
 from identity_core.conformance.custodian import SECRET, CustodianConformance, verified
 from identity_core.crypto import ed25519
+from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.ports.custodian import KeyNotHeld
@@ -326,6 +329,35 @@ def test_a_loop_that_died_in_its_turn_leaves_nothing_believed(tmp_path: Path) ->
         asyncio.run(sign())
     asyncio.run(custodian.close())
     asyncio.run(other.close())
+
+
+@pytest.mark.parametrize(("messages", "is_on_loop"), [(1, True), (16, True), (17, False), (128, False)])
+def test_many_messages_are_signed_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, messages: int, is_on_loop: bool
+) -> None:
+    """A credential of 64 numbers has 128 messages; its signature held up every other request for 65 ms."""
+    threads: list[threading.Thread] = []
+
+    def sign(self: HeldKey, *_: object) -> bytes:
+        threads.append(threading.current_thread())
+        return b"signature"
+
+    async def scenario() -> None:
+        custodian = opened(tmp_path)
+        await custodian.generate("k", "Bls12381G2Key2020", did="did:ids:x", purpose="assertionMethod")
+        request = IssueRequest("did:ids:x#k", b"h", "did:ids:h", bytes(32))
+        values = [b"x"] * messages
+        for made in (
+            await custodian.sign_bbs("k", b"h", values),
+            await custodian.sign_bbs_blind("k", values, b"c", request),
+        ):
+            assert made == b"signature"
+        await custodian.close()
+
+    monkeypatch.setattr(HeldKey, "sign_bbs", sign)
+    monkeypatch.setattr(HeldKey, "sign_bbs_blind", sign)
+    asyncio.run(scenario())
+    assert [one is threading.main_thread() for one in threads] == [is_on_loop] * 2
 
 
 def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""did:jwk (https://github.com/quartzjer/did-jwk/blob/main/spec.md) for Ed25519, X25519 and P-256.
+"""did:jwk (https://github.com/quartzjer/did-jwk/blob/main/spec.md) for public keys of every kind.
 
 The identifier is base64url of the UTF-8 of a JWK, and ``expand`` is all there is: no DID of the method is created or recorded here, so
 none signs in. The document is that of the specification to the letter, relationships that a key cannot serve included, because
@@ -23,7 +23,9 @@ EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 CONTEXTS: Final = ("https://www.w3.org/ns/did/v1", "https://w3id.org/security/suites/jws-2020/v1")
 _SIGNING: Final = tuple(name for name in keys.RELATIONSHIPS if name != keys.KEY_AGREEMENT)
-_PURPOSES: Final = {None: keys.RELATIONSHIPS, "sig": _SIGNING, "enc": (keys.KEY_AGREEMENT,)}
+_PURPOSES: Final = {"sig": _SIGNING, "enc": (keys.KEY_AGREEMENT,)}
+SUPPORTED: Final = ("Ed25519", "X25519", "P-256")
+"""Curves of which a weak or malformed key is refused. Keys of other kinds are shown as they are."""
 
 TRAITS: Final = {
     "supportsUpdate": False,
@@ -57,7 +59,7 @@ class DidJwk:
     )
 
     def check(self, did: Did) -> None:
-        """Raises ``InvalidDid`` unless the identifier is a JWK of a public key that the service knows, and not a weak one."""
+        """Raises ``InvalidDid`` unless the identifier is a public JWK, and not a weak key of a supported curve."""
         self.expand(did)
 
     def expand(self, did: Did) -> DidState:
@@ -66,13 +68,14 @@ class DidJwk:
             if did.method != self.name:
                 raise ValueError("another method")
             key = strict_json.loads(multibase.base64url_decode(did.identifier))
-            jwk.check(key)
+            if not jwk.is_public(key):
+                raise ValueError("no public JWK")
+            if key.get("crv") in SUPPORTED:
+                jwk.public_key(key)
             return foreign.found(did, _members(str(did), key), EVER)
         except (ValueError, InvalidDocument) as error:
             # The identifier may be a private key, so that nothing of it comes back.
-            raise InvalidDid(
-                "The DID is no did:jwk of a public key on Ed25519, X25519 or P-256.", details={"did": did.shown}
-            ) from error
+            raise InvalidDid("The DID is no did:jwk of a public key.", details={"did": did.shown}) from error
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
         """Refuses."""
@@ -89,5 +92,5 @@ def _members(did: str, key: dict[str, Any]) -> dict[str, Any]:
         "@context": [*CONTEXTS],
         "id": did,
         "verificationMethod": [{"id": key_id, "type": "JsonWebKey2020", "controller": did, "publicKeyJwk": key}],
-        **{name: [key_id] for name in _PURPOSES[key.get("use")]},
+        **{name: [key_id] for name in _PURPOSES.get(str(key.get("use")), keys.RELATIONSHIPS)},
     }

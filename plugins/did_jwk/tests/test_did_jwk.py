@@ -53,6 +53,24 @@ def test_members_that_are_not_understood_are_ignored(more: dict[str, Any]) -> No
     assert document(of(P256 | more))["verificationMethod"][0]["publicKeyJwk"] == P256 | more
 
 
+OTHERS: list[dict[str, Any]] = [
+    {"kty": "EC", "crv": "secp256k1", "x": "AQAB", "y": "AQAB"},
+    {"kty": "EC", "crv": "P-384", "x": "AQAB", "y": "AQAB", "use": "sig"},
+    {"kty": "RSA", "n": "AQAB", "e": "AQAB", "use": "enc"},
+    {"kty": "AKP", "alg": "ML-DSA-44", "pub": "AQAB", "use": "attestation"},
+    {"kty": "EC", "crv": ["P-521"], "use": ["sig"]},
+]
+
+
+@pytest.mark.parametrize("key", OTHERS)
+def test_a_public_key_of_any_kind_is_shown(key: dict[str, Any]) -> None:
+    """Every JWK has a DID (did:jwk, "Create"); ``use`` decides for ``sig`` and ``enc`` alone."""
+    found = document(of(key))
+    assert found["verificationMethod"][0]["publicKeyJwk"] == key
+    purposes = {"sig": SIGNING, "enc": {"keyAgreement"}}.get(str(key.get("use")), SIGNING | {"keyAgreement"})
+    assert found.keys() - {"@context", "id", "verificationMethod"} == purposes
+
+
 @pytest.mark.parametrize(
     "key",
     [
@@ -69,9 +87,12 @@ def test_members_that_are_not_understood_are_ignored(more: dict[str, Any]) -> No
         ED25519 | {"k": "AQAB"},
         P256 | {"y": P256["x"]},
         P256 | {"x": "A" * 43, "y": "A" * 43},
-        P256 | {"crv": "secp256k1"},
         {"kty": "EC", "crv": "P-256", "x": P256["x"]},
-        {"kty": "RSA", "n": "AQAB", "e": "AQAB"},
+        {"kty": "RSA", "n": "AQAB", "e": "AQAB", "d": "AQAB"},
+        {"kty": "AKP", "alg": "ML-DSA-44", "pub": "AQAB", "priv": "AQAB"},
+        {"kty": "oct", "k": "AQAB"},
+        {"crv": "Ed25519", "x": ED25519["x"]},
+        {"kty": 1},
         b'{"kty":"OKP","kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}',
         b'{"kty":"\xff"}',
     ],

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from identity_core.plugin import BuildContext, PluginError, Provider, hookimpl
 from identity_core.ports.did_method import DidMethod
 from identity_did_web.addresses import Addresses
-from identity_did_web.fetch import Fetch, trust
+from identity_did_web.fetch import Fetch, share_of, trust
 from identity_did_web.method import DidWeb
 from identity_did_web.settings import WebSettings
 
@@ -24,7 +24,8 @@ def build(settings: WebSettings, context: BuildContext) -> DidWeb:
         raise PluginError(f"plugins.web.ca_file cannot be read: {error}") from error
     # Looking names up blocks a thread, and a slow name server must not take those of others.
     threads = ThreadPoolExecutor(max_workers=settings.fetches, thread_name_prefix="did-web")
-    fetch = Fetch(Addresses(threads, settings.ranges), trusted, context.logger, settings.fetches)
+    addresses = Addresses(threads, settings.ranges, share=share_of(settings.fetches))
+    fetch = Fetch(addresses, trusted, context.logger, settings.fetches)
     return DidWeb(fetch, context.clock, settings.cache_seconds, settings.cache_entries)
 
 

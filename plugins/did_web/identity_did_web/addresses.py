@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any, Final
@@ -51,22 +53,64 @@ def is_public(address: Address, allowed: Sequence[Network]) -> bool:
     return address.is_global and not address.is_multicast and not address.is_reserved and not hidden
 
 
+def site_of(host: str) -> str:
+    """Return the last two labels of a name, under which one owner makes as many names as it likes."""
+    return ".".join(host.split(".")[-2:])
+
+
+def network_of(address: str) -> str:
+    """Return the address, or the 64 bits of an IPv6 address that name a network; text that is no address stays as it is."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    return str(found.ipv4_mapped or ipaddress.ip_network((int(found) >> 64 << 64, 64)))
+
+
 class Addresses:
-    """Looks names up on threads of its own. ``look_up`` has the form of ``socket.getaddrinfo``."""
+    """Looks names up on threads of its own. ``look_up`` has the form of ``socket.getaddrinfo``.
+
+    A look-up cannot be ended, and a slow name server may hold its thread for longer than the caller waits. So one site may have
+    at most ``share`` look-ups at a time.
+    """
 
     def __init__(
-        self, threads: Executor, allowed: Sequence[Network], look_up: Callable[..., Sequence[Any]] = socket.getaddrinfo
+        self,
+        threads: Executor,
+        allowed: Sequence[Network],
+        look_up: Callable[..., Sequence[Any]] = socket.getaddrinfo,
+        share: int = 4,
     ) -> None:
         self._threads = threads
         self._allowed = tuple(allowed)
         self._look_up = look_up
+        self._share = share
+        self._lock = threading.Lock()
+        self._running: Counter[str] = Counter()
+
+    def _counted(self, site: str, *arguments: Any) -> Sequence[Any]:
+        try:
+            return self._look_up(*arguments)
+        finally:
+            with self._lock:
+                self._running[site] -= 1
+                self._running += Counter()
 
     async def of(self, host: str, port: int) -> str:
         """The address to connect to. Raises ``NoSuchHost``, and ``OSError`` when the name could not be looked up."""
-        loop = asyncio.get_running_loop()
+        loop, site = asyncio.get_running_loop(), site_of(host)
+        with self._lock:
+            if self._running[site] >= self._share:
+                raise OSError("the name servers of the site have not answered earlier look-ups")
+            self._running[site] += 1
         try:
-            found = await loop.run_in_executor(
-                self._threads, self._look_up, host, port, socket.AF_UNSPEC, socket.SOCK_STREAM
+            # Shielded: one that is cancelled before its thread begins would never be counted off.
+            found = await asyncio.shield(
+                loop.run_in_executor(
+                    self._threads, self._counted, site, host, port, socket.AF_UNSPEC, socket.SOCK_STREAM
+                )
             )
         except socket.gaierror as error:
             if error.errno == socket.EAI_AGAIN:

@@ -8,17 +8,20 @@ time, so a name server cannot answer otherwise in between.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import ssl
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import httpcore
 
 from identity_core.codec import strict_json
 from identity_core.domain.dids.did import Did
-from identity_core.errors import JsonValue, PluginUnavailable
-from identity_did_web.addresses import Addresses, NoSuchHost
+from identity_core.errors import JsonValue, Overloaded, PluginUnavailable
+from identity_core.ports.did_method import CLIENT
+from identity_did_web.addresses import Addresses, NoSuchHost, network_of, site_of
 from identity_did_web.location import Location
 
 MAX_BYTES: Final = 64 * 1024
@@ -43,6 +46,11 @@ class NothingThere(Exception):
 
 class Unreachable(Exception):
     """The host could not be asked, or could not answer: the text says why, for the log."""
+
+
+def share_of(at_a_time: int) -> int:
+    """Return how many of the fetches at a time one site or address may have."""
+    return max(1, at_a_time // 4)
 
 
 def trust(ca_file: str | None) -> ssl.SSLContext:
@@ -70,23 +78,56 @@ class _Pinned(httpcore.AsyncNetworkBackend):
         return await self._network.connect_tcp(self._address, port, timeout, local_address, socket_options)
 
 
+class Shares:
+    """The fetches in progress of each site, address and client, so that none of them takes them all."""
+
+    def __init__(self) -> None:
+        self._held: Counter[tuple[str, str]] = Counter()
+
+    @contextlib.contextmanager
+    def hold(self, kind: str, name: str, most: int) -> Iterator[None]:
+        """Count one more while the block runs. Raises ``Overloaded``: when ``name`` has ``most`` of them."""
+        if self._held[kind, name] >= most:
+            raise Overloaded(
+                f"As many documents are fetched for this {kind} as it may have at a time. Try again later.",
+                details={"retryAfter": 1, "limit": most},
+            )
+        self._held[kind, name] += 1
+        try:
+            yield
+        finally:
+            self._held[kind, name] -= 1
+            if not self._held[kind, name]:
+                del self._held[kind, name]
+
+
 class Fetch:
-    """Fetches documents, at most ``at_a_time``."""
+    """Fetches documents, at most ``at_a_time``: a quarter of them of one site or address, and half of them for one client."""
 
     def __init__(self, addresses: Addresses, trusted: ssl.SSLContext, logger: logging.Logger, at_a_time: int) -> None:
         self._addresses = addresses
         self._trusted = trusted
         self._logger = logger
         self._turns = asyncio.Semaphore(at_a_time)
+        self._shares = Shares()
+        self._of_site, self._of_client = share_of(at_a_time), max(1, at_a_time // 2)
 
     async def __call__(self, did: Did, location: Location) -> dict[str, JsonValue] | None:
-        """The members of the document that claims to be of ``did``, or None when there is none. Raises ``PluginUnavailable``.
+        """Return the members of the document that claims to be of ``did``, or None when there is none.
+
+        Raises ``PluginUnavailable``: when the host could not be reached. Raises ``Overloaded``: when too many documents are fetched.
 
         What was wrong is for the log alone: an answer that told it would map the network for anyone who asks.
         """
+        waits, shares, client = True, self._shares, CLIENT.get()
         try:
-            async with asyncio.timeout(MAX_SECONDS), self._turns:
-                return _document(did, await self._get(location))
+            with contextlib.ExitStack() as held:
+                held.enter_context(shares.hold("site", site_of(location.host), self._of_site))
+                if client:
+                    held.enter_context(shares.hold("client", network_of(client), self._of_client))
+                async with asyncio.timeout(MAX_SECONDS), self._turns:
+                    waits = False
+                    return _document(did, await self._get(location))
         except (NothingThere, NoSuchHost) as error:
             self._logger.info("%s: %s", did, error)
             return None
@@ -98,6 +139,10 @@ class Fetch:
             httpcore.ProtocolError,
         ) as error:
             # TimeoutError is an OSError.
+            if waits:
+                raise Overloaded(
+                    "Too many documents are fetched. Try again later.", details={"retryAfter": 1}
+                ) from error
             self._logger.info("%s could not be reached: %s %s", did, type(error).__name__, error)
             raise PluginUnavailable(
                 "The host of the DID could not be reached.", details={"did": did.shown, "retryAfter": 5}
@@ -106,6 +151,10 @@ class Fetch:
     async def _get(self, location: Location) -> bytes:
         address = await self._addresses.of(location.host, location.port)
         url = httpcore.URL(scheme="https", host=location.host, port=location.port, target=location.target)
+        with self._shares.hold("address", network_of(address), self._of_site):
+            return await self._body(address, url)
+
+    async def _body(self, address: str, url: httpcore.URL) -> bytes:
         async with (
             httpcore.AsyncConnectionPool(
                 ssl_context=self._trusted, max_connections=1, network_backend=_Pinned(address)

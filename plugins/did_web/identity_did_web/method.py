@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final, NoReturn, Protocol
 
 from identity_core.cache import BoundedCache
@@ -72,6 +74,7 @@ class DidWeb:
         self._clock = clock
         self._cache_seconds = cache_seconds
         self._kept: BoundedCache[str, _Kept] = BoundedCache(cache_entries)
+        self._asking: dict[str, asyncio.Task[_Kept]] = {}
 
     def check(self, did: Did) -> None:
         """Raises ``InvalidDid`` unless the identifier names a place in the web."""
@@ -95,10 +98,21 @@ class DidWeb:
         location = locate(did)
         if self._fetch is None:
             return None
-        kept = self._kept.get(str(did))
+        name = str(did)
+        kept = self._kept.get(name)
         if kept is None or kept.until <= self._clock.monotonic():
-            kept = self._kept.put(str(did), await self._ask(self._fetch, did, location))
+            # One fetch for all callers that wait for the same DID. It continues when one of them is cancelled.
+            if name not in self._asking:
+                self._asking[name] = asyncio.create_task(self._ask(self._fetch, did, location))
+                self._asking[name].add_done_callback(partial(self._store_answer, name))
+            kept = await asyncio.shield(self._asking[name])
         return kept.give()
+
+    def _store_answer(self, name: str, task: asyncio.Task[_Kept]) -> None:
+        del self._asking[name]
+        # Read here, so that an error which no caller waits for any more is not logged by the event loop.
+        if not task.cancelled() and task.exception() is None:
+            self._kept.put(name, task.result())
 
     async def _ask(self, fetch: Fetches, did: Did, location: Location) -> _Kept:
         """What the host says. That it says nothing, or nothing good, is kept as well, or every request would go out; that it could not

@@ -14,7 +14,7 @@ import identity_did_web
 import pytest
 import trustme
 from identity_did_web import DidWeb, WebSettings, fetch, identity_provide_did_method
-from web_host import CA, KEY, NAME, Clock, Host, document, hosting, http, method
+from web_host import CA, NAME, Clock, Host, document, hosting, http, method
 
 from identity_core.codec.times import printed
 from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
@@ -38,6 +38,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import ResolveDid
 from identity_core.wire import ResolveDidQuery
+from tests.foreign_documents import ALLOWED, REFUSED, of
 
 
 def run(test: Callable[[Host], Awaitable[Any]], **hosted: Any) -> Any:
@@ -148,51 +149,30 @@ def test_64_kib_is_the_most(tmp_path: Path, chunked: bool) -> None:
     run(test)
 
 
-JWK = {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
-JWK_METHOD: dict[str, Any] = {"id": "#a", "type": "JsonWebKey2020", "controller": "c", "publicKeyJwk": JWK}
-OTHER_FORMS = {
-    "a key of another form": {"verificationMethod": [{"id": "#a", "type": "JsonWebKey2020", "publicKeyJwk": {}}]},
-    "a key in two forms": {"verificationMethod": [JWK_METHOD | {"publicKeyMultibase": KEY}]},
-    "a key in no form": {"verificationMethod": [{"id": "#a", "type": "JsonWebKey2020", "controller": "c"}]},
-    "a private key": {"verificationMethod": [JWK_METHOD | {"publicKeyJwk": JWK | {"d": JWK["x"]}}]},
-    "a key on a curve that nobody here knows": {
-        "verificationMethod": [JWK_METHOD | {"publicKeyJwk": {"kty": "EC", "crv": "secp256k1", "x": "AA", "y": "AA"}}]
-    },
-    "a key inside a relationship": {"authentication": [{"id": "#a"}]},
-    "a list of contexts with a map": {"@context": ["https://www.w3.org/ns/did/v1", {"a": "b"}]},
-    "one context": {"@context": "https://www.w3.org/ns/did/v1"},
-    "no context": {"@context": None},
-    "several controllers": {"controller": ["did:web:a.example"]},
-    "a map for an endpoint": {"service": [{"id": "#a", "type": "A", "serviceEndpoint": {"uri": "https://a.example"}}]},
-    "keys that are no list": {"verificationMethod": {}},
-    "a number for a name": {"alsoKnownAs": [1]},
-    "a number for an end": {
-        "verificationMethod": [
-            {"id": "#a", "type": "T", "controller": "c", "publicKeyMultibase": KEY, "revoked": 1},
-        ]
-    },
-}
-
-
-def test_a_json_web_key_is_shown_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ALLOWED)
+def test_a_document_of_any_allowed_form_is_shown_as_it_is(tmp_path: Path, name: str) -> None:
     async def test(host: Host) -> None:
-        did = Did.parse(host.publish(verificationMethod=[JWK_METHOD]))
-        state = await method(tmp_path).resolve(did)
+        members = of(host.did(), ALLOWED[name])
+        host.answers["/.well-known/did.json"] = http(json.dumps(members).encode())
+        state = await method(tmp_path).resolve(Did.parse(host.did()))
         assert state is not None
-        assert json.loads(state.document.octets)["verificationMethod"] == [JWK_METHOD]
+        assert state.document.to_json() == members
+        # A key of a foreign document signs in nowhere.
         assert state.document.methods == ()
 
     run(test)
 
 
-@pytest.mark.parametrize("name", OTHER_FORMS)
-def test_a_document_that_clients_could_not_read_is_refused_and_not_cut(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_document_of_no_allowed_form_is_refused(tmp_path: Path, name: str) -> None:
     async def test(host: Host) -> None:
-        did = Did.parse(host.publish(**OTHER_FORMS[name]))
+        did = Did.parse(host.did())
+        host.answers["/.well-known/did.json"] = http(json.dumps(of(host.did(), REFUSED[name])).encode())
         web = method(tmp_path)
         for _ in range(2):
-            with pytest.raises(InvalidDocument):
+            with pytest.raises(InvalidDocument) as refused:
                 await web.resolve(did)
+            assert refused.value.details == {"member": next(iter(REFUSED[name])), "reason": "form"}
         assert len(host.requests) == 1
 
     run(test)
@@ -386,7 +366,7 @@ def test_the_service_resolves_what_is_not_recorded(tmp_path: Path) -> None:
         with pytest.raises(DidNotFound):
             await resolve.reader.active(did)
         with pytest.raises(NotAcceptable):
-            await resolve(Did.parse(host.publish("b", **OTHER_FORMS["one context"])), ResolveDidQuery())
+            await resolve(Did.parse(host.publish("b", **REFUSED["a private key"])), ResolveDidQuery())
 
     run(test)
 

@@ -19,7 +19,7 @@ from typing import Any
 import trustme
 from identity_did_web import DidWeb, WebSettings
 from identity_did_web.addresses import Addresses
-from identity_did_web.fetch import Fetch, trust
+from identity_did_web.fetch import Fetch, share_of, trust
 
 NAME = "web.example"
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)
@@ -127,6 +127,6 @@ def method(
     settings = settings or WebSettings(enabled=True)
     file = folder / "ca.pem"
     CA.cert_pem.write_to_path(str(file))
-    addresses = Addresses(ThreadPoolExecutor(2), allowed, look_up)
+    addresses = Addresses(ThreadPoolExecutor(settings.fetches), allowed, look_up, share_of(settings.fetches))
     fetch = Fetch(addresses, trust(str(file)), logging.getLogger("did-web"), settings.fetches)
     return DidWeb(fetch, clock or Clock(), settings.cache_seconds, settings.cache_entries)

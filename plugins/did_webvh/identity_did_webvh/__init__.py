@@ -14,7 +14,7 @@ def build(settings: WebvhSettings, context: BuildContext) -> DidWebvh:
     """The method. Raises ``NotConfigured`` where neither its host nor the service's own origin says who publishes the logs: it becomes a
     part of every DID, so no one can guess it."""
     if settings.host is not None:
-        return DidWebvh(settings.location, settings.rules)
+        return DidWebvh(settings.location, settings.rules, context.clock)
     try:
         own = settings.published_by(context.public_url)
     except ValueError as error:
@@ -22,7 +22,7 @@ def build(settings: WebvhSettings, context: BuildContext) -> DidWebvh:
             'plugins.webvh.host is not set; name the host that publishes the logs, such as "id.example", or set server.public_url to an '
             f"https origin of a domain name: {error}"
         ) from error
-    return DidWebvh(own.location, own.rules)
+    return DidWebvh(own.location, own.rules, context.clock)
 
 
 @hookimpl

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Any, Final
 
 import orjson
@@ -20,8 +21,10 @@ from identity_core.domain.dids.changes import (
     Create,
     Expire,
     RetireLogKey,
+    Rotate,
     RotateLogKey,
     SetStrictEvidence,
+    Update,
     has_step,
 )
 from identity_core.domain.dids.did import Did
@@ -33,7 +36,9 @@ from identity_core.domain.dids.log.chain import MAX_ENTRY, DraftedEntry
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid
-from identity_core.errors import IdentityError, InvalidDocument
+from identity_core.errors import IdentityError, InvalidDocument, RateLimited
+from identity_core.ports.clock import Clock
+from identity_core.ports.ledger import MOST_AHEAD_SECONDS
 from identity_core.values import replace
 from identity_did_webvh import fold
 
@@ -64,7 +69,8 @@ TRAITS: Final = {
 
 class DidWebvh:
     """``PublishingDidMethod``: pure, deterministic. ``location`` is what follows the SCID in new DIDs; logs of other hosts and
-    paths are read all the same, so that a change of settings orphans no DID."""
+    paths are read all the same, so that a change of settings orphans no DID. By ``clock`` new entries are at most
+    ``MOST_AHEAD_SECONDS`` ahead; without one they may be any time ahead."""
 
     name = "webvh"
     mutable = True
@@ -72,7 +78,8 @@ class DidWebvh:
     traits = TRAITS
     test_identifiers = ()
 
-    def __init__(self, location: str, rules: Rules) -> None:
+    def __init__(self, location: str, rules: Rules, clock: Clock | None = None) -> None:
+        self._clock = clock
         identifier = f"{PLACEHOLDER}:{location}"
         self._unborn = Did(f"did:webvh:{identifier}", self.name, identifier)
         self._rules = replace(rules, witnesses=True)
@@ -114,6 +121,8 @@ class DidWebvh:
             raise InvalidDocument("An entry of did:webvh has no place for the retirement of a key.")
         _require_place(change)
         at = _moment(state, at)
+        if self._clock is not None and isinstance(change, Update | Rotate):
+            _require_near(at, self._clock.now())
         before_did = self._unborn if state is None else state.did
         evolved = evolution.evolve(state, change, at, rules=self._rules, did=before_did)
         if not isinstance(change, Create | Expire | RotateLogKey):
@@ -173,6 +182,18 @@ def _moment(state: DidState | None, at: datetime) -> datetime:
         return second
     # A time that is not later is left as it is, for the rules to refuse.
     return state.updated_at + timedelta(seconds=1) if at > state.updated_at else at
+
+
+def _require_near(at: datetime, now: datetime) -> None:
+    """Raise ``RateLimited`` where an entry would be too far ahead: readers refuse one that is five minutes ahead of their clock.
+
+    Recoveries and deactivations are not bounded, so that a thief of a key cannot keep them away by changes of their own."""
+    ahead = (at - now).total_seconds()
+    if ahead > MOST_AHEAD_SECONDS:
+        message = (
+            "Entries of did:webvh have whole seconds, and the DID was changed more than once a second. Try again later."
+        )
+        raise RateLimited(message, details={"retryAfter": ceil(ahead - MOST_AHEAD_SECONDS)})
 
 
 def _config(signer: str, created: str, recovery_key: str | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import secrets
 import sys
 from collections.abc import Callable, Sequence
@@ -33,6 +34,19 @@ def _array(texts: Sequence[str]) -> str:
     return json.dumps(list(texts), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def _rate(text: str) -> float:
+    """Read a decimal number; ``float`` also takes ``inf``, ``1_0`` and digits of other scripts."""
+    if re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,15})?", text) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number such as 12 or 0.5")
+    return float(text)
+
+
+def _burst(text: str) -> int:
+    if re.fullmatch(r"[0-9]{1,15}", text) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number such as 12")
+    return int(text)
+
+
 def main(
     arguments: Sequence[str], *, output: TextIO, errors: TextIO, now: datetime, random: Callable[[int], bytes]
 ) -> int:
@@ -42,8 +56,8 @@ def main(
     rights = parser.add_mutually_exclusive_group(required=True)
     rights.add_argument("--admin", action="store_true", help="the key may do everything")
     rights.add_argument("--scope", action="append", dest="scopes", metavar="SCOPE", help="what it may do; repeatable")
-    parser.add_argument("--rate", type=float, help="requests a second")
-    parser.add_argument("--burst", type=int, help="requests at once")
+    parser.add_argument("--rate", type=_rate, help="requests a second")
+    parser.add_argument("--burst", type=_burst, help="requests at once")
     given = parser.parse_args(arguments)
     text = key_text.mint(random(key_text.RANDOM_BYTES))
     try:

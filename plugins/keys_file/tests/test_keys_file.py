@@ -195,6 +195,15 @@ def test_the_command_refuses_what_the_store_would_refuse():
     assert "idk_live_" not in errors.getvalue()
 
 
+@pytest.mark.parametrize("value", ["inf", "nan", "1_0", "1e3", " 7", "７", "٣", "0x10", "", "-1"])
+@pytest.mark.parametrize("option", ["--rate", "--burst"])
+def test_the_command_takes_plain_numbers(capsys, option, value):
+    with pytest.raises(SystemExit) as ended:
+        main(["ci", "--admin", f"{option}={value}"], output=io.StringIO(), errors=io.StringIO(), now=NOW, random=bytes)
+    assert ended.value.code == 2
+    assert "is not a" in capsys.readouterr().err
+
+
 def test_the_command_demands_admin_or_scopes(capsys):
     with pytest.raises(SystemExit):
         main(["ci"], output=io.StringIO(), errors=io.StringIO(), now=NOW, random=bytes)

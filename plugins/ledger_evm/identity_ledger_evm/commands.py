@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from identity_core.cli.options import config_option, configured, of_installation, plugin_context
+from identity_core.cli.options import Number, config_option, configured, of_installation, plugin_context
 from identity_core.cli.output import as_json, fail, show
 from identity_core.settings import Settings
 from identity_ledger_evm.settings import EvmSettings
@@ -26,7 +26,7 @@ def evm() -> None:
 
 @evm.command(name="deploy")
 @config_option
-@click.option("--wait", default=120.0, show_default=True, help="Seconds to wait for the block.")
+@click.option("--wait", type=Number(0), default=120.0, show_default=True, help="Seconds to wait for the block.")
 @as_json
 def deploy(config: Path | None, wait: float) -> None:
     """Deploy the contract with the key of [plugins.evm], which then owns it, and print the settings that name it.

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import orjson
 
+MOST_OCTETS = 64 * 1024 * 1024
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 _OCTETS = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 
@@ -54,9 +55,11 @@ class Node:
         number = next(self._ids)
         question = {"jsonrpc": "2.0", "id": number, "method": method, "params": list(parameters)}
         try:
-            reply = await self._http.post(self._url, json=question)
+            headers = {"Accept-Encoding": "identity"}
+            async with self._http.stream("POST", self._url, json=question, headers=headers) as reply:
+                content = await _read_whole(reply, method)
             # Not the standard library's reader, which a deep enough nesting can crash where py_ecc has lifted its limit.
-            answer = orjson.loads(reply.content)
+            answer = orjson.loads(content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NodeAway(f"the node does not answer {method}: {type(error).__name__}") from error
         except orjson.JSONDecodeError as error:
@@ -71,6 +74,18 @@ class Node:
         if "result" not in answer:
             raise NodeAway(f"the node answers {method} with neither result nor error")
         return answer["result"]
+
+
+async def _read_whole(reply: httpx.Response, method: str) -> bytes:
+    """Return the body. Raise ``NodeAway`` for one that is compressed, because a small one can unpack to any size, or is too large."""
+    content = bytearray()
+    if reply.headers.get("content-encoding", "identity") != "identity":
+        raise NodeAway(f"the node answers {method} with a compressed body, which was not requested")
+    async for part in reply.aiter_raw():
+        content += part
+        if len(content) > MOST_OCTETS:
+            raise NodeAway(f"the node answers {method} with more than {MOST_OCTETS} bytes")
+    return bytes(content)
 
 
 def quantity(value: object, bits: int = 63) -> int:

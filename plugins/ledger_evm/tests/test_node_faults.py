@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from identity_ledger_evm import appends
 from identity_ledger_evm.dispatcher import LASTING_SECONDS
+from identity_ledger_evm.node import Node, NodeAway
 from identity_ledger_evm.work import has_work
 from identity_ledger_evm.worker import NeverRead
 
@@ -35,6 +36,30 @@ def liar(site: Any) -> Iterator[Liar]:
     with made.serving():
         site.settings = replace(site.settings, rpc_url=made.url)
         yield made
+
+
+@pytest.mark.parametrize(
+    ("encoding", "size", "reason"), [("gzip", 10, "compressed"), ("identity", 70_000_000, "bytes")]
+)
+def test_an_answer_has_a_bound_and_is_not_unpacked(encoding: str, size: int, reason: str) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert b"accept-encoding: identity\r\n" in head.lower()
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nConnection: close\r\n\r\n".encode())
+        with contextlib.suppress(ConnectionError):
+            for _ in range(0, size, 1_000_000):
+                writer.write(b" " * 1_000_000)
+                await writer.drain()
+        writer.close()
+
+    async def test() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with Node(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", 30) as node:
+            with pytest.raises(NodeAway, match=reason):
+                await node.call("eth_chainId")
+        server.close()
+
+    asyncio.run(test())
 
 
 GARBAGE = [

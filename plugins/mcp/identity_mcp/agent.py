@@ -50,6 +50,7 @@ ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_SECONDS: Final = 60
 RENEWED_BEFORE_SECONDS: Final = 30.0
 TIMEOUT_SECONDS: Final = 60.0
+MOST_OCTETS: Final = 64 * 1024 * 1024
 OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -187,10 +188,26 @@ class Agent:
         return token
 
     async def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
+        headers = {"Accept-Encoding": "identity", **more.pop("headers", NOTHING)}
         try:
-            return await self.http.request(method, self.url + path, timeout=TIMEOUT_SECONDS, **more)
+            async with self.http.stream(
+                method, self.url + path, timeout=TIMEOUT_SECONDS, headers=headers, **more
+            ) as answer:
+                return httpx.Response(answer.status_code, content=await _read_whole(answer))
         except httpx.TransportError as error:
             raise Refused("UNREACHABLE", f"{self.url} does not answer.") from error
+
+
+async def _read_whole(answer: httpx.Response) -> bytes:
+    """Return the body. Raise ``Refused`` for one that is compressed, because a small one can unpack to any size, or is too large."""
+    body = bytearray()
+    if answer.headers.get("content-encoding", "identity") != "identity":
+        raise Refused("UNREADABLE", "The service sent a compressed answer, which was not requested.")
+    async for part in answer.aiter_bytes():
+        body += part
+        if len(body) > MOST_OCTETS:
+            raise Refused("UNREADABLE", f"The service sent more than {MOST_OCTETS} bytes.")
+    return bytes(body)
 
 
 def segment(text: str) -> str:

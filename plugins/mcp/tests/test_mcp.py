@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from identity_mcp.agent import Agent, AgentKey, NotSetUp, segment
+from identity_mcp.agent import MOST_OCTETS, Agent, AgentKey, NotSetUp, segment
 from identity_mcp.draining import Unanswered
 from identity_mcp.neutral import MAX_FREE_TEXT, WITHHELD, neutral
 from identity_mcp.service import Refused
@@ -283,6 +284,27 @@ def test_a_token_is_renewed_when_the_service_takes_it_no_more(tmp_path: Path) ->
                 await agent.ask("listDelegations")
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [(gzip.compress(bytes(1_000_000), mtime=0), {"Content-Encoding": "gzip"}), (bytes(MOST_OCTETS + 1), {})],
+)
+def test_an_answer_has_a_bound_and_is_not_unpacked(body: bytes, headers: dict[str, str]) -> None:
+    accepted: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        accepted.append(request.headers["accept-encoding"])
+        return httpx.Response(200, content=body, headers=headers)
+
+    async def run() -> None:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+            agent = Agent(AgentKey("did:ids:a", bytes(SigningKey.generate())), "http://h", "http://h", http)
+            with pytest.raises(Refused, match=r"compressed|bytes"):
+                await agent.ask("listDelegations")
+
+    asyncio.run(run())
+    assert accepted == ["identity"]
 
 
 def test_text_of_others_is_neutral() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.request import Answer, Parts, Request
+from identity_core.ports.did_method import CLIENT
 from tests.toy import KEY, ToyGate, ToyHandlers, ask, build_toy, call
 
 HEALTH = "/api/v1/health"
@@ -299,6 +300,19 @@ def test_every_answer_is_observed_once() -> None:
     ask(app, "POST", "/api/v1/dids", headers=[("content-type", "application/json"), ("x-api-key", KEY)], body=b"[]")
     ask(app, host=None)
     assert observed == [("getHealth", 200), ("", 404), ("createDid", 400), ("", 400)]
+
+
+def test_a_plugin_knows_the_address_of_the_client() -> None:
+    """Its shares for one client are counted by it (``plugins/did_web``)."""
+    found: list[str] = []
+
+    class Noting(ToyHandlers):
+        async def get_health(self, request: Request) -> Answer:
+            found.append(CLIENT.get())
+            return Answer(200)
+
+    ask(build_toy(Noting()), target=HEALTH)
+    assert (found, CLIENT.get()) == (["192.0.2.7"], "")
 
 
 def test_cancelling_is_not_swallowed() -> None:

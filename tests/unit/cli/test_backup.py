@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -253,6 +254,22 @@ def test_nothing_is_written_over(identity: Commands, backup: Path, key: Path, tm
     assert "no such directory" in identity.refused(*words, tmp_path / "absent" / "data")[0]
     restored(identity, backup, key, tmp_path / "empty", "--nothing-newer")
     sound(tmp_path / "empty")
+
+
+def test_the_remedy_frees_what_a_refused_start_filled(
+    identity: Commands, backup: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start that a plugin refuses has made databases by then, and a restore wants an empty directory."""
+    folder = tmp_path / "my data"
+    with monkeypatch.context() as changed:
+        changed.setenv("IDENTITY_CUSTODIAN_BACKEND", "pkcs11")
+        assert identity("serve", "--port", "0", "--data-dir", folder).exit_code != 0
+    assert "ledger.sqlite" in names(folder)
+    words = ("backup", "restore", backup, "--key-file", key, "--nothing-newer", "--data-dir", folder)
+    remedy = identity.refused(*words)[2]
+    subprocess.run(re.findall("`(mv .*?)`", remedy)[0], shell=True, check=True)
+    restored(identity, backup, key, folder, "--nothing-newer")
+    sound(folder)
 
 
 def test_a_backup_is_not_written_over(remote: Commands, server: LocalServer, backup: Path, key: Path) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from identity_core.cli import main
+from identity_core.cli.options import Number, OrNone, Whole
 from tests.unit.cli.conftest import Commands
 
 WRONG = ["inf", "nan", "1_0", "1e3", " 7", "７", "٣", "0x10", "", "9" * 30]
@@ -57,6 +61,50 @@ def test_a_closed_standard_error_is_not_missed(here: Path) -> None:
     done = run(here, "config", "show", closed=2)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"server.port" in done.stdout
+
+
+def numeric(kind: click.ParamType) -> Iterator[click.ParamType]:
+    """The number types of an option: its own, those of several values, that beside ``none``."""
+    if isinstance(kind, click.Tuple):
+        for one in kind.types:
+            yield from numeric(one)
+    elif isinstance(kind, OrNone):
+        yield from numeric(kind._kind)
+    elif isinstance(kind, type(click.INT) | type(click.FLOAT) | Whole | Number):
+        yield kind
+
+
+def commands_below(group: click.Command, path: str = "identity") -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    if not isinstance(group, click.Group):
+        yield path, group
+        return
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield from commands_below(command, f"{path} {name}")
+
+
+NUMERIC = {
+    f"{path} {parameter.human_readable_name if isinstance(parameter, click.Argument) else parameter.opts[0]}": kind
+    for path, command in commands_below(main)
+    for parameter in command.params
+    for kind in numeric(parameter.type)
+}
+
+
+def test_there_are_numeric_options() -> None:
+    assert len(NUMERIC) > 60
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_every_number_is_ascii_finite_and_plain(name: str) -> None:
+    """Also one that has its type from its default, which click then calls INT or FLOAT."""
+    kind = NUMERIC[name]
+    assert isinstance(kind, Whole | Number), kind
+    for value in WRONG:
+        with pytest.raises(click.BadParameter):
+            kind.convert(value, None, None)
 
 
 def test_no_option_takes_numbers_otherwise() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from identity_core.domain.dids.changes import Deactivate
-from identity_core.errors import InvalidDid, InvalidDocument, PluginUnavailable, RateLimited
+from identity_core.errors import InvalidDid, InvalidDocument, PluginUnavailable, QuotaExceeded
 from identity_core.plugin.border import guard as bordered
 from identity_core.plugin.sockets import DID_METHOD
 from identity_core.ports.did_method import DidMethod
@@ -40,7 +40,7 @@ def test_errors_of_the_contract_pass(error: Exception) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("x"), RateLimited(), StopIteration(), RecursionError(), SystemExit(3), GeneratorExit()]
+    "error", [ValueError("x"), QuotaExceeded(), StopIteration(), RecursionError(), SystemExit(3), GeneratorExit()]
 )
 def test_anything_else_is_unavailability(error: BaseException) -> None:
     class Raises(GoodMethod):
