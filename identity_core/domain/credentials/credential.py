@@ -51,12 +51,13 @@ class StatusPurpose(StrEnum):
 class Binding:
     """What a credential of suite 2 has besides (PROTOCOL-2.md §2, §3): the octets of the signed header, the 48 octets K of the holder's
     commitment, the handle in the status list (0 without one), and the name of the holder's secret at its custodian (``NO_SECRET`` where a
-    wallet keeps it)."""
+    wallet keeps it). ``secret_replaced``: the holder had another secret at this issuer before, and the issuer accepted that."""
 
     header: bytes
     commitment: bytes
     handle: int
     secret: str
+    secret_replaced: bool = False
 
 
 @value_class

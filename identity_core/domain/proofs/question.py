@@ -7,6 +7,7 @@ whose JCS is what proofs and consents hash.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
@@ -25,13 +26,17 @@ from identity_core.domain.proofs.predicate import (
     PredicateType,
     check_elements,
 )
-from identity_core.errors import JsonValue, PredicateUnsupported
+from identity_core.errors import JsonValue, PredicateUnsupported, ScopeMismatch
 from identity_core.values import value_class
 
 SUITE_2: Final = "identity-bbs-predicates-2"
 MAX_CREDENTIALS: Final = 4
 MAX_ALTERNATIVES: Final = 4
 MAX_PSEUDONYM_CONTEXT: Final = 512
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+", re.ASCII | re.IGNORECASE)
+_CONTEXT_REMEDY: Final = (
+    "Send the origin of domain as pseudonym, or a token of the holder with the action zkp.pseudonym.<pin>."
+)
 
 
 class HolderForm(StrEnum):
@@ -236,6 +241,15 @@ class Question:
             value["status"],
             pseudonym,
         )
+
+
+def check_context(pseudonym: str, audience: str) -> None:
+    """Check that a pseudonym's context is the origin of the audience (RFC 6454 §4), or the audience itself if it is no URL: a verifier
+    cannot ask under the context of another. Raises ``ScopeMismatch``."""
+    origin = _ORIGIN.match(audience)
+    if pseudonym != (audience if origin is None else origin[0].lower()):
+        reason = "the context of the pseudonym is not the origin of the verifier, and the holder did not pin it"
+        raise ScopeMismatch(details={"reason": reason, "remedy": _CONTEXT_REMEDY})
 
 
 def _index(value: Any) -> int:
