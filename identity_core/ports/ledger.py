@@ -199,15 +199,6 @@ class ExaminableLedger(NewestAnchoringLedger, Protocol):
 MOST_AHEAD_SECONDS: Final = 60.0
 
 
-@runtime_checkable
-class WatchedClock(Clock, Protocol):
-    """A clock with a second opinion of the time."""
-
-    def ahead_seconds(self, at: datetime) -> float:
-        """Return by how much ``at`` is later than the time can be now."""
-        ...
-
-
 class ClockAhead(LedgerUnavailable):
     """The clock is ahead; it passes, so the answer is 503."""
 

@@ -150,7 +150,7 @@ def canonical_values(schema: Schema, values: Mapping[str, Any]) -> dict[str, Jso
             raise _refused(attribute.name, "an attribute without a value is given as null")
         value = values[attribute.name]
         try:
-            canonical[attribute.name] = None if value is None else attribute.read(value).json
+            canonical[attribute.name] = None if value is None else attribute.accept(value).json
         except ValueRefused as refused:
             raise _refused(attribute.name, str(refused)) from None
     return canonical
