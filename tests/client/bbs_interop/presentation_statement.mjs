@@ -53,7 +53,7 @@ function members(value, names, may = []) {
 }
 const list = (value, read) => (check(Array.isArray(value), 'a list is missing'), value.map(one => read(one)));
 const isInteger = (value, low, high) => Number.isSafeInteger(value) && value >= low && value <= high;
-const TABLE = new URL('../../../identity_core/domain/credentials/unassigned_in_unicode_14.json', import.meta.url);
+const TABLE = new URL('unassigned_in_unicode_14.json', import.meta.url);
 const UNASSIGNED = JSON.parse(readFileSync(TABLE, 'utf8'));
 const isAssigned = text => [...text].every(one => !UNASSIGNED.some(([low, high]) => low <= one.codePointAt(0) && one.codePointAt(0) <= high));
 const isPrintable = text => typeof text === 'string' && /^(?:[^\p{C}\p{Z}]| ){1,512}$/u.test(text) && isAssigned(text);
