@@ -3,7 +3,7 @@
     python -m tests.vectors.presentations
 
 writes ``presentations.json`` anew. It never has to: a change of a value is a change of the protocol, and needs another suite. A vector
-has all that a verifier needs: the text; and its own question with the headers that it knows, keys, audience, nonce (octets in hex),
+has all that a verifier needs: the text; and its own question with the headers that it knows, keys, audience, nonce (hexadecimal),
 clock and cover.
 """
 
@@ -232,7 +232,7 @@ def in_lowest_slot(name: str) -> Case:
 
 REFUSED: dict[str, Callable[[], Case]] = {
     "another audience": expecting("consent", audience="https://bank.example"),
-    "another nonce": expecting("consent", nonce=b"another nonce, of 31 octets ...."),
+    "another nonce": expecting("consent", nonce=b"another nonce of another verifier"),
     "another key of the issuer": expecting("consent", keys={IVO.method: UNI.public}),
     "no key of the issuer": expecting("consent", keys={}),
     "an agent's key that was not asked for": expecting("agent", agent_key=None),
@@ -320,7 +320,7 @@ def vectors() -> dict[str, list[dict[str, Any]]]:
     for name, make in REFUSED.items():
         one = make()
         assert isinstance(one.verdict, str), name
-        # What a JSON reader says behind the colon is its own.
+        # Each JSON library has its own text behind the colon.
         refused.append({"name": name, "reason": one.verdict.partition(":")[0], **_json(one)})
     return {"accepted": accepted, "refused": refused}
 

@@ -19,7 +19,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
+from importlib import resources
 
 import orjson
 
@@ -65,8 +65,8 @@ def exact(value: JsonValue) -> JsonValue:
 
 @cache
 def _unassigned() -> re.Pattern[str]:
-    octets = Path(__file__).with_name("unassigned_in_unicode_14.json").read_bytes()
-    return re.compile(f"[{''.join(f'{chr(low)}-{chr(high)}' for low, high in orjson.loads(octets))}]")
+    table = resources.files(__package__).joinpath("unassigned_in_unicode_14.json").read_bytes()
+    return re.compile(f"[{''.join(f'{chr(low)}-{chr(high)}' for low, high in orjson.loads(table))}]")
 
 
 def is_assigned(text: str) -> bool:
