@@ -271,6 +271,7 @@ class CredentialRecord(Struct, frozen=True, kw_only=True):
     created_by: Author
     credential: VerifiableCredential | None
     suite: int | UnsetType = UNSET
+    holder_secret_replaced: bool | UnsetType = UNSET
 
 class CredentialSchema(Struct, frozen=True, kw_only=True):
     id: str
@@ -649,11 +650,13 @@ class ImportCredentialRequest(Struct, frozen=True, kw_only=True):
     verification_method: str
     signature: str
     bound: ImportedBinding | UnsetType = UNSET
+    new_holder_secret: bool | UnsetType = UNSET
 
 class ImportedBinding(Struct, frozen=True, kw_only=True):
     id: str
     header: str
     commitment: str
+    holder_tag: str | UnsetType = UNSET
     handle: int
 
 class IssueCredentialRequest(Struct, frozen=True, kw_only=True):
@@ -665,6 +668,7 @@ class IssueCredentialRequest(Struct, frozen=True, kw_only=True):
     valid_until: str | None | UnsetType = UNSET
     verification_method: str | UnsetType = UNSET
     suite: int | UnsetType = UNSET
+    new_holder_secret: bool | UnsetType = UNSET
 
 class IssueTokenRequest(Struct, frozen=True, kw_only=True):
     grant_type: str | UnsetType = UNSET

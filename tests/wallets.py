@@ -100,6 +100,7 @@ class HomeWallet:
                 "id": about.id,
                 "header": base64url_encode(header.octets),
                 "commitment": base64url_encode(point),
+                "holderTag": base64url_encode(octets[48:96]),
                 "handle": about.handle,
             },
         }

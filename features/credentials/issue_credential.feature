@@ -71,6 +71,14 @@ Feature: Issue a credential
       | an end in the far future   |
       | a fraction for an integer  |
 
+  @issueCredential @409:CONFLICT
+  Scenario: Another secret of the holder, which the issuer did not accept
+    Given Hana has two credentials that are bound to her
+    And Hana has rotated her secret
+    When Ivo issues a credential as if the secret were the same
+    Then the answer is 409 CONFLICT
+    And the answer tells to send newHolderSecret
+
   @issueCredential @400:INVALID_REQUEST
   Scenario: A suite that there is not
     When Ivo issues a bound credential to Hana with suite 3

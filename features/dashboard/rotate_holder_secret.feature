@@ -19,6 +19,7 @@ Feature: A holder rotates the secret that her credentials are bound to
     When Ivo issues one of the credentials anew
     And Hana rotates her secret
     Then she is told that the credential that was issued anew is of generation 2
+    And the record of the credential that was issued anew tells that her secret is another one
     And Aki proves something with the credential that was issued anew
 
   Scenario: One from before and one from after have no holder in common

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.proving import BOTH, story
+from features.proving import BOTH, VALUES, story
 from features.signing import call, signature
 from features.steps.answers import body_of
 from features.world import World
@@ -68,6 +68,7 @@ def forgets(world: World) -> None:
 @when("Ivo issues one of the credentials anew")
 def issues_anew(world: World) -> None:
     proving = story(world)
+    proving.issued = {**proving.issued, "newHolderSecret": True}
     world.notes["anew"] = proving.issue(proving.hana, age=21)
 
 
@@ -90,7 +91,29 @@ def unsigned(world: World, what: str) -> None:
     world.call(OPERATION, headers=headers, body=world.model("RotateHolderSecretRequest", {"forgetFormer": False}))
 
 
+@when("Ivo issues a credential as if the secret were the same")
+def issues_the_same(world: World) -> None:
+    proving = story(world)
+    wish = {
+        "issuerDid": world.person("Ivo").did,
+        "holderDid": proving.hana.did,
+        "schemaId": proving.schema_ids[0],
+        "attributes": VALUES,
+        **proving.issued,
+    }
+    world.call("issueCredential", headers=world.key_header(), body=world.model("IssueCredentialRequest", wish))
+
+
 # Then
+
+
+@then("the record of the credential that was issued anew tells that her secret is another one")
+def record_tells(world: World) -> None:
+    def replaced(credential_id: str) -> bool:
+        answer = world.call("getCredential", headers=world.key_header(), credential_id=credential_id)
+        return bool(body_of(answer)["holderSecretReplaced"])
+
+    assert [replaced(one) for one in (*both(world), world.notes["anew"])] == [False, False, True]
 
 
 @then("she is told that both credentials of Ivo's are bound to the generation before")
@@ -104,6 +127,11 @@ def told_of_both(world: World) -> None:
 def told_of_the_new(world: World) -> None:
     assert body_of(world.notes["answer"])["generation"] == 3
     assert told(world) == dict.fromkeys(both(world), 1) | {world.notes["anew"]: 2}
+
+
+@then("the answer tells to send newHolderSecret")
+def tells_the_member(world: World) -> None:
+    assert "newHolderSecret" in body_of(world.answer)["error"]["details"]["remedy"]
 
 
 @then("she is told of none")

@@ -218,6 +218,7 @@ def record(credential: Credential, signed: wire.VerifiableCredential | None, rea
         created_by=author(credential.created_by, reader),
         credential=signed,
         suite=1 if credential.binding is None else 2,
+        holder_secret_replaced=UNSET if credential.binding is None else bool(credential.binding.secret_replaced),
     )
 
 
@@ -243,10 +244,7 @@ def verifiable_credential(
         valid_until=UNSET if credential.valid_until is None else printed(credential.valid_until),
         credential_schema=wire.CredentialSchemaReference(id=credential.schema.id, type=SCHEMA_TYPE),
         credential_subject={"id": str(credential.holder), **witness.attributes},
-        credential_status=convert(
-            status_entries(credential, base_url),
-            tuple[wire.CredentialStatusEntry, ...],
-        ),
+        credential_status=convert(status_entries(credential, base_url), tuple[wire.CredentialStatusEntry, ...]),
         proof=wire.CredentialProof(
             type="DataIntegrityProof",
             cryptosuite=CRYPTOSUITE if binding is None else BOUND_CRYPTOSUITE,

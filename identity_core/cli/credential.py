@@ -102,7 +102,8 @@ def _record(body: dict[str, Any]) -> str:
     lines += [f"issuer  {body['issuerDid']}", f"holder  {body['holderDid']}", f"schema  {body['schemaId']}"]
     lines.append(f"valid   {body['validFrom']} to {body['validUntil'] or 'no end'}")
     if body.get("suite") == 2:
-        lines.append("suite   2, bound to its holder")
+        other = ", on another secret than before" if body.get("holderSecretReplaced") else ""
+        lines.append(f"suite   2, bound to its holder{other}")
     if body["credential"] is not None:
         subject = body["credential"]["credentialSubject"]
         lines += [f"  {name} = {shown(subject[name])}" for name in body["attributeNames"]]
@@ -131,6 +132,8 @@ def _kind(attribute: dict[str, Any]) -> str:
 add = functools.partial(add_command, command)
 add_schema = functools.partial(add_command, schema)
 _CREDENTIAL = click.argument("credential_id")
+_ACCEPTED = "Accept that it is bound to another secret of the holder than before."
+_NEW_SECRET = click.option("--new-secret", "newHolderSecret", is_flag=True, default=None, help=_ACCEPTED)
 add(
     "issue",
     "issueCredential",
@@ -150,6 +153,7 @@ add(
         type=Whole(1, 2),
         help="What the signature covers: 1 schema and values; 2 also holder, validity in days, status. By default 2, where it can.",
     ),
+    _NEW_SECRET,
     body=_issued,
     text=_record,
 )
@@ -158,6 +162,7 @@ add(
     "importCredential",
     "Import a credential that its issuer signed: FILE is what `identity credential sign` or `sign-request` wrote, `-` is standard input.",
     input_argument,
+    _NEW_SECRET,
     body=import_body,
     text=_record,
 )
@@ -201,8 +206,8 @@ add(
     Whoever has the link gets the copy. With --transaction-code it takes six digits besides: tell them to the holder by another way.
     `offer` is for a wallet that keeps the secret of zero-knowledge proofs.""",
     _CREDENTIAL,
-    click.option("--transaction-code", "code", is_flag=True, help="Have the wallet ask for six digits."),
-    body=lambda _, *, code: {"transactionCode": True} if code else {},
+    click.option("--transaction-code", "transactionCode", is_flag=True, help="Have the wallet ask for six digits."),
+    body=named,
     text=_offered,
     whose="the issuer",
 )
@@ -210,8 +215,8 @@ add(
     "reset-disclosures",
     "resetDisclosures",
     "Begin the count of questions about a credential of yours anew, for agents that you delegate to from now on; signed with --keys.",
-    click.argument("credential_id"),
-    body=lambda _, *, credential_id: {"credentialId": credential_id},
+    click.argument("credentialId", metavar="CREDENTIAL_ID"),
+    body=named,
     text="the count of questions about {credentialId} begins anew at {resetAt}",
 )
 add(
@@ -222,8 +227,8 @@ add(
     any more.
 
     `rotate-secret` is for a secret that your wallet keeps.""",
-    click.option("--forget", is_flag=True, help="Forget former secrets for good, instead of rotating."),
-    body=lambda _, *, forget: {"forgetFormer": forget},
+    click.option("--forget", "forgetFormer", is_flag=True, help="Forget former secrets for good, instead of rotating."),
+    body=named,
     text=_rotation,
 )
 add_schema(

@@ -6,26 +6,27 @@ from typing import Any
 
 from identity_core.cli.options import name_of, read_json
 from identity_core.cli.output import failing
-from identity_core.cli.remote import RemoteCaller
+from identity_core.cli.remote import RemoteCaller, named
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.times import printed
 from identity_core.errors import InvalidCredential
 
 
-def import_body(_: RemoteCaller, *, file: Any) -> dict[str, Any]:
+def import_body(caller: RemoteCaller, *, file: Any, **given: Any) -> dict[str, Any]:
     """What `identity credential sign` wrote is a body; a credential that a wallet asked for (`sign-request`) is put into one. Ends the
     command for a credential of another kind."""
     from identity_core.domain.credentials import verifiable_credential
 
     value = read_json(file)
     if "proof" not in value:
-        return value
+        return value | named(caller, **given)
     remedy = "give what `identity credential sign` or `identity credential sign-request` wrote"
     with failing((InvalidCredential, ValueError), name_of(file), remedy, what="this cannot be imported"):
         shown = verifiable_credential.parse(value)
         if shown.bound is None:
             raise ValueError("a credential of suite 1 is imported as `identity credential sign` wrote it")
-    return {
+    tag = {name: proof for name, proof in value["proof"].items() if name == "holderTag"}
+    return named(caller, **given) | {
         "issuerDid": str(shown.issuer),
         "holderDid": str(shown.holder),
         "schemaId": shown.schema_id,
@@ -39,5 +40,6 @@ def import_body(_: RemoteCaller, *, file: Any) -> dict[str, Any]:
             "header": base64url_encode(shown.bound.header.octets),
             "commitment": base64url_encode(shown.bound.commitment),
             "handle": shown.bound.handle,
+            **tag,
         },
     }

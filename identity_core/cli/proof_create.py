@@ -90,11 +90,7 @@ def create(
 
 
 def _proved(
-    prover: PresentingProver,
-    asked: AskedAtHome,
-    gaps: tuple[Any, ...],
-    list_key: str | None,
-    context: Context,
+    prover: PresentingProver, asked: AskedAtHome, gaps: tuple[Any, ...], list_key: str | None, context: Context
 ) -> str:
     from identity_core.domain.proofs.presentation import (
         ConsentTerms,

@@ -7,7 +7,8 @@ prove nothing any more and are issued anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from dataclasses import field
+from typing import Final
 
 from identity_core.crypto.bbs import blind, consent
 from identity_core.crypto.bbs.blind import IssueRequest
@@ -17,6 +18,7 @@ from identity_core.crypto.bls12381 import select
 from identity_core.crypto.frames import frame
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import IdentityError
+from identity_core.values import value_class
 
 _SECRET: Final = b"identity-service custodian holder secret v1"
 _BLIND: Final = b"identity-service custodian holder blind v1"
@@ -43,11 +45,12 @@ class KeyRefused(IdentityError):
     message = "The custodian does not take this key."
 
 
-class HolderSecrets(NamedTuple):
+@value_class
+class HolderSecrets:
     """``derive`` gives at least 32 octets of secret entropy that follow from the custodian's own key and the octets it is given, each
     time the same; ``random`` is the operating system's random source."""
 
-    derive: Callable[[bytes], bytes]
+    derive: Callable[[bytes], bytes] = field(repr=False)
     random: Callable[[int], bytes]
 
     def commit(self, secret: str, credential: str, request: IssueRequest) -> bytes:

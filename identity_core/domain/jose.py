@@ -49,8 +49,7 @@ class CompactJws:
             raise ValueError("header and claims of a JWS are JSON objects")
         if "crit" in header or "b64" in header:
             raise ValueError("the JWS has an extension that nobody here understands")
-        signature = multibase.base64url_decode(parts[2])
-        return cls(header, claims, f"{parts[0]}.{parts[1]}".encode("ascii"), signature)
+        return cls(header, claims, f"{parts[0]}.{parts[1]}".encode("ascii"), multibase.base64url_decode(parts[2]))
 
     def check_type(self, *types: str) -> None:
         """Raises unless the header says that the text is one of these."""

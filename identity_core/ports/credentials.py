@@ -80,9 +80,15 @@ class Credentials(Protocol):
         """The box with its values and signature, or None."""
         ...
 
-    async def add(self, credential: Credential, sealed: bytes, *, random: Callable[[int], bytes]) -> Credential | None:
+    async def add(
+        self, credential: Credential, sealed: bytes, tag: bytes | None = None, *, random: Callable[[int], bytes]
+    ) -> Credential | None:
         """Stores it at a free random place of its issuer's status lists and returns it with that ``status_index``; the one
-        it came with is not looked at. None when the id is taken, and nothing changed."""
+        it came with is not looked at. None when the id is taken, and nothing changed.
+
+        ``tag`` is T of the holder's secret (PROTOCOL-2.md §3.2), None where it is unknown. An issuer has one for a holder, and a holder's
+        is no other holder's. Raises ``Conflict`` for another one, unless ``binding.secret_replaced``: the record states then whether it
+        is another one."""
         ...
 
     async def list(self, wanted: CredentialFilter, *, after: RowPosition | None, limit: int) -> Sequence[Credential]:

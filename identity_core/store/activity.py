@@ -43,11 +43,8 @@ SELECT kind FROM kinds WHERE kind IS NOT NULL
 _OF_CREDENTIALS = "credential"
 
 
-class StoredTimeline:
+class StoredTimeline(Repository):
     """The port ``Timeline``."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def list(self, wish: TimelineQuery) -> Sequence[TimelineRow]:
         return await self._database.read(lambda transaction: _read_events(transaction, wish))
@@ -99,11 +96,8 @@ def _kinds_of(transaction: Transaction, wanted: str) -> list[str]:
 _VERIFICATIONS = Table("verifications", Verification, extra=("id",))
 
 
-class StoredVerifications:
+class StoredVerifications(Repository):
     """The port ``Verifications``."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def list(self, wish: VerificationQuery) -> Sequence[VerificationRow]:
         parts, parameters = _parts(wish, before=wish.before)
@@ -119,7 +113,7 @@ class StoredVerifications:
         parts, parameters = _parts(wish, before=None)
         seen = " UNION ".join(f"SELECT id, verified, codes FROM verifications{part}" for part in parts)  # noqa: S608
         sql = f"SELECT verified, codes, count(*) FROM ({seen}) AS seen GROUP BY verified, codes"  # noqa: S608
-        rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+        rows = await self._rows(sql, parameters)
         reasons: Counter[str] = Counter()
         valid = held = 0
         for verified, encoded, count in rows:
@@ -154,8 +148,7 @@ def _parts(wish: VerificationQuery, *, before: str | None) -> tuple[list[str], d
 
 
 def _read_verifications(transaction: Transaction, sql: str, parameters: dict[str, object]) -> list[VerificationRow]:
-    rows = transaction.execute(sql, parameters).fetchall()
-    found = [(row[0], _VERIFICATIONS.read(row[1:])) for row in rows]
+    found = [(row[0], _VERIFICATIONS.read(row[1:])) for row in transaction.execute(sql, parameters).fetchall()]
     anchors = anchors_of(transaction, [verification.proof_id for _, verification in found])
     return [VerificationRow(id, one, anchors.get(one.proof_id or "")) for id, one in found]
 
@@ -195,8 +188,7 @@ class StoredVerifierChallenges(Repository):
         transaction.execute(_CHALLENGES.insert, row)
 
     async def find(self, text: str) -> VerifierChallenge | None:
-        parameters = {"digest": _digest(text)}
-        rows = await self._database.look_up(_FIND, parameters)
+        rows = await self._database.look_up(_FIND, {"digest": _digest(text)})
         return _CHALLENGES.read(rows[0]) if rows else None
 
     async def spend(self, text: str, now: datetime) -> bool:
@@ -205,8 +197,7 @@ class StoredVerifierChallenges(Repository):
         return row is not None
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        parameters = {"until": micros(until), "limit": limit}
-        return await self._forget(_FORGET, parameters)
+        return await self._forget(_FORGET, {"until": micros(until), "limit": limit})
 
 
 def _digest(text: str) -> bytes:

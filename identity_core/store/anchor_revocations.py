@@ -40,8 +40,7 @@ LAST_BLOCK: Final = 2**63 - 1
 
 def revoking(transaction: Transaction, ledger: str, limit: int) -> Sequence[AnchorLeaf]:
     """The leaves whose revocation is on the way."""
-    rows = transaction.execute(_REVOKING, {"ledger": ledger, "limit": limit}).fetchall()
-    return [LEAVES.read(row) for row in rows]
+    return [LEAVES.read(row) for row in transaction.execute(_REVOKING, {"ledger": ledger, "limit": limit}).fetchall()]
 
 
 def revoked(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> None:
@@ -54,8 +53,7 @@ def all_revoked(transaction: Transaction, ledger: str, below: RevokedLeaf | None
     """The leaves whose revocation the ledger has, newest block first."""
     block, proof_id = (LAST_BLOCK, "") if below is None else (below.block_number, below.leaf.proof_id)
     row = {"ledger": ledger, "limit": limit, "block": block, "id": proof_id}
-    rows = transaction.execute(_ALL_REVOKED, row).fetchall()
-    return [RevokedLeaf(LEAVES.read(row[:2]), row[2]) for row in rows]
+    return [RevokedLeaf(LEAVES.read(row[:2]), row[2]) for row in transaction.execute(_ALL_REVOKED, row).fetchall()]
 
 
 def moved(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> None:

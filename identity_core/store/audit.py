@@ -22,7 +22,7 @@ from identity_core.codec.times import parse, printed_exactly
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
 from identity_core.ports.repositories import AuditRow
-from identity_core.store.records import delete_first
+from identity_core.store.records import Repository, delete_first
 from identity_core.store.row_mac import RowMac
 from identity_core.values import value_class
 
@@ -264,11 +264,8 @@ def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | 
     return None if row is None else AuditPlace(row[0], _octets(row[2]), from_line(bytes(row[1])).at)
 
 
-class StoredAuditEnd:
+class StoredAuditEnd(Repository):
     """The port ``AuditEnd`` on the tables of the store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def settled(self) -> tuple[int, bytes]:
         return await self._database.write(_settle)

@@ -29,7 +29,8 @@ from identity_core.ports.credentials import (
     StatusList,
 )
 from identity_core.ports.repositories import RowPosition
-from identity_core.store.records import Table
+from identity_core.store.holder_secrets import check_tag
+from identity_core.store.records import Repository, Table
 from identity_core.store.status_gaps import set_listed
 
 _SCHEMAS = Table("credential_schemas", RegisteredSchema, extra=("id", "attributes"), omit=("definition",))
@@ -99,7 +100,7 @@ _TABLE = Table(
     Credential,
     extra=("schema_id", "sealed"),
     omit=("schema",),
-    spread={"binding": ("bound_header", "commitment", "handle", "holder_secret")},
+    spread={"binding": ("bound_header", "commitment", "handle", "holder_secret", "secret_replaced")},
     alias="c",
 )
 _COLUMNS = f"""
@@ -138,11 +139,8 @@ AND c.status_index = l.number * {status_list.ENTRIES} + :place WHERE l.id = :id
 _SAYS = {StatusPurpose.REVOCATION: CredentialStatus.REVOKED, StatusPurpose.SUSPENSION: CredentialStatus.SUSPENDED}
 
 
-class StoredCredentials:
+class StoredCredentials(Repository):
     """The port ``Credentials`` on the tables of the store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def get(self, credential_id: str) -> Credential | None:
         row = await self._one(_GET, {"id": _text(credential_id)})
@@ -152,9 +150,11 @@ class StoredCredentials:
         row = await self._one(_SEALED, {"id": _text(credential_id)})
         return None if row is None else bytes(row[0])
 
-    async def add(self, credential: Credential, sealed: bytes, *, random: Callable[[int], bytes]) -> Credential | None:
+    async def add(
+        self, credential: Credential, sealed: bytes, tag: bytes | None = None, *, random: Callable[[int], bytes]
+    ) -> Credential | None:
         """See ``Credentials.add``. Raises ``Overloaded`` in the case that never happens."""
-        row = _TABLE.write(credential, schema_id=credential.schema.id, sealed=sealed)
+        row = _TABLE.write(credential, schema_id=credential.schema.id, sealed=sealed, tag=tag)
         thrown = random(4 * TRIES)
         places = [int.from_bytes(thrown[at : at + 4], "big") % status_list.ENTRIES for at in range(0, len(thrown), 4)]
         return await self._database.write(lambda transaction: _add(transaction, credential, row, places))
@@ -162,8 +162,7 @@ class StoredCredentials:
     async def list(self, wanted: CredentialFilter, *, after: RowPosition | None, limit: int) -> Sequence[Credential]:
         statement, parameters = _page(wanted, after)
         parameters["limit"] = limit
-        rows = await self._database.read(lambda transaction: transaction.execute(statement, parameters).fetchall())
-        return list(map(_credential, rows))
+        return list(map(_credential, await self._rows(statement, parameters)))
 
     async def set_status(
         self, credential: Credential, status: CredentialStatus, reason: str | None, now: datetime
@@ -188,8 +187,7 @@ class StoredCredentials:
 
     async def reset_disclosures(self, credential_id: str, holder: str, now: datetime) -> bool:
         parameters = {"id": _text(credential_id), "holder": holder, "at": micros(now)}
-        changed = self._database.write(lambda writing: writing.execute(_RESET_DISCLOSURES, parameters).rowcount)
-        return await changed > 0
+        return await self._change(_RESET_DISCLOSURES, parameters) > 0
 
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
         def read(transaction: Transaction) -> StatusList | None:
@@ -223,6 +221,8 @@ def _add(
 ) -> Credential | None:
     if transaction.execute(_TAKEN, row).fetchone() is not None:
         return None
+    if credential.binding is not None:
+        row["secret_replaced"] = check_tag(transaction, row)
     list_id, number = _open_list(transaction, credential)
     for place in places:
         row["status_index"] = number * status_list.ENTRIES + place

@@ -207,10 +207,7 @@ def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome
     lease_until, outcome, proof_id, details = rows[0][3:]
     if outcome is None:
         if lease_until > now:
-            raise RequestInProgress(
-                "The identical request is still being answered.",
-                details={"retryAfter": 1},
-            )
+            raise RequestInProgress("The identical request is still being answered.", details={"retryAfter": 1})
         return None
     read = orjson.loads(bytes(details))
     if outcome == REFUSED:

@@ -221,8 +221,7 @@ class StoredOutbox(Repository):
         await self._database.write(undone)
 
     async def receipt(self, proof_id: str) -> Anchor | None:
-        found = await self._database.read(lambda transaction: anchors_of(transaction, [proof_id]))
-        return found.get(proof_id)
+        return (await self._database.read(lambda transaction: anchors_of(transaction, [proof_id]))).get(proof_id)
 
     async def anchored_checkpoint(self, ledger: str) -> AnchoredCheckpoint | None:
         return await self._database.read(lambda reading: _newest_checkpoint(reading, ledger))

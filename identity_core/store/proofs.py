@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from identity_core.codec.times import micros, moment
-from identity_core.database import Database, Transaction
+from identity_core.database import Transaction
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import MAX_CHAIN
 from identity_core.domain.ledger.anchor_proof import proof_commitment
@@ -20,7 +20,7 @@ from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.ports.proofs import CredentialRecord, ProofRecords
 from identity_core.store.delegations import CHAIN_JOINED, chain_of
-from identity_core.store.records import Table
+from identity_core.store.records import Repository, Table
 
 _OF_BATCH = """
 CASE WHEN anchor_status IN ('pending', 'revoked') THEN
@@ -103,11 +103,8 @@ UPDATE proofs SET revoked_at = :at, revoked_by = :by, revocation_reason = :reaso
 """
 
 
-class StoredProofs:
+class StoredProofs(Repository):
     """The port ``Proofs`` on the tables of the store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def get(self, proof_id: str) -> StoredProof | None:
         return await self._database.read(lambda transaction: find_proof(transaction, proof_id))
@@ -116,15 +113,10 @@ class StoredProofs:
         return await self._database.read(lambda transaction: read_records(transaction, proof))
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation) -> StoredProof | None:
-        parameters = {
-            "id": proof_id,
-            "at": micros(revocation.at),
-            "by": revocation.by,
-            "reason": revocation.reason,
-        }
+        revoked = {"at": micros(revocation.at), "by": revocation.by, "reason": revocation.reason}
 
         def revoke(transaction: Transaction) -> StoredProof | None:
-            transaction.execute(_REVOKE, parameters)
+            transaction.execute(_REVOKE, {"id": proof_id, **revoked})
             revoke_leaf(transaction, proof_id)
             return find_proof(transaction, proof_id)
 

@@ -9,7 +9,7 @@ be spread over several columns instead, and several fields may share one JSON co
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -148,7 +148,8 @@ class Table(Generic[R]):
         named = [one.name for one in _fields(record)]
         inside = [name for name in named if name not in {*omit, *spread, *searched}]
         own = [name for name in named if name not in {*omit, *spread, *inside}]
-        self._values = _values_of(own)
+        # attrgetter of one name gives no tuple.
+        self._values = attrgetter(*own) if len(own) > 1 else lambda record: [getattr(record, name) for name in own]
         self._spread = [_Spread(field, tuple(columns), hints[field]) for field, columns in spread.items()]
         forms = {name: _form(hints[name]) for name in own}
         self._written = [(place, form.write) for place, form in enumerate(forms.values()) if form.write is not _same]
@@ -201,12 +202,6 @@ class Table(Generic[R]):
 
 def _fields(record: Any) -> tuple[Field[Any], ...]:
     return fields(record)
-
-
-def _values_of(names: Sequence[str]) -> Convert:
-    """What gives the values of these fields of a record, in this order."""
-    # attrgetter of one name gives no tuple.
-    return attrgetter(*names) if len(names) > 1 else lambda record: [getattr(record, name) for name in names]
 
 
 def _remembered(read: Convert) -> Convert:

@@ -104,8 +104,7 @@ class StoredIdempotencyKeys(Repository):
         await self._database.write(free, durable=False)
 
     async def forget(self, now: datetime, *, limit: int) -> int:
-        parameters = {"kept_from": micros(now - self._retention), "limit": limit}
-        return await self._forget(_FORGET_KEYS, parameters)
+        return await self._forget(_FORGET_KEYS, {"kept_from": micros(now - self._retention), "limit": limit})
 
 
 _UNLIMITED: Final = 1 << 62
@@ -220,8 +219,7 @@ class StoredUsage(Repository):
         await self._change(_REFUND, row, durable=False)
 
     async def forget(self, before_day: int, *, limit: int) -> int:
-        parameters = {"kept": KEPT, "before": before_day, "limit": limit}
-        return await self._forget(_FORGET_USAGE, parameters)
+        return await self._forget(_FORGET_USAGE, {"kept": KEPT, "before": before_day, "limit": limit})
 
 
 def _at_one_time(charge: Charge) -> int:

@@ -30,10 +30,7 @@ from identity_core.errors import (
 from identity_core.ports.proofs import Consumption, Disclosure, Invocation
 
 ACTIVE: Final = "active"
-REMEDIES: Final = (
-    "ask again what was asked before",
-    "let the holder pin the value, in the action of the IBCT",
-)
+REMEDIES: Final = ("ask again what was asked before", "let the holder pin the value, in the action of the IBCT")
 
 # In one statement, because each costs the operation more in Python than in the database. A threshold of an older version says the
 # predicate and not of which credential: it is one of this credential's if that was asked it.

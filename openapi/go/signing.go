@@ -178,6 +178,9 @@ func plainOf(value any) (string, error) {
 		}
 		return "", errors.New("a number of more than 15 significant digits, or past 2^53 - 1, is given as a text")
 	case string:
+		if !isAssigned(value) {
+			return "", errors.New("the text has a character that Unicode 14.0 does not assign")
+		}
 		if Normalize != nil {
 			value = Normalize(value)
 		} else if !isComposed(value) {

@@ -109,6 +109,8 @@ HALVES = {
     "second half": "\\\udc00",
     "half behind a pair": "\U0001f600\ud83d",
 }
+# Unicode 16.0 composes it, Unicode 14.0 assigns neither: programs pin it in different forms.
+NEW_TEXT = "\U000105d2\u0307"
 PREDICATES = [
     *[("age", "gte", value) for value in (0, 18, (1 << 53) - 1, -5)],
     *[
@@ -136,7 +138,13 @@ def offline_jobs() -> dict[str, Json]:
         jobs[name] = {"kind": "canonicalize", "value": text}
     for number, (attribute, type_, value) in enumerate(PREDICATES[:-1]):
         jobs[f"action {number}"] = {"kind": "action", "attribute": attribute, "type": type_, "value": value}
-    for name, value in (("17 digits", 0.1 + 0.2), ("past 2^53", 1e300), ("null", None), ("object", {})):
+    for name, value in (
+        ("17 digits", 0.1 + 0.2),
+        ("past 2^53", 1e300),
+        ("null", None),
+        ("object", {}),
+        ("new text", NEW_TEXT),
+    ):
         jobs[name] = {"kind": "action", "attribute": "a", "type": "eq", "value": value}
     wish = {"target": DID[:-1] + "Q", "action": "zkp.prove.age.gte.18", "delegationRef": "urn:uuid:1", "expiresIn": 60}
     jobs["token"] = {"kind": "ibct", "issued": ISSUED, "wish": wish}
@@ -224,7 +232,17 @@ class PackageCases:
 
     @pytest.mark.parametrize(
         "name",
-        [*HALVES, "17 digits", "past 2^53", "null", "object", "no key", "challenge label", "challenge longer"]
+        [
+            *HALVES,
+            "17 digits",
+            "past 2^53",
+            "null",
+            "object",
+            "new text",
+            "no key",
+            "challenge label",
+            "challenge longer",
+        ]
         + [f"challenge {name}" for name in UNBOUND],
     )
     def test_nothing_else_is_signed(self, signed: dict[str, Json], name: str) -> None:

@@ -1,4 +1,4 @@
-"""BBS signatures and proofs, suite BLS12-381-SHA-256, byte-exact to draft-irtf-cfrg-bbs-signatures.
+"""BBS signatures and proofs, suite BLS12-381-SHA-256, byte-exact to the fixtures of draft-irtf-cfrg-bbs-signatures-10 (July 2025).
 
 Files follow the draft's sections: ``interface`` (octets in, octets out), ``core`` (scalars; what a prover builds upon),
 ``octets`` (the draft's utility operations) and ``suite``, which has the values that pass between them and the two refusals too.

@@ -18,6 +18,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import cache
+from importlib import resources
+
+import orjson
 
 from identity_core.codec import times
 from identity_core.errors import JsonValue
@@ -56,6 +60,22 @@ def exact(value: JsonValue) -> JsonValue:
             f"a number of more than {_EXACT_DIGITS} significant digits, or past 2^53 - 1, is sent as a string"
         )
     return int(value) if value.is_integer() else format(number, "f")
+
+
+@cache
+def _unassigned() -> re.Pattern[str]:
+    table = resources.files(__package__).joinpath("unassigned_in_unicode_14.json").read_bytes()
+    return re.compile(f"[{''.join(f'{chr(low)}-{chr(high)}' for low, high in orjson.loads(table))}]")
+
+
+def is_assigned(text: str) -> bool:
+    """Whether Unicode 14.0 assigns every character: only then each runtime brings the text into the same form NFC (PROTOCOL-2.md §2.3)."""
+    return text.isascii() or _unassigned().search(text) is None
+
+
+def is_composed(text: str) -> bool:
+    """Whether each runtime takes the text to be in NFC."""
+    return is_assigned(text) and unicodedata.is_normalized("NFC", text)
 
 
 class AttributeType(StrEnum):
@@ -163,9 +183,16 @@ class Attribute:
             raise ValueRefused(f"the {self.type.value} is outside the attribute's domain")
         return typed
 
+    def accept(self, value: JsonValue) -> TypedValue:
+        """Read a value that is to be issued or asked about. Raises ``ValueRefused``, also for text that is not of Unicode 14.0."""
+        typed = self.read(value)
+        if not is_assigned(typed.text):
+            raise ValueRefused("the string has a character that Unicode 14.0 does not assign")
+        return typed
+
 
 def _check_name(name: str) -> None:
-    if not 1 <= len(name) <= 64 or not name.isprintable() or not unicodedata.is_normalized("NFC", name):
+    if not 1 <= len(name) <= 64 or not name.isprintable() or not is_composed(name):
         raise ValueRefused("an attribute name is 1 to 64 printable characters in NFC")
 
 

@@ -132,7 +132,8 @@ def credential_json(
     created: str,
     status_url: str | None,
 ) -> dict[str, JsonValue]:
-    """The credential as ``getCredential`` shows one of suite 2 to its holder. ``status_url`` is where its list of signed gaps is served."""
+    """The credential as ``getCredential`` shows one of suite 2 to its holder, with the tag that the service which it is imported into
+    records for the issuer. ``status_url`` is where its list of signed gaps is served."""
     value: dict[str, JsonValue] = {
         "@context": list(CONTEXTS),
         "id": particulars.id,
@@ -150,6 +151,7 @@ def credential_json(
             "proofValue": base64url_encode(signature),
             "header": base64url_encode(header.octets),
             "commitment": base64url_encode(commitment[:G1_OCTETS]),
+            "holderTag": base64url_encode(commitment[G1_OCTETS : 2 * G1_OCTETS]),
         },
     }
     if particulars.valid_until is not None:

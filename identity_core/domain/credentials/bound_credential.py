@@ -33,7 +33,6 @@ from identity_core.values import value_class
 
 CRYPTOSUITE: Final = "identity-bbs-credential-2"
 
-META_SLOT: Final = 2
 FIRST_DAY_SLOT: Final = 3
 LAST_DAY_SLOT: Final = 4
 HANDLE_SLOT: Final = 5

@@ -51,12 +51,13 @@ class StatusPurpose(StrEnum):
 class Binding:
     """What a credential of suite 2 has besides (PROTOCOL-2.md §2, §3): the octets of the signed header, the 48 octets K of the holder's
     commitment, the handle in the status list (0 without one), and the name of the holder's secret at its custodian (``NO_SECRET`` where a
-    wallet keeps it)."""
+    wallet keeps it). ``secret_replaced``: the holder had another secret at this issuer before, and the issuer accepted that."""
 
     header: bytes
     commitment: bytes
     handle: int
     secret: str
+    secret_replaced: bool = False
 
 
 @value_class
@@ -149,7 +150,7 @@ def canonical_values(schema: Schema, values: Mapping[str, Any]) -> dict[str, Jso
             raise _refused(attribute.name, "an attribute without a value is given as null")
         value = values[attribute.name]
         try:
-            canonical[attribute.name] = None if value is None else attribute.read(value).json
+            canonical[attribute.name] = None if value is None else attribute.accept(value).json
         except ValueRefused as refused:
             raise _refused(attribute.name, str(refused)) from None
     return canonical

@@ -212,8 +212,7 @@ def manifest_place(epoch: StatusEpoch) -> str:
 
 def shard_place(manifest: Manifest, number: int) -> str:
     """Where a shard lies. Its name is its digest, so that it never changes and caches may keep it for good."""
-    name = multibase.base64url_encode(manifest.digests[number])
-    return f"status-gaps/{manifest.epoch.list_id}/shards/{name}"
+    return f"status-gaps/{manifest.epoch.list_id}/shards/{multibase.base64url_encode(manifest.digests[number])}"
 
 
 def proof_place(manifest: Manifest) -> str:

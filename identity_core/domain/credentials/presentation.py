@@ -67,8 +67,7 @@ class SignedPresentation:
         credentials = said if isinstance(said, list) else [said]
         if len(credentials) > MAX_CREDENTIALS:
             raise PresentationRefused("PARSING_ERROR", f"it has more than {MAX_CREDENTIALS} credentials")
-        unsigned = {member: part for member, part in value.items() if member != "proof"}
-        return cls(name, proof, unsigned, credentials)
+        return cls(name, proof, {member: part for member, part in value.items() if member != "proof"}, credentials)
 
     def check(self, document: DidDocument, now: datetime, *, challenge: str | None, domain: str | None) -> str:
         """Return the multikey that signed. ``document`` is the holder's.

@@ -146,8 +146,7 @@ def _from_header(octets: bytes) -> Schema:
     if len(octets) > MAX_HEADER_OCTETS or not octets.startswith(HEADER_TAG):
         raise ValueRefused("not the header of a credential of this kind")
     try:
-        value = strict_json.loads(octets[len(HEADER_TAG) :])
-        schema = read_schema(value)
+        schema = read_schema(strict_json.loads(octets[len(HEADER_TAG) :]))
         canonical = schema.header
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueRefused("not the header of a credential of this kind") from None

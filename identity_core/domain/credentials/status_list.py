@@ -34,8 +34,7 @@ _LIST_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
 
 def list_id(issuer: Did, number: int) -> str:
     """The id of an issuer's list: 22 characters that follow from the issuer."""
-    digest = hashlib.sha256(f"{_TAG}\n{issuer}\n{number}".encode()).digest()
-    return multibase.base64url_encode(digest[:16])
+    return multibase.base64url_encode(hashlib.sha256(f"{_TAG}\n{issuer}\n{number}".encode()).digest()[:16])
 
 
 def public_id(list_: str, purpose: StatusPurpose) -> str:

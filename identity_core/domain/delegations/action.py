@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multibase
-from identity_core.domain.credentials.attributes import exact
+from identity_core.domain.credentials.attributes import exact, is_assigned
 from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import JsonValue, ScopeMismatch
 from identity_core.values import value_class
@@ -135,8 +135,7 @@ def pin_of(value: JsonValue) -> str:
     if isinstance(value, list):
         if not 1 <= len(value) <= MAX_SET_SIZE:
             raise ValueError(f"a set is an array of 1 to {MAX_SET_SIZE} values")
-        elements = set(jcs.canonicalize_each(map(_canonical, value)))
-        return _hashed(b"[" + b",".join(sorted(elements)) + b"]")
+        return _hashed(b"[" + b",".join(sorted(set(jcs.canonicalize_each(map(_canonical, value))))) + b"]")
     octets = jcs.canonicalize(_canonical(value))
     literal = value if isinstance(value, str) else octets.decode()
     # Only the one JSON form of an integer is its literal: the text "18" is not the number 18.
@@ -162,7 +161,9 @@ def _admits(pin: str | None, value: JsonValue) -> bool:
 def _canonical(value: JsonValue) -> str | int:
     value = exact(value)
     if isinstance(value, str):
-        return value if value.isascii() else unicodedata.normalize("NFC", value)
+        if not is_assigned(value):
+            raise ValueError("a text has a character that Unicode 14.0 does not assign")
+        return unicodedata.normalize("NFC", value)
     if isinstance(value, int):
         return value
     raise ValueError("a value is a string, a number, a boolean, or an array of these")

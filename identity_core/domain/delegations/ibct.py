@@ -71,7 +71,9 @@ class Capability:
         _check_form(token)
         try:
             octets = jcs.canonicalize_plain(dict(token))
-            signing_input = _without_proof_value(octets, token[PROOF_VALUE])
+            # What ``signing_input_of`` returns: the member has its one place among the others, and its beginning stands in no text.
+            proof_value = b',"%b":%b' % (PROOF_VALUE.encode(), jcs.canonicalize_plain(token[PROOF_VALUE]))
+            signing_input = octets.replace(proof_value, b"", 1)
             issued_at, expires_at = times.parse(token["issuedAt"]), times.parse(token["expiresAt"])
         except ValueError as error:
             raise invalid("issuedAt and expiresAt are RFC 3339 times with a zone") from error
@@ -137,12 +139,6 @@ class Capability:
 def signing_input_of(token: Mapping[str, str]) -> bytes:
     """The octets that the holder signs. Raises ``ValueError`` for text that has no canonical form."""
     return jcs.canonicalize({name: text for name, text in token.items() if name != PROOF_VALUE})
-
-
-def _without_proof_value(octets: bytes, proof_value: str) -> bytes:
-    """What ``signing_input_of`` gives, of the JCS of the whole token: the member has its one place among the others, and what begins it
-    stands in no text, where a quotation mark is escaped."""
-    return octets.replace(b',"%b":%b' % (PROOF_VALUE.encode(), jcs.canonicalize_plain(proof_value)), b"", 1)
 
 
 def signatures_of(proof_value: str) -> tuple[bytes, ...]:

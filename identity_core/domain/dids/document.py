@@ -97,8 +97,7 @@ class DidDocument:
 
     def service(self, fragment: str) -> ServiceEntry | None:
         """The service with this fragment (without ``#``)."""
-        service_id = f"{self.did}#{fragment}"
-        return next((service for service in self.services if service.id == service_id), None)
+        return next((service for service in self.services if service.id == f"{self.did}#{fragment}"), None)
 
     def related(self, relationship: str) -> tuple[str, ...]:
         """The absolute ids of the keys in ``relationship``."""

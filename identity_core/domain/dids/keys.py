@@ -25,13 +25,7 @@ KEY_AGREEMENT: Final = "keyAgreement"
 CAPABILITY_INVOCATION: Final = "capabilityInvocation"
 CAPABILITY_DELEGATION: Final = "capabilityDelegation"
 
-RELATIONSHIPS: Final = (
-    AUTHENTICATION,
-    ASSERTION_METHOD,
-    KEY_AGREEMENT,
-    CAPABILITY_INVOCATION,
-    CAPABILITY_DELEGATION,
-)
+RELATIONSHIPS: Final = (AUTHENTICATION, ASSERTION_METHOD, KEY_AGREEMENT, CAPABILITY_INVOCATION, CAPABILITY_DELEGATION)
 """The verification relationships in the order in which a document lists them."""
 
 RECOVERY: Final = "recovery"

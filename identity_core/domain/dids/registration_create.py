@@ -11,11 +11,7 @@ from identity_core.errors import InvalidDocument, InvalidRequest
 
 Object = Mapping[str, Any]
 
-TEMPLATE: Final[Object] = {
-    "id": "#key-1",
-    "type": keys.ED25519.name,
-    "purpose": ("authentication",),
-}
+TEMPLATE: Final[Object] = {"id": "#key-1", "type": keys.ED25519.name, "purpose": ("authentication",)}
 """The key that a DID needs, where a client that has its own keys gave none."""
 
 _MEMBERS: Final = frozenset({"@context", "alsoKnownAs", "verificationMethod", "service", *keys.RELATIONSHIPS})
@@ -39,8 +35,7 @@ def create_body(method: str, document: Object, templates: Sequence[Object]) -> d
         ]
     if "alsoKnownAs" in document:
         made["alsoKnownAs"] = document["alsoKnownAs"]
-    key_type = {"keyType": made.pop("keyType")} if "keyType" in made else {}
-    return {"method": method, "options": made} | key_type
+    return {"method": method, "options": made} | {"keyType": made.pop("keyType")} if "keyType" in made else {}
 
 
 def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:

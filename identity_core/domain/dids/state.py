@@ -141,8 +141,7 @@ def due(state: DidState) -> datetime | None:
     # Most documents have no key in grace, and their octets, which are of our making, tell it without being read.
     if b'"revoked"' not in state.document.octets:
         return None
-    ends = [method.revoked for method in state.document.methods if method.revoked is not None]
-    return min(ends, default=None)
+    return min([method.revoked for method in state.document.methods if method.revoked is not None], default=None)
 
 
 def expire(state: DidState, at: datetime) -> DidState:

@@ -84,7 +84,8 @@ def normal_form(question: Question) -> NormalForm:
         goals += part_goals
         inequalities += part_inequalities
     classes = tuple(tuple(_slot_of(question, *one) for one in group) for group in question.same)
-    shown = {Slot(part, goal.slot) for part, goal in goals if _is_shown(goal)}
+    equal = ((part, goal) for part, goal in goals if isinstance(goal, Equals))
+    shown = {Slot(part, goal.slot) for part, goal in equal if isinstance(goal.message, bytes)}
     if any(Slot(part, goal.slot) in shown for _, part, goal in alternatives):
         raise refused("an alternative is about an attribute that eq discloses: leave it or the eq out")
     if any(slot in shown for group in classes for slot in group):
@@ -178,10 +179,6 @@ def _slot_of(question: Question, part: int, name: str) -> Slot:
     attribute = header.schema.attribute(name)
     is_ordered = attribute is not None and attribute.type.ordered
     return Slot(part, header.numeric_slot(name) if is_ordered else header.hashed_slot(name))
-
-
-def _is_shown(goal: Goal) -> bool:
-    return isinstance(goal, Equals) and isinstance(goal.message, bytes)
 
 
 def _null(header: BoundHeader, slot: int) -> Message:

@@ -111,7 +111,7 @@ class Predicate:
             raise _unsupported(f"{kind.value} does not apply to a {found.type.value}")
         try:
             if not kind.takes_array:
-                predicate = cls(attribute, kind, (found.read(value),))
+                predicate = cls(attribute, kind, (found.accept(value),))
                 if kind in _BOUNDS:
                     _interval(found, [predicate])
                 return predicate
@@ -226,7 +226,7 @@ def _set(attribute: Attribute, value: JsonValue) -> tuple[TypedValue, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_SET_SIZE:
         raise ValueRefused(f"a set is an array of 1 to {MAX_SET_SIZE} values")
     # Texts may become equal only after normalisation, so duplicates are dropped here and not before.
-    elements = {_order(element): element for element in map(attribute.read, value)}
+    elements = {_order(element): element for element in map(attribute.accept, value)}
     return tuple(elements[key] for key in sorted(elements))
 
 
@@ -237,8 +237,7 @@ def _order(element: TypedValue) -> tuple[int, str]:
 def _goal(schema: Schema, attribute: Attribute, group: Sequence[Predicate]) -> Goal:
     sets = [predicate.operands for predicate in group if predicate.type not in _BOUNDS]
     if not attribute.type.ordered:
-        chosen = _common(sets)
-        return _among(schema.hashed_slot(attribute.name), tuple(value.octets for value in chosen))
+        return _among(schema.hashed_slot(attribute.name), tuple(value.octets for value in _common(sets)))
     slot = schema.numeric_slot(attribute.name)
     bounds = [predicate for predicate in group if predicate.type in _BOUNDS]
     low, high = _interval(attribute, bounds) if bounds else attribute.domain

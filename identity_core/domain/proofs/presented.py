@@ -94,8 +94,7 @@ def presentation_signals(question: Question, context: Context) -> tuple[str, ...
             asked = predicate.json
             signals += [str(asked["attributeName"]), str(asked["type"]), jcs.canonicalize(asked["value"]).decode()]
     headers = [sha256(credential.header.octets).digest() for credential in question.credentials]
-    context_digest = sha256(jcs.canonicalize(context.json)).digest()
-    return (*signals, *map(base64url_encode, (context_digest, *headers)))
+    return (*signals, *map(base64url_encode, (sha256(jcs.canonicalize(context.json)).digest(), *headers)))
 
 
 AnyPresented: TypeAlias = PresentedProof | PresentedPresentation

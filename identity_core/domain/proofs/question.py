@@ -7,6 +7,7 @@ whose JCS is what proofs and consents hash.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, TypedValue, ValueRefused
+from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, TypedValue, ValueRefused, is_composed
 from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import (
@@ -25,13 +26,15 @@ from identity_core.domain.proofs.predicate import (
     PredicateType,
     check_elements,
 )
-from identity_core.errors import JsonValue, PredicateUnsupported
+from identity_core.errors import JsonValue, PredicateUnsupported, ScopeMismatch
 from identity_core.values import value_class
 
 SUITE_2: Final = "identity-bbs-predicates-2"
 MAX_CREDENTIALS: Final = 4
 MAX_ALTERNATIVES: Final = 4
 MAX_PSEUDONYM_CONTEXT: Final = 512
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+", re.ASCII | re.IGNORECASE)
+_REMEDY: Final = "Send the origin of domain as pseudonym, or a token of the holder with the action zkp.pseudonym.<pin>."
 
 
 class HolderForm(StrEnum):
@@ -89,7 +92,7 @@ def parse_asked(schema: Schema, value: Mapping[str, Any]) -> Asked:
     if attribute is None:
         raise refused("the schema has no such attribute")
     try:
-        return NotEqual(name, attribute.read(value["value"]))
+        return NotEqual(name, attribute.accept(value["value"]))
     except ValueRefused as fault:
         raise refused(str(fault)) from None
 
@@ -182,8 +185,10 @@ class Question:
             # Whoever reads a bearer credential has its secret.
             raise refused("a bearer credential stands alone, without a pseudonym, where no holder is asked for")
         context = self.pseudonym
-        if context is not None and not (1 <= len(context) <= MAX_PSEUDONYM_CONTEXT and context.isprintable()):
-            raise refused(f"the context of a pseudonym is 1 to {MAX_PSEUDONYM_CONTEXT} printable characters")
+        if context is None:
+            return
+        if not 1 <= len(context) <= MAX_PSEUDONYM_CONTEXT or not context.isprintable() or not is_composed(context):
+            raise refused(f"the context of a pseudonym is 1 to {MAX_PSEUDONYM_CONTEXT} printable characters in NFC")
 
     @property
     def consented(self) -> bool:
@@ -235,6 +240,16 @@ class Question:
             value["validity"],
             value["status"],
             pseudonym,
+        )
+
+
+def check_context(pseudonym: str, audience: str) -> None:
+    """Check that a pseudonym's context is the origin of the audience (RFC 6454 §4), or the audience itself if it is no URL: a verifier
+    cannot ask under the context of another. Raises ``ScopeMismatch``."""
+    origin = _ORIGIN.match(audience)
+    if pseudonym != (audience if origin is None else origin[0].lower()):
+        raise ScopeMismatch(
+            details={"reason": "the pseudonym's context is not the origin of domain", "remedy": _REMEDY}
         )
 
 

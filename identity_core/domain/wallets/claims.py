@@ -33,8 +33,7 @@ def claim_names(definition: CredentialSchema) -> list[list[str]]:
     found: list[list[str]] = []
     for attribute in definition.schema.attributes:
         found.append([attribute.name])
-        thresholds = _thresholds(definition, attribute)
-        found += [[attribute.name + EQUAL_OR_OVER, text] for text in thresholds]
+        found += [[attribute.name + EQUAL_OR_OVER, text] for text in _thresholds(definition, attribute)]
     return found
 
 

@@ -28,8 +28,7 @@ def metadata(secret: bytes) -> dict[str, JsonValue]:
 def opened(secret: bytes, text: str) -> Mapping[str, Any]:
     """The members of a response that is encrypted to this key."""
     try:
-        header = strict_json.loads(multibase.base64url_decode(text.partition(".")[0]))
-        _check(header)
+        _check(strict_json.loads(multibase.base64url_decode(text.partition(".")[0])))
         found = strict_json.loads(jwe.decrypt(secret, text))
     except strict_json.JsonRefused as error:
         raise ValueError(f"the response holds no JSON that can be read: {error.reason}") from error

@@ -68,11 +68,7 @@ class VerificationTable(StoreModel, table=True):
     """One verification by somebody known; see ``ports/activity.py``. ``codes`` is a JSON array. No value stands here."""
 
     __tablename__ = "verifications"
-    __table_args__ = (
-        Index(None, "caller", "id"),
-        Index(None, "verifier", "id"),
-        Index(None, "holder", "id"),
-    )
+    __table_args__ = (Index(None, "caller", "id"), Index(None, "verifier", "id"), Index(None, "holder", "id"))
 
     id: str = Field(sa_type=Name, primary_key=True)
     at: int = Field(sa_type=BigInteger)

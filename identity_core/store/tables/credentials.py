@@ -23,7 +23,7 @@ class CredentialRow(StoreModel, table=True):
     """A credential; see ``domain/credentials/credential.py``. ``sealed`` is the box with its values and signature, and nothing else in
     the row is secret. The place in the status lists is one of the issuer's alone. The four columns behind it are those of suite 2.
     ``disclosures_reset_at`` is when the holder last began the count of questions anew (``store/spending.py``), ``forgotten_at`` when
-    the former secret was forgotten that it is bound to."""
+    the former secret was forgotten that it is bound to. ``secret_replaced`` is 1 where the issuer accepted another secret of the holder."""
 
     __tablename__ = "credentials"
     __table_args__ = (
@@ -69,6 +69,20 @@ class CredentialRow(StoreModel, table=True):
     holder_secret: str | None = Field(default=None, sa_type=Text)
     disclosures_reset_at: int | None = Field(default=None, sa_type=BigInteger)
     forgotten_at: int | None = Field(default=None, sa_type=BigInteger)
+    secret_replaced: int | None = Field(default=None, sa_type=Integer)
+
+
+class HolderTagRow(StoreModel, table=True):
+    """The tag T by which an issuer recognises a holder's secret (PROTOCOL-2.md §3.3): the one with the highest number. A former one
+    stays, so that no other holder can have it."""
+
+    __tablename__ = "holder_tags"
+    __table_args__ = (PrimaryKeyConstraint("issuer", "tag"), UniqueConstraint("issuer", "holder", "number"))
+
+    issuer: str = Field(sa_type=Name)
+    tag: bytes = Field(sa_type=LargeBinary)
+    holder: str = Field(sa_type=Name)
+    number: int = Field(sa_type=BigInteger)
 
 
 class HolderSecretRow(StoreModel, table=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from identity_core.codec.multibase import base64url_decode
-from identity_core.codec.structs import UNSET
+from identity_core.codec.structs import UNSET, given
 from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.credentials import status_gaps
@@ -60,7 +60,7 @@ class ImportCredential:
         signed = Signed(method.id, key.raw, parse_signature(new.signature))
         if new.bound is UNSET:
             return await self.intake.admit(prepared, signed, context)
-        signed = replace(signed, binding=_bound_by(new.bound, prepared, method.id))
+        signed = _bound_by(new.bound, prepared, signed)
         return await self._import_bound(replace(prepared, id=new.bound.id), signed, key, context)
 
     async def _import_bound(
@@ -78,11 +78,13 @@ class ImportCredential:
         return await self.intake.keep(credential, prepared, signed, context)
 
 
-def _bound_by(bound: ImportedBinding, prepared: Prepared, method: str) -> Binding:
-    """What a wallet's credential is bound to, with a header for exactly this schema, key and list. Raises ``InvalidCredential``."""
-    definition, issuer = prepared.definition, str(prepared.issuer)
+def _bound_by(bound: ImportedBinding, prepared: Prepared, signed: Signed) -> Signed:
+    """Return it with what a wallet's credential is bound to: a header for exactly this schema, key and list. Raises
+    ``InvalidCredential``."""
+    definition, issuer, method = prepared.definition, str(prepared.issuer), signed.verification_method
     try:
         octets, commitment = base64url_decode(bound.header), base64url_decode(bound.commitment)
+        tag = base64url_decode(given(bound.holder_tag, "")) or None
         header = BoundHeader.from_octets(octets)
         reference = StatusListReference(status_gaps.list_id(issuer, GAP_PERIOD), GAP_PERIOD)
         expected = BoundHeader(definition.schema, method, reference, SecretKeeper.WALLET, schema_digest(definition))
@@ -90,10 +92,11 @@ def _bound_by(bound: ImportedBinding, prepared: Prepared, method: str) -> Bindin
     except ValueRefused as refused:
         raise not_valid(str(refused)) from None
     except ValueError:
-        raise not_valid("header and commitment are base64url") from None
+        raise not_valid("header, commitment and holderTag are base64url") from None
     if header != expected or len(commitment) != G1_OCTETS:
         raise not_valid(
             "the header is not that of a wallet's credential under this schema, key and the list of signed gaps that is published"
             f" here for the issuer ({reference.list_id}), or the commitment has not {G1_OCTETS} octets"
         )
-    return Binding(octets, commitment, bound.handle, NO_SECRET)
+    binding = Binding(octets, commitment, bound.handle, NO_SECRET, prepared.accepts_new_secret)
+    return replace(signed, binding=binding, tag=tag)

@@ -85,6 +85,7 @@ class Prepared:
     valid_from: datetime
     valid_until: datetime | None
     now: datetime
+    accepts_new_secret: bool
 
     def __repr__(self) -> str:
         return "Prepared(…)"
@@ -92,12 +93,14 @@ class Prepared:
 
 @value_class
 class Signed:
-    """Whose signature it is: the verification method, its 96 octets, and the 80 octets of the signature; of suite 2 what it is bound to."""
+    """Whose signature it is: the verification method, its 96 octets, and the 80 octets of the signature; of suite 2 what it is bound to,
+    and the holder's ``tag`` where it is known."""
 
     verification_method: str
     public_key: bytes
     signature: bytes
     binding: Binding | None = None
+    tag: bytes | None = None
 
 
 @value_class
@@ -132,7 +135,10 @@ class CredentialIntake:
         definition, state = registered.definition, issuer.head.state
         values = canonical_values(definition.schema, new.attributes)
         own_id = f"urn:uuid:{uuid.UUID(bytes=self.random(16), version=4)}"
-        return Prepared(own_id, issuer_did, holder_did, state, definition, values, valid_from, valid_until, now)
+        accepts = given(new.new_holder_secret, False)
+        return Prepared(
+            own_id, issuer_did, holder_did, state, definition, values, valid_from, valid_until, now, accepts
+        )
 
     async def admit(self, prepared: Prepared, signed: Signed, context: RequestContext) -> ShownCredential:
         """Checks the signature against the issuer's key, stores the credential and returns it. Raises ``InvalidCredential``,
@@ -164,12 +170,13 @@ class CredentialIntake:
     async def keep(
         self, credential: Credential, prepared: Prepared, signed: Signed, context: RequestContext
     ) -> ShownCredential:
-        """Stores what ``checked`` gave. Raises ``Conflict`` where another credential has the id, which one of ours never meets."""
+        """Stores what ``checked`` gave. Raises ``Conflict`` where another credential has the id, which one of ours never meets, and for
+        another secret of the holder's than before, unless the request accepts it."""
         witness = Witness(signed.signature, prepared.values)
         box = self.seal.close(credential, witness)
         to_holder = context.caller.person == credential.holder
         with context.keeping(lambda one: None if one is None else ShownCredential(one, witness, to_holder)):
-            stored = await self.credentials.add(credential, box, random=self.random)
+            stored = await self.credentials.add(credential, box, signed.tag, random=self.random)
         if stored is None:
             raise Conflict("Another credential has this id.", details={"member": "id"})
         await self.record(context, stored.event("credential.issued"), prepared.now)
@@ -262,8 +269,8 @@ class IssueCredential:
         secret = name_of(particulars.subject, generation, await root_of_new(draft.keeper))
         commitment = await draft.keeper.commit_holder(secret, credential_id, request)
         signature = await draft.signer.sign_bbs_blind(request.method, messages, commitment, request)
-        binding = Binding(request.header, commitment[:G1_OCTETS], handle, secret)
-        return Signed(request.method, key.raw, signature, binding)
+        binding = Binding(request.header, commitment[:G1_OCTETS], handle, secret, draft.prepared.accepts_new_secret)
+        return Signed(request.method, key.raw, signature, binding, commitment[G1_OCTETS : 2 * G1_OCTETS])
 
 
 async def list_of(custodian: Custodian, prepared: Prepared, key: PublicKey) -> GapList:

@@ -96,8 +96,7 @@ class CredentialAccess:
             self.autonomy.check_metadata(chain.effective_autonomy)
         except (ScopeMismatch, AutonomyTooLow):
             return False
-        listed = (record.credential_ids for record in chain.records)
-        return all(ids is None or credential.id in ids for ids in listed)
+        return all(one.credential_ids is None or credential.id in one.credential_ids for one in chain.records)
 
 
 @value_class
@@ -142,8 +141,7 @@ class ListCredentials:
         if caller.api_key is None:
             wanted = replace(wanted, party=str(caller.did or caller.subject))
         if caller.key is not None:
-            target = _target(wanted, caller)
-            await self.record(context, Event(target=target), self.clock.now())
+            await self.record(context, Event(target=_target(wanted, caller)), self.clock.now())
         return await self.credentials.list(wanted, after=after, limit=query.limit + 1)
 
 

@@ -56,8 +56,7 @@ async def agreement(
     context = context_of()
     agreed = _read(sent, context.issued_at)
     message = agreed.terms.message(question, context, agreed.agent_key)
-    commitments = [binding.commitment for binding in bindings]
-    await check(agreed.consent.check, commitments, message, question.pseudonym)
+    await check(agreed.consent.check, [one.commitment for one in bindings], message, question.pseudonym)
     return agreed
 
 

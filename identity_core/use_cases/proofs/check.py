@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.state import DidState
@@ -57,7 +57,7 @@ from identity_core.errors import (
 from identity_core.ports.credentials import CredentialSchemas
 from identity_core.ports.prover import PresentingProver, ProofWorkers, Prover
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
+from identity_core.values import replace, value_class
 
 
 @value_class
@@ -204,7 +204,12 @@ class CheckProof:
         presented = await self._read(received, question)
         if presented is None:
             return ProofVerification((wrong("form", CheckCode.PROOF_INVALID),), None, question.unchecked)
-        checks = [right("form"), *question.checks(presented, now), check_time(presented.context, now)]
+        context = presented.context
+        if isinstance(presented, PresentedPresentation) and presented.bound.consent is not None:
+            ends = datetime.fromtimestamp(presented.bound.consent.not_after, UTC)
+            # It ends with the holder's consent: what was right until then has expired, and is not wrong.
+            context = replace(context, expires_at=min(context.expires_at, ends))
+        checks = [right("form"), *question.checks(presented, now), check_time(context, now)]
         unchecked = (*question.unchecked, *question.unchecked_of(presented))
         match await self._is_registered(presented):
             case None:
@@ -217,8 +222,8 @@ class CheckProof:
         keys, found = await self._keys(presented, now)
         checks += [one.check for one in found]
         if all(one.raw is not None for one in found):
-            moment = moment_within(presented.context, now)
-            checks += await self._mathematics(received, presented, keys, question.acceptance(moment))
+            taken = question.acceptance(moment_within(context, now))
+            checks += await self._mathematics(received, presented, keys, taken)
         return ProofVerification(tuple(checks), presented, unchecked, found[0].warnings)
 
     async def expired(self, received: ReceivedProof, question: Expectation) -> ProofVerification:

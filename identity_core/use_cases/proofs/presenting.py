@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from identity_core.cache import BoundedCache
@@ -43,9 +43,6 @@ from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.values import value_class
 
-CONSENT_LIFETIME: Final = timedelta(hours=1)
-"""How long the holder's consent to one challenge is good, at least; its times are whole hours, the same for everybody."""
-
 _MANIFESTS_KEPT: Final = 16
 _SHARDS_KEPT: Final = 32
 """Of a large list 0.5 MB a manifest, and 0.2 MB a shard of 1,024 gaps."""
@@ -77,7 +74,8 @@ class PresentBound:
         it, None where the custodian does."""
         bindings = [credential.binding for credential in credentials if credential.binding is not None]
         now = context.issued_at
-        terms = ConsentTerms.around(now, CONSENT_LIFETIME) if agreed is None else agreed.terms
+        # A stored proof is checked until it expires, so the consent lasts as long; its times are whole hours, the same for everybody.
+        terms = ConsentTerms.around(now, context.expires_at - now) if agreed is None else agreed.terms
         bound = PresentationContext(context, None if agreed is None else agreed.agent_key, terms)
         status = [
             await self._status(binding, asked.header.status, now)

@@ -32,11 +32,7 @@ def event_of(attempt: ProofAttempt, outcome: str, code: str | None = None, proof
     asked, holder, agent = attempt.asked, str(attempt.holder), str(attempt.agent)
     credential_ids = [part.credential_id[:MAX_TARGET] for part in asked.parts]
     credential_id = credential_ids[0]
-    details: dict[str, JsonValue] = {
-        "agent": agent,
-        "credentialId": credential_id,
-        "anchor": attempt.anchor,
-    }
+    details: dict[str, JsonValue] = {"agent": agent, "credentialId": credential_id, "anchor": attempt.anchor}
     names: list[JsonValue] = [{"attributeName": one.attribute_name, "type": one.type} for one in asked.predicates]
     details |= names[0] if len(names) == 1 and isinstance(names[0], dict) else {"predicates": names}
     if asked.is_joint:

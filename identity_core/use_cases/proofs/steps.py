@@ -34,6 +34,7 @@ from identity_core.domain.proofs.proof import (
     Witness,
     ZkProof,
 )
+from identity_core.domain.proofs.question import check_context
 from identity_core.errors import (
     DidNotFound,
     Forbidden,
@@ -199,6 +200,9 @@ def check_scope(attempt: ProofAttempt, credentials: Sequence[Credential | None])
             chain.check_schema(credential.schema.id)
     chain.check_verifier(given(attempt.request.domain, None))
     attempt.claims, attempt.pinned = tuple(named), tuple(map(chain.is_pinned, actions))
+    # The last action is the pseudonym's, whose context only the holder may give another name than the verifier's own.
+    if asked.pseudonym is not None and not attempt.pinned[-1]:
+        check_context(asked.pseudonym, given(attempt.request.domain, ""))
 
 
 def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:

@@ -128,8 +128,7 @@ class GetProof:
     async def __call__(self, proof_id: str, context: RequestContext) -> StoredProof:
         stored = await self.access(proof_id, context.caller, VERIFY_SCOPE)
         if context.caller.key is not None:
-            event = Event(target=stored.holder, details={"proofId": stored.id})
-            await self.record(context, event, self.clock.now())
+            await self.record(context, Event(target=stored.holder, details={"proofId": stored.id}), self.clock.now())
         return stored
 
 

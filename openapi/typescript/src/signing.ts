@@ -2,6 +2,7 @@
 
 import { base58, base64url, canonicalize, sha256, signing, utf8, type Octets } from "./codec.js";
 import type { components } from "./document.js";
+import { isAssigned } from "./unicode14.js";
 
 export type Ibct = components["schemas"]["IBCT"];
 
@@ -80,6 +81,7 @@ async function pinOf(given: unknown): Promise<string> {
   const each = (Array.isArray(value) ? value.map(exact) : [value]).map((one: unknown) => {
     if (typeof one !== "string" && typeof one !== "boolean" && !Number.isSafeInteger(one))
       throw new TypeError("a value is a text, a number, a boolean, or an array of these");
+    if (typeof one === "string" && !isAssigned(one)) throw new TypeError("a text has a character that Unicode 14.0 does not assign");
     return canonicalize(typeof one === "string" ? one.normalize("NFC") : one);
   });
   const canonical = Array.isArray(value) ? `[${[...new Set(each)].sort(byOctets).join(",")}]` : String(each[0]);

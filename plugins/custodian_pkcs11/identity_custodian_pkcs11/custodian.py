@@ -41,6 +41,8 @@ class Pkcs11Custodian:
         self._lock = lock
         self._curve = keys.CURVES[curve]
         self._closed = False
+        self._secrets = HolderSecrets(self._derived, os.urandom)
+        self._secrets_or_made = HolderSecrets(self._derived_or_made, os.urandom)
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -76,11 +78,11 @@ class Pkcs11Custodian:
 
     def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
         """The first commitment has the token make what all secrets follow from."""
-        return HolderSecrets(self._derived_or_made, os.urandom).commit(secret, credential, request)
+        return self._secrets_or_made.commit(secret, credential, request)
 
     def consent(self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None) -> HolderConsent:
         """Raises ``KeyNotHeld`` where the token has not what the secrets follow from: it is lost, or lies on another token."""
-        return HolderSecrets(self._derived, os.urandom).consent(secret, credentials, message, pseudonym)
+        return self._secrets.consent(secret, credentials, message, pseudonym)
 
     def destroy(self, name: str) -> None:
         if not keys.is_printable(name, 200):

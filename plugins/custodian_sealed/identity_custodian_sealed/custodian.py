@@ -67,6 +67,8 @@ class SealedCustodian:
         self._seen: int | None = None
         self._looked_in: asyncio.AbstractEventLoop | None = None
         self._attendance = Attendance(seal)
+        # By the root that they follow from.
+        self._secrets: dict[bytes, HolderSecrets] = {}
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -132,7 +134,10 @@ class SealedCustodian:
             raise KeyRefused("The name of a secret ends in no number of a key.") from error
         if number > len(self._data_key.roots) and number > await self.holders_root():
             raise KeyNotHeld
-        return holder_secrets(self._data_key.roots[number - 1], self._random)
+        root = self._data_key.roots[number - 1]
+        if root not in self._secrets:
+            self._secrets[root] = holder_secrets(root, self._random)
+        return self._secrets[root]
 
     async def destroy(self, name: str) -> None:
         with _translated():

@@ -102,6 +102,20 @@ def test_running_processes_go_on_and_no_key_changes(tmp_path: Path, compromised:
     assert [path.name for path in tmp_path.glob("*.key")] == ["custodian.key"]
 
 
+def test_repr_of_custodian_and_secrets_has_no_root(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        custodian = opened(tmp_path)
+        secrets = await custodian._holder_secrets("hana")
+        assert secrets is await custodian._holder_secrets("ivo"), "one value for all secrets of a root"
+        (root,) = data_key_of(custodian).roots
+        shown = "".join(map(repr, (custodian, secrets, data_key_of(custodian))))
+        assert "derive" not in shown
+        assert not any(text in shown for text in (root.hex(), repr(root)))
+        await custodian.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_thief_of_the_root_cannot_make_the_secrets_of_after(tmp_path: Path) -> None:
     """Beside a running process: secrets of before stay what they were, new ones follow from another key, after every further rotation."""
 

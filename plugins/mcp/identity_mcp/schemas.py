@@ -80,7 +80,7 @@ PRESENTED: Final[Json] = {name: value for name, value in ASKED.items() if name !
         8,
         "Groups of predicates, counted from 0 through all credentials, of which one holds at least.",
     ),
-    "pseudonym": _text("The verifier's context, for which the proof has a pseudonym of the holder."),
+    "pseudonym": _text("The origin of domain: the proof has the holder's pseudonym for it."),
     "holderConsent": {"type": "object", "description": "What the holder's wallet signed, where it keeps the secret."},
 }
 EXPECTED: Final = _object(

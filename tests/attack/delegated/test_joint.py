@@ -16,6 +16,7 @@ from tests.attack.stranger import PREFIX, Answer, Holder
 
 SHOP = "https://shop.example/accounts"
 MISMATCH = (403, "SCOPE_MISMATCH")
+ORIGIN = "https://shop.example"
 ALL = ["zkp.prove.*.*", "zkp.prove.*.same", "zkp.credential", "zkp.pseudonym"]
 ADULT = {"attributeName": "age", "type": "gte", "value": 18}
 OLD = {"attributeName": "age", "type": "gte", "value": 90}
@@ -228,6 +229,33 @@ def test_a_revoked_second_credential_makes_the_kept_proof_wrong(people: People) 
     assert people.operate("POST", kept, expected)["verified"]
     people.operate("POST", f"/credentials/{own.second}/status", {"purpose": "revocation", "value": True})
     assert people.operate("POST", kept, expected)["errors"] == ["CREDENTIAL_REVOKED"]
+
+
+@pytest.mark.parametrize(
+    ("domain", "context", "status"),
+    [
+        (ORIGIN, ORIGIN, 201),
+        (ORIGIN + "/login?next=1", ORIGIN, 201),
+        ("HTTPS://Shop.Example/", "https://shop.example", 201),
+        ("did:web:shop.example", "did:web:shop.example", 201),
+        ("https://bank.example", ORIGIN, 403),
+        (ORIGIN + ".evil.example", ORIGIN, 403),
+        (ORIGIN, ORIGIN + "/accounts", 403),
+        ("did:web:bank.example", ORIGIN, 403),
+        (None, ORIGIN, 403),
+    ],
+)
+def test_a_verifier_has_no_pseudonym_of_another(joint: Joint, domain: str | None, context: str, status: int) -> None:
+    """Unless the holder's token pins the context, it is the origin of the verifier that the proof is for."""
+    asked = joint.asked([ADULT], pseudonym=context)
+    *named, _ = actions(asked)
+    bound = {} if domain is None else {"domain": domain}
+    answer = joint.ask(asked, " ".join([*named, "zkp.pseudonym"]), **bound)
+    assert answer.status == status, answer.json
+    if status == 403:
+        assert answer.json["error"]["code"] == "SCOPE_MISMATCH"
+        assert "zkp.pseudonym" in answer.json["error"]["details"]["remedy"]
+    assert joint.ask(asked, **bound).status == 201, "the holder says so"
 
 
 def test_one_holder_has_one_pseudonym_in_a_context(people: People, joint: Joint) -> None:

@@ -59,7 +59,7 @@ class AtHome:
         own = Key("Bls12381G2Key2020", key["publicKey"], secret=key["privateKey"])
         definition = credential_schema.read(people.schema_id, ATTRIBUTES)
         home = wallet.obtain(own, key["keyId"], people.hana.did, definition, VALUES)
-        people.operate("POST", "/credentials/import", home.body)
+        people.operate("POST", "/credentials/import", home.body | {"newHolderSecret": True})
         return home
 
     def asked(self, *predicates: list[Json], **more: Any) -> Json:

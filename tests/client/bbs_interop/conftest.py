@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.once import once
+from tools.write_unicode_14 import TABLE
 
 HERE = Path(__file__).parent
 SCRIPTS = (
@@ -39,6 +40,7 @@ def independent(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any]
     def install(folder: Path) -> None:
         for name in ("package.json", "package-lock.json", ".npmrc", *SCRIPTS):
             shutil.copy(HERE / name, folder)
+        shutil.copy(TABLE, folder)
         subprocess.run([npm, "ci"], cwd=folder, check=True, capture_output=True, timeout=300)
 
     folder = once(tmp_path_factory, "interop", install)

@@ -1,6 +1,7 @@
 // The statement of a presentation: envelope, question, normal form and frames (PROTOCOL-2.md §1.1, §2, §4, §8).
 // All that is done here stands in that page, or in a draft or RFC that it names.
 import {createHash} from 'node:crypto';
+import {readFileSync} from 'node:fs';
 
 export const R = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n;
 export const SUITE = 'identity-bbs-predicates-2';
@@ -52,7 +53,10 @@ function members(value, names, may = []) {
 }
 const list = (value, read) => (check(Array.isArray(value), 'a list is missing'), value.map(one => read(one)));
 const isInteger = (value, low, high) => Number.isSafeInteger(value) && value >= low && value <= high;
-const isPrintable = text => typeof text === 'string' && /^(?:[^\p{C}\p{Z}]| ){1,512}$/u.test(text);
+const TABLE = new URL('unassigned_in_unicode_14.json', import.meta.url);
+const UNASSIGNED = JSON.parse(readFileSync(TABLE, 'utf8'));
+const isAssigned = text => [...text].every(one => !UNASSIGNED.some(([low, high]) => low <= one.codePointAt(0) && one.codePointAt(0) <= high));
+const isPrintable = text => typeof text === 'string' && /^(?:[^\p{C}\p{Z}]| ){1,512}$/u.test(text) && isAssigned(text);
 
 // Headers, (2.1) and (4.2): read, written anew, compared. That of a credential is in the verifier's own question, by its digest.
 export function credentialHeader(octets) {
@@ -79,8 +83,12 @@ export function statusHeader(octets, credential) {
 }
 
 // Values, §2.3. A message is octets in a hashed slot and a BigInt in a numeric one.
-const message = (attribute, value) =>
-  attribute.isText ? concat(Buffer.of(1), utf8(String(value))) : OFFSET + integerOf(attribute, value);
+function message(attribute, value) {
+  if(!attribute.isText) return OFFSET + integerOf(attribute, value);
+  check(isAssigned(String(value)), 'a character that Unicode 14.0 does not assign');
+  check(String(value).normalize('NFC') === String(value), 'a text in another form than NFC');
+  return concat(Buffer.of(1), utf8(String(value)));
+}
 function integerOf({type}, value) {
   if(type === 'integer') return BigInt(value);
   if(type === 'date') return BigInt(Date.parse(`${value}T00:00:00Z`) / 86_400_000);
@@ -117,6 +125,9 @@ const same = (one, other) => typeof one === 'bigint' ? one === other : one.equal
 const nullOf = attribute => attribute.isText ? Buffer.of(0) : NULL;
 
 export function normalForm(question, headers) {
+  const {pseudonym} = question;
+  const isContext = pseudonym === null || (isPrintable(pseudonym) && pseudonym.normalize('NFC') === pseudonym);
+  check(isContext, 'the context of a pseudonym is printable and in NFC');
   const form = {goals: [], alternatives: question.either.map(() => []), unequal: [], classes: []};
   let count = 0;
   for(const [part, {predicates}] of question.credentials.entries()) {

@@ -4,6 +4,8 @@ Both see the frozen vectors, random presentations of every shape, and mutants of
 presentations and 2,000 mutants.
 """
 
+import copy
+import json
 import os
 import re
 from dataclasses import replace
@@ -16,7 +18,8 @@ import pytest
 from plugins.prover_bbs.tests.presentation_vectors import CASES, scene
 from plugins.prover_bbs.tests.test_presentation_parity import VECTORS
 from tests.presenting import NOW
-from tests.random_presentations import KINDS, Case, mutant, presentations
+from tests.random_presentations import KINDS, Case, mutant, packed, presentations, unpacked
+from tests.vectors.presentations import FILE
 
 ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "1"))
 PRESENTATIONS = min(200, 4 * ROUNDS)
@@ -37,6 +40,30 @@ def test_the_vectors(independent):
     assert found["plain"]["unchecked"] == ["credentialValidity", "credentialStatus"]
     shown = scene("neq").accept(VECTORS["presentations"]["neq"]["proof"]).pseudonym
     assert found["neq"]["pseudonym"] == shown.hex()
+
+
+@pytest.mark.parametrize("kind", ["accepted", "refused"])
+def test_the_frozen_presentations(independent, kind):
+    cases = json.loads(FILE.read_text())[kind]
+    found = independent("verify_presentations.mjs", cases)
+    assert {one["name"]: was["holds"] for one, was in zip(cases, found, strict=True)} == {
+        one["name"]: kind == "accepted" for one in cases
+    }
+
+
+@pytest.mark.parametrize("text", ["\U0001fa77", "\U000105d2\u0307", "\u0378"])
+def test_text_that_unicode_14_lacks_is_refused(independent, text):
+    """Node may have a later version, and compose the second one."""
+    vectors = {one["name"]: one for one in json.loads(FILE.read_text())["accepted"]}
+    in_value, in_context = (copy.deepcopy(vectors[name]) for name in ("string eq", "pseudonym, plain"))
+    in_value["question"]["credentials"][0]["predicates"][0]["value"] = text
+    in_context["question"]["pseudonym"] = text
+    for case, reason in ((in_value, "a character that Unicode 14.0"), (in_context, "the context of a pseudonym")):
+        envelope = unpacked(case["text"])
+        envelope["question"] = case["question"]
+        (found,) = independent("verify_presentations.mjs", [case | {"text": packed(envelope)}])
+        assert not found["holds"]
+        assert found["reason"].startswith(reason)
 
 
 @pytest.fixture(scope="module")

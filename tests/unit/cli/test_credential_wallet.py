@@ -424,12 +424,14 @@ def test_what_is_signed_for_a_services_list_is_imported_there(exchange: Exchange
     place = f"https://id.example/api/v1/status-gaps/{status_gaps.list_id(IVO, 86_400)}"
     assert entry["statusListCredential"] == place
     with credential.open("rb") as file:
-        body = import_body(cast(Any, None), file=file)
+        body = import_body(cast(Any, None), file=file, newHolderSecret=True)
+    assert body.pop("newHolderSecret") is True
     bound = body.pop("bound")
     assert bound == {
         "id": value["id"],
         "header": value["proof"]["header"],
         "commitment": value["proof"]["commitment"],
+        "holderTag": json.loads(Path("book").read_text())["holders"][HANA],
         "handle": int(entry["statusListIndex"]),
     }
     assert (body["issuerDid"], body["holderDid"], body["signature"]) == (IVO, HANA, value["proof"]["proofValue"])

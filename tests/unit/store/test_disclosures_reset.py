@@ -149,7 +149,7 @@ def test_a_reset_is_of_one_credential(store: Store) -> None:
             store,
             "INSERT INTO credentials SELECT 'c-2', issuer, holder, schema_id, verification_method, issuer_public_key, valid_from, "
             "valid_until, status, status_reason, 2, version, created_at, created_by, sealed, bound_header, commitment, handle, "
-            "holder_secret, disclosures_reset_at, forgotten_at FROM credentials",
+            "holder_secret, disclosures_reset_at, forgotten_at, secret_replaced FROM credentials",
         )
         await use_up(store)
         assert await store.credentials.reset_disclosures("c-2", HOLDER, RESET)

@@ -20,7 +20,7 @@ from tests.unit.store.test_invocations import HOLDER, NOW, code, consume, execut
 MANY = 10
 _COLUMNS = (
     "issuer, {holder}, schema_id, verification_method, issuer_public_key, valid_from, {until}, {status}, status_reason, {place}, version, "
-    "{created}, created_by, sealed, bound_header, commitment, handle, {secret}, disclosures_reset_at, forgotten_at"
+    "{created}, created_by, sealed, bound_header, commitment, handle, {secret}, disclosures_reset_at, forgotten_at, secret_replaced"
 )
 
 

@@ -128,6 +128,7 @@ SINCE = (
             "cosigned_checkpoints",
             "witness_files",
             "holder_secrets",
+            "holder_tags",
             "consent_replies",
             "presentation_requests",
             "offered_challenges",
@@ -139,7 +140,15 @@ SINCE = (
     "ALTER TABLE proofs DROP COLUMN question",
     *(
         f"ALTER TABLE credentials DROP COLUMN {name}"
-        for name in ("bound_header", "commitment", "handle", "holder_secret", "disclosures_reset_at", "forgotten_at")
+        for name in (
+            "bound_header",
+            "commitment",
+            "handle",
+            "holder_secret",
+            "disclosures_reset_at",
+            "forgotten_at",
+            "secret_replaced",
+        )
     ),
     *(f"ALTER TABLE audit_head DROP COLUMN {name}" for name in ("cut_sequence", "cut_link", "cut_mac")),
     *(f"DROP INDEX ix_timeline_{name}_id" for name in ("kind", "holder_kind", "agent_kind", "issuer_kind")),

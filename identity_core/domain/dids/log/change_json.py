@@ -151,7 +151,9 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
         case history.UPDATE:
             if authorization.body is not None:
                 return Update(requests.operations(_object(authorization.body), did), authorization)
-            return Update(tuple(_read_operation(step) for step in value["operations"]), authorization)
+            return Update(
+                tuple(_OPERATIONS[_text(step["operation"])](step) for step in value["operations"]), authorization
+            )
         case history.KEY_ROTATED:
             end = times.parse(value["revokeAt"]) if "revokeAt" in value else None
             return Rotate(_text(value["oldKeyId"]), _read_key(value["newKey"]), end, authorization)
@@ -230,7 +232,3 @@ _OPERATIONS: Final[dict[str, Callable[[Json], Operation]]] = {
     "removeVerificationMethod": lambda value: RemoveVerificationMethod(_text(value["keyId"])),
     "setAlsoKnownAs": lambda value: SetAlsoKnownAs(tuple(_text(name) for name in value["alsoKnownAs"])),
 }
-
-
-def _read_operation(value: Json) -> Operation:
-    return _OPERATIONS[_text(value["operation"])](value)

@@ -122,8 +122,7 @@ def _pending(approvals: Sequence[Collection[str]], taken: int) -> dict[str, list
             places = found.setdefault(key, [])
             places.append(place)
             if len(places) > MOST_PENDING:
-                gaps = range(1, len(places) - 1)
-                del places[min(gaps, key=lambda at: places[at + 1] - places[at - 1])]
+                del places[min(range(1, len(places) - 1), key=lambda at: places[at + 1] - places[at - 1])]
     return found
 
 

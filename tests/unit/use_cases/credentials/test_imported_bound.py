@@ -186,10 +186,43 @@ def test_one_handle_is_one_credentials(office: Office) -> None:
         assert refused.value.details["member"] == member
         assert handles(office) == before
     home = obtained(office)
-    imported(office, home.body)
+    with pytest.raises(Conflict) as refused:
+        imported(office, home.body)
+    assert "newHolderSecret" in str(refused.value.details["remedy"]), "the custodian keeps another secret of hers"
+    home.body["newHolderSecret"] = True
+    assert imported(office, home.body).credential.binding.secret_replaced
     with pytest.raises(Conflict):
         imported(office, home.body)
     assert handles(office) == sorted([*before, (home.particulars.handle, home.particulars.id)])
+
+
+def test_another_wallet_of_a_holder_must_be_accepted(office: Office) -> None:
+    """Also one whose secret is unknown, and a custodian's."""
+    imported(office, obtained(office).body)
+    other = obtained(office).body
+    unknown = copy.deepcopy(other)
+    del unknown["bound"]["holderTag"]
+    for body in (other, unknown):
+        with pytest.raises(Conflict):
+            imported(office, body)
+    with pytest.raises(Conflict):
+        run(office.bound())
+    assert imported(office, other | {"newHolderSecret": True}).credential.binding.secret_replaced
+    assert run(office.bound(new_holder_secret=True)).credential.binding.secret_replaced
+
+
+def test_a_wallet_of_another_holder_is_refused(office: Office) -> None:
+    """Mallory has Hana's secret, and Ivo accepts whatever he asks for."""
+    mallory = run(office.rooms.new_did()).version.state.did
+    key = held_key(office.key_id, office.rooms.custodian.imported[office.key_id][1])
+    definition, wallet = run(office.schemas.get(SCHEMA)).definition, HomeWallet()
+    hers, his = (
+        wallet.obtain(key, office.key_id, str(one), definition, VALUES, now=office.rooms.clock.now())
+        for one in (office.hana, mallory)
+    )
+    imported(office, hers.body)
+    with pytest.raises(Conflict, match="Another holder"):
+        imported(office, his.body | {"newHolderSecret": True})
 
 
 def test_the_id_of_anothers_credential_is_not_taken(office: Office) -> None:

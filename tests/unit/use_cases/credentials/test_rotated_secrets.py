@@ -9,7 +9,7 @@ import pytest
 
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.holder_secret import generation_of, name_of, root_of
-from identity_core.errors import CredentialRevoked, Forbidden
+from identity_core.errors import Conflict, CredentialRevoked, Forbidden
 from identity_core.use_cases.dashboard import RotateHolderSecret
 from identity_core.wire import RotateHolderSecretRequest
 from tests.unit.use_cases.credentials.conftest import Keys, Office, context, key_caller
@@ -49,9 +49,14 @@ def test_the_next_credential_is_bound_to_the_present_secret(office: Office, keys
         first = (await office.bound()).credential
         _, done = await rotate(RotateHolderSecretRequest(forget_former=False), hana)
         assert [one.id for one in done.credentials] == [first.id]
-        second = (await office.bound()).credential
+        with pytest.raises(Conflict) as refused:
+            await office.bound()
+        assert "newHolderSecret" in str(refused.value.details["remedy"])
+        second = (await office.bound(new_holder_secret=True)).credential
         keys.root = 2
-        third = (await office.bound()).credential
+        third = (await office.bound(new_holder_secret=True)).credential
+        replaced = [one.binding.secret_replaced for one in (first, second, third)]
+        assert replaced == [False, True, True]
         names = [one.binding.secret for one in (first, second, third)]
         assert names == [str(office.hana), f"{office.hana}#2", f"{office.hana}#2@2"]
         _, forgotten = await rotate(RotateHolderSecretRequest(forget_former=True), hana)

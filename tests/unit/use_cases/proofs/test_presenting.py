@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from identity_custodian_sealed.custodian import holder_secrets
@@ -348,6 +349,34 @@ def test_the_proof_ends_with_its_day(scene: Scene) -> None:
     assert scene.verdict(proof).verified
     scene.clock.time = NOON.replace(hour=0, minute=6) + DAY
     assert scene.verdict(proof).errors == (CheckCode.PROOF_EXPIRED,)
+
+
+def test_it_verifies_until_it_expires(scene: Scene) -> None:
+    """Some hours later, and in its last second."""
+    end = NOON + timedelta(hours=9)
+    proof = scene.proof(expires_at=end)
+    for later in (timedelta(hours=5), timedelta(hours=9, seconds=-1)):
+        scene.clock.time = NOON + later
+        assert scene.verdict(proof).verified
+    scene.clock.time = end
+    assert wrong(scene.verdict(proof)) == {"time": CheckCode.PROOF_EXPIRED}
+
+
+def test_a_proof_whose_consent_ended_has_expired(scene: Scene) -> None:
+    """As earlier versions made them: it expires hours after its consent, and nothing else is wrong with it."""
+    around = ConsentTerms.around
+
+    def short(now: datetime, lifetime: timedelta, *cover: Any) -> ConsentTerms:
+        return around(now, timedelta(hours=1), *cover)
+
+    with patch.object(ConsentTerms, "around", short):
+        proof = scene.proof(expires_at=NOON + timedelta(hours=9))
+    scene.clock.time = NOON + timedelta(hours=3)
+    assert wrong(scene.verdict(proof)) == {"time": CheckCode.PROOF_EXPIRED}
+
+
+def wrong(verdict: ProofVerification) -> dict[str, CheckCode | None]:
+    return {check.name: check.code for check in verdict.checks if check.ok is False}
 
 
 def test_a_proof_of_suite_1_does_not_say_it(scene: Scene) -> None:

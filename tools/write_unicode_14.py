@@ -1,0 +1,98 @@
+"""Unicode 14.0: write the table of code points that it does not assign, for every reader of canonical texts (PROTOCOL-2.md §2.3).
+
+    python -m tools.write_unicode_14
+
+Needs Python 3.11, whose ``unicodedata`` is of Unicode 14.0. The table never changes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import unicodedata
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+TABLE: Final = ROOT / "identity_core" / "domain" / "credentials" / "unassigned_in_unicode_14.json"
+TYPESCRIPT: Final = ROOT / "openapi" / "typescript" / "src" / "unicode14.ts"
+GO: Final = ROOT / "openapi" / "go" / "unicode14.go"
+
+_TYPESCRIPT: Final = """\
+/** Code points that Unicode 14.0 does not assign: first and last of each range. Written by tools/write_unicode_14.py. */
+const UNASSIGNED: readonly number[] = [
+{ranges}
+];
+
+/** Whether Unicode 14.0 assigns every code point of the text: only then each runtime brings it into the same form NFC. */
+export function isAssigned(text: string): boolean {{
+  return [...text].every((character) => {{
+    const code = character.codePointAt(0) ?? 0;
+    if (code < 0x378) return true;
+    let [low, high] = [0, UNASSIGNED.length / 2];
+    while (low < high) {{
+      const middle = (low + high) >> 1;
+      if ((UNASSIGNED[2 * middle + 1] ?? 0) < code) low = middle + 1;
+      else high = middle;
+    }}
+    return (UNASSIGNED[2 * low] ?? Infinity) > code;
+  }});
+}}
+"""
+_GO: Final = """\
+package identity
+
+import "unicode"
+
+// unassigned has the code points that Unicode 14.0 does not assign. Written by tools/write_unicode_14.py.
+var unassigned = &unicode.RangeTable{{
+R16: []unicode.Range16{{
+{small}
+}},
+R32: []unicode.Range32{{
+{large}
+}},
+}}
+
+// isAssigned says whether Unicode 14.0 assigns every code point of the text: only then each program brings it into the same form NFC.
+func isAssigned(text string) bool {{
+	for _, character := range text {{
+		if unicode.Is(unassigned, character) {{
+			return false
+		}}
+	}}
+	return true
+}}
+"""
+
+
+def unassigned() -> list[tuple[int, int]]:
+    """Return first and last code point of each range of the general category Cn."""
+    if unicodedata.unidata_version != "14.0.0":
+        raise SystemExit(f"this Python has Unicode {unicodedata.unidata_version}: run Python 3.11, which has 14.0.0")
+    found = []
+    for is_in, group in groupby(range(sys.maxunicode + 1), lambda code: unicodedata.category(chr(code)) == "Cn"):
+        codes = list(group)
+        if is_in:
+            found.append((codes[0], codes[-1]))
+    return found
+
+
+def main() -> None:
+    """Write the three files."""
+    ranges = unassigned()
+    TABLE.write_text(json.dumps(ranges, separators=(",", ":")) + "\n")
+    lines = [ranges[at : at + 6] for at in range(0, len(ranges), 6)]
+    typescript = "\n".join("  " + " ".join(f"{low:#x}, {high:#x}," for low, high in line) for line in lines)
+    TYPESCRIPT.write_text(_TYPESCRIPT.format(ranges=typescript))
+    small = [one for one in ranges if one[1] <= 0xFFFF]
+    large = [one for one in ranges if one[1] > 0xFFFF]
+    texts = ["\n".join(f"{{{low:#x}, {high:#x}, 1}}," for low, high in part) for part in (small, large)]
+    GO.write_text(_GO.format(small=texts[0], large=texts[1]))
+    subprocess.run(["gofmt", "-w", GO], check=True)
+
+
+if __name__ == "__main__":
+    main()
