@@ -60,7 +60,7 @@ class DidHandlers:
 
     async def create_did(self, request: Request) -> Answer:
         request.authenticated.require_key("dids:create")
-        return created(await self.create(request.body, request.context))
+        return created(await self.create(request.body, request.showing(created)))
 
     async def list_dids(self, request: Request) -> Answer:
         query: wire.ListDidsQuery = request.query
@@ -88,23 +88,25 @@ class DidHandlers:
     async def update_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         expected = if_match(request)
-        version = await self.update(did, request.body, request.authorization, request.context, if_match=expected)
-        return updated(version)
+        context = request.showing(updated)
+        return updated(await self.update(did, request.body, request.authorization, context, if_match=expected))
 
     async def deactivate_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         expected = if_match(request)
-        version = await self.deactivate(did, request.body, request.authorization, request.context, if_match=expected)
-        return deactivated(version)
+        context = request.showing(deactivated)
+        return deactivated(await self.deactivate(did, request.body, request.authorization, context, if_match=expected))
 
     async def rotate_did_key(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         expected = if_match(request)
-        return rotated(await self.rotate(did, request.body, request.authorization, request.context, if_match=expected))
+        context = request.showing(rotated)
+        return rotated(await self.rotate(did, request.body, request.authorization, context, if_match=expected))
 
     async def recover_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        return recovered(await self.recover(did, request.body, request.authorization, request.context))
+        context = request.showing(recovered)
+        return recovered(await self.recover(did, request.body, request.authorization, context))
 
     async def list_did_history(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])

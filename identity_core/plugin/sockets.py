@@ -26,6 +26,7 @@ from identity_core.errors import (
     PredicateNotSatisfied,
     PredicateUnsupported,
     ProofInvalid,
+    RequestInProgress,
     StorageMismatch,
     VersionConflict,
 )
@@ -100,7 +101,9 @@ LEDGER: Socket[LedgerBackend] = Socket(
     (ExaminableLedger, NewestAnchoringLedger, AnchoringLedger, NewestLedger, LedgerBackend),
     # The address of a node or of a server is often a credential, and exceptions of their clients repeat it.
     Contract(
-        (VersionConflict, LedgerUnavailable, StorageMismatch, *_AWAY), otherwise=LedgerUnavailable, secretive=True
+        (VersionConflict, LedgerUnavailable, StorageMismatch, RequestInProgress, *_AWAY),
+        LedgerUnavailable,
+        secretive=True,
     ),
     table="ledger",
 )

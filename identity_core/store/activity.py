@@ -195,8 +195,7 @@ class StoredVerifierChallenges(Repository):
         transaction.execute(_CHALLENGES.insert, row)
 
     async def find(self, text: str) -> VerifierChallenge | None:
-        parameters = {"digest": _digest(text)}
-        rows = await self._database.look_up(_FIND, parameters)
+        rows = await self._database.look_up(_FIND, {"digest": _digest(text)})
         return _CHALLENGES.read(rows[0]) if rows else None
 
     async def spend(self, text: str, now: datetime) -> bool:
@@ -205,8 +204,7 @@ class StoredVerifierChallenges(Repository):
         return row is not None
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        parameters = {"until": micros(until), "limit": limit}
-        return await self._forget(_FORGET, parameters)
+        return await self._forget(_FORGET, {"until": micros(until), "limit": limit})
 
 
 def _digest(text: str) -> bytes:

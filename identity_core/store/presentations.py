@@ -38,13 +38,11 @@ class StoredPresentations(Repository):
         await self._database.write(lambda transaction: _add(transaction, row), durable=False)
 
     async def find(self, request_id: str) -> StoredPresentation | None:
-        parameters = {"digest": _digest(request_id)}
-        rows = await self._database.look_up(_FIND, parameters)
+        rows = await self._database.look_up(_FIND, {"digest": _digest(request_id)})
         return _REQUESTS.read(rows[0]) if rows else None
 
     async def answer(self, request_id: str, answer: bytes, now: datetime) -> bool:
-        parameters = {"digest": _digest(request_id), "answer": answer, "now": micros(now)}
-        return await self._change(_ANSWER, parameters) == 1
+        return await self._change(_ANSWER, {"digest": _digest(request_id), "answer": answer, "now": micros(now)}) == 1
 
     async def forget(self, until: datetime, *, limit: int) -> int:
         return await self._forget(_FORGET, {"until": micros(until), "limit": limit})

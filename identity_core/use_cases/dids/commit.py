@@ -12,11 +12,11 @@ answer; a crash in between is repaired by ``CatchUp``. What the index says is he
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
+from weakref import WeakValueDictionary
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.activity import DONE, REPLAYED, SERVICE, Event, RequestContext
@@ -71,24 +71,13 @@ SECOND = timedelta(seconds=1)
 
 @dataclass(slots=True)
 class DidLocks:
-    """A lock for each DID that is being written in this process, dropped when no one waits."""
+    """A lock for each DID that is being written in this process, dropped when no task holds it or waits for it."""
 
-    _locks: dict[str, tuple[asyncio.Lock, int]] = field(default_factory=dict)
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
-    @contextlib.asynccontextmanager
-    async def of(self, did: str) -> AsyncIterator[None]:
-        """Holds the DID's lock; writers of one DID queue in order of arrival."""
-        lock, users = self._locks.get(did, (asyncio.Lock(), 0))
-        self._locks[did] = (lock, users + 1)
-        try:
-            async with lock:
-                yield
-        finally:
-            lock, users = self._locks[did]
-            if users == 1:
-                del self._locks[did]
-            else:
-                self._locks[did] = (lock, users - 1)
+    def of(self, did: str) -> asyncio.Lock:
+        """Return the DID's lock; writers of one DID queue in order of arrival."""
+        return self._locks.setdefault(did, asyncio.Lock())
 
 
 @value_class
@@ -213,17 +202,25 @@ class DidWriter:
         if context.attempt is not None:
             intent: dict[str, JsonValue] = {"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)}
             await context.attempt.intend(intent)
+        made: list[IndexedVersion] = []
+
+        def recorded(receipt: Receipt) -> tuple[IndexedVersion, AuditRow]:
+            made.append(IndexedVersion(after, receipt, differences.changes(state, after)))
+            return made[-1], _line(context, made[-1], receipt)
+
         try:
-            receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
+            with self.index.recording(recorded, owner=owner), context.keeping(lambda _: context.result(made[-1])):
+                receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
         except LedgerUnavailable as error:
             # A refusal of one entry (500) does not take the replica out.
             if error.status == PluginUnavailable.status:
                 self.reader.check.refused_at = self.clock.monotonic()
             raise
-        version = IndexedVersion(after, receipt, differences.changes(state, after))
-        await self.index.record((version,), owner=owner, line=_line(context, version, receipt))
-        self.reader.check.keep(version.state.did.text, version, is_folded=True)
-        return version
+        if not made or made[-1].receipt != receipt:
+            version, line = recorded(receipt)
+            await self.index.record((version,), owner=owner, line=line)
+        self.reader.check.keep(did, made[-1], is_folded=True)
+        return made[-1]
 
 
 def _line(context: RequestContext, version: IndexedVersion, receipt: Receipt, *, outcome: str = DONE) -> AuditRow:

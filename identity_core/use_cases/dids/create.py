@@ -79,6 +79,11 @@ class CreateDid:
             if witness is None
             else WitnessList(witness.threshold, tuple(one.id for one in witness.witnesses)),
         )
+
+        def created(version: IndexedVersion) -> Created:
+            return Created(version, asked if returned else tuple(replace(key, secret=None) for key in asked))
+
+        context = replace(context, result=created)
         version = None if context.attempt is None else await self.writer.resumed(context, owner=context.caller.identity)
         if version is None:
             signed = await self.writer.signer.signed(method, None, change, self.clock.now())
@@ -88,7 +93,7 @@ class CreateDid:
                 version = await self.writer.append(None, signed, context, owner=context.caller.identity)
             except VersionConflict as error:
                 raise DidExists(details={"did": str(signed.entry.did)}) from error
-        return Created(version, asked if returned else tuple(replace(key, secret=None) for key in asked))
+        return created(version)
 
     @staticmethod
     def _check_counts(options: CreateDidOptions) -> None:

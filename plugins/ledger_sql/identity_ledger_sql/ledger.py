@@ -95,12 +95,12 @@ class Tip:
 
 
 class SqlLedger:
-    """See ``ExaminableLedger``. ``database`` is closed with the ledger."""
+    """See ``ExaminableLedger``. ``database`` is closed with the ledger, unless it ``is_shared`` with the store."""
 
     anchor_ledger_name = "sql"
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
+    def __init__(self, database: Database, clock: Clock, *, is_shared: bool = False) -> None:
+        self._database, self._is_shared = database, is_shared
         self.is_embedded = database.dialect == "sqlite"
         self._clock = clock
         self._tip = Tip(0, 0, 0, 0, chain.GENESIS)
@@ -116,9 +116,11 @@ class SqlLedger:
         processes: int,
         read_only: bool = False,
         mapped_mebibytes: int = MAPPED_MEBIBYTES,
+        shared: Database | None = None,
     ) -> SqlLedger:
-        """The ledger in ``data_dir / ledger.sqlite`` or on the server. Raises ``DatabaseError``: no start without it."""
-        database = open_database(
+        """The ledger in ``data_dir / ledger.sqlite`` or on the server. ``shared`` is the store's database on that server, which is used
+        then. Raises ``DatabaseError``: no start without it."""
+        database = shared or open_database(
             database_url,
             data_dir / "ledger.sqlite",
             processes=processes,
@@ -127,7 +129,7 @@ class SqlLedger:
             writer_lock=_LOCK,
         )
         migrate(database, "identity_ledger_sql.migrations", "ledger_")
-        return cls(database, clock)
+        return cls(database, clock, is_shared=shared is not None)
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         transaction_hash = chain.transaction_hash(did, expected_version + 1, entry)
@@ -211,6 +213,9 @@ class SqlLedger:
 
     def _new_block(self, transaction: Transaction) -> Tip:
         """The tip that the first append of a commit stands on. Raises ``LedgerUnavailable`` where the clock has jumped ahead."""
+        if self._is_shared:
+            # The group began with the lock of the store. A ledger that was opened without the store, and the version before, take this one.
+            transaction.execute(_LOCK)
         server, head, recorded_at, link = self._tip_of(transaction)
         require_steady(self._clock, self._clock.now(), server=server)
         return Tip(transaction.group, head.block_number + 1, head.sequence, recorded_at, link)
@@ -286,7 +291,8 @@ class SqlLedger:
 
     async def close(self) -> None:
         """Finishes the appends that wait and closes the database. A second time is no error."""
-        await self._database.close()
+        if not self._is_shared:
+            await self._database.close()
 
 
 def _lines(transaction: Transaction, sql: str, parameters: dict[str, Any]) -> tuple[LedgerEntry, ...]:
