@@ -83,6 +83,12 @@ class WriterThread:
         while (task := self._tasks.get()) is not None:
             task()
 
+    def wait(self) -> None:
+        """Return when what was submitted is done."""
+        done = threading.Event()
+        self._tasks.put(done.set)
+        done.wait()
+
     def stop(self) -> None:
         """Ends the thread after what was submitted."""
         self._tasks.put(None)

@@ -240,8 +240,7 @@ class PluginManager:
             from identity_core.plugin.processes.prover import in_processes
 
             anonymous = use in (ANONYMOUS_VERIFIER, ANONYMOUS_FORMATS)
-            made = in_processes(self, socket, offer, anonymous=anonymous, workers=workers, seconds=seconds)
-            self._built[key] = made
+            self._built[key] = in_processes(self, socket, offer, anonymous=anonymous, workers=workers, seconds=seconds)
         return self._built[key].port
 
     def _every(self, socket: Socket[T]) -> Iterator[tuple[Offer, T]]:

@@ -48,7 +48,7 @@ def running(url: str, tmp_path: Path) -> Iterator[Running]:
 
 def row(url: str, sql: str) -> tuple[Any, ...]:
     with psycopg.connect(url) as session:
-        found = session.execute(sql).fetchone()  # type: ignore[call-overload]
+        found = session.execute(sql).fetchone()
     assert found is not None
     return tuple(found)
 
@@ -89,7 +89,7 @@ def held(url: str, *statements: str) -> Iterator[None]:
     """A transaction of another session holds these locks."""
     with psycopg.connect(url) as other:
         for statement in statements:
-            other.execute(statement)  # type: ignore[call-overload]
+            other.execute(statement)
         yield
 
 
