@@ -60,7 +60,9 @@ class DidHandlers:
 
     async def create_did(self, request: Request) -> Answer:
         request.authenticated.require_key("dids:create")
-        return created(await self.create(request.body, request.showing(created)))
+        if request.attempt is not None:
+            request.attempt.show = created
+        return created(await self.create(request.body, request.context))
 
     async def list_dids(self, request: Request) -> Answer:
         query: wire.ListDidsQuery = request.query
@@ -87,8 +89,7 @@ class DidHandlers:
 
     async def update_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        expected = if_match(request)
-        context = request.showing(updated)
+        context, expected = request.showing(updated), if_match(request)
         return updated(await self.update(did, request.body, request.authorization, context, if_match=expected))
 
     async def deactivate_did(self, request: Request) -> Answer:
@@ -105,8 +106,7 @@ class DidHandlers:
 
     async def recover_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        context = request.showing(recovered)
-        return recovered(await self.recover(did, request.body, request.authorization, context))
+        return recovered(await self.recover(did, request.body, request.authorization, request.showing(recovered)))
 
     async def list_did_history(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])

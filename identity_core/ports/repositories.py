@@ -32,6 +32,9 @@ class DocumentIndex(Protocol):
     are missing is not for the index to know; who decides by a head compares it with the ledger (``use_cases/dids/head_check.py``).
     """
 
+    is_embedded: bool
+    """Whether it is a file, which no ledger shares: then ``recording`` records nothing."""
+
     async def head(self, did: str) -> IndexedVersion | None:
         """The newest version, or None for a DID without any."""
 

@@ -101,8 +101,7 @@ class RotateDidKey:
             end = old.revoked if old is not None and old.revoked is not None else version.state.updated_at
             return Rotated(version, new_key if returned else replace(new_key, secret=None), end)
 
-        context = replace(context, result=rotated)
-        return rotated(await self.writer.commit(did, change, context, if_match=if_match))
+        return rotated(await self.writer.commit(did, change, replace(context, result=rotated), if_match=if_match))
 
 
 @value_class

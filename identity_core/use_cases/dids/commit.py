@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
@@ -200,27 +201,29 @@ class DidWriter:
             require_steady(self.clock, after.updated_at)
         entry = draft.sealed(signature)
         if context.attempt is not None:
-            intent: dict[str, JsonValue] = {"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)}
-            await context.attempt.intend(intent)
-        made: list[IndexedVersion] = []
+            await context.attempt.intend({"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)})
+        changes, made = differences.changes(state, after), list[IndexedVersion]()
 
         def recorded(receipt: Receipt) -> tuple[IndexedVersion, AuditRow]:
-            made.append(IndexedVersion(after, receipt, differences.changes(state, after)))
+            made.append(IndexedVersion(after, receipt, changes))
             return made[-1], _line(context, made[-1], receipt)
 
         try:
-            with self.index.recording(recorded, owner=owner), context.keeping(lambda _: context.result(made[-1])):
+            with ExitStack() as stack:
+                if not self.index.is_embedded:
+                    stack.enter_context(self.index.recording(recorded, owner=owner))
+                    stack.enter_context(context.keeping(lambda _: context.result(made[-1])))
                 receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
         except LedgerUnavailable as error:
             # A refusal of one entry (500) does not take the replica out.
             if error.status == PluginUnavailable.status:
                 self.reader.check.refused_at = self.clock.monotonic()
             raise
-        if not made or made[-1].receipt != receipt:
-            version, line = recorded(receipt)
-            await self.index.record((version,), owner=owner, line=line)
-        self.reader.check.keep(did, made[-1], is_folded=True)
-        return made[-1]
+        version = IndexedVersion(after, receipt, changes)
+        if made[-1:] != [version]:
+            await self.index.record((version,), owner=owner, line=_line(context, version, receipt))
+        self.reader.check.keep(did, version, is_folded=True)
+        return version
 
 
 def _line(context: RequestContext, version: IndexedVersion, receipt: Receipt, *, outcome: str = DONE) -> AuditRow:

@@ -1,9 +1,4 @@
-"""Appends to one table, many to a commit.
-
-A block is one commit: everything that one writer had waiting. Each append is a job of the shared writer, so a version
-conflict fails alone; the place in the chain is handed from job to job within a commit and read from the table at the
-start of the next. Left out on purpose: the Merkle tree and its proofs, which stand above every ledger.
-"""
+"""Appends to one table, many to a commit (``README.md``). A version conflict fails alone; the place in the chain is handed from job to job."""
 
 from __future__ import annotations
 
@@ -118,8 +113,7 @@ class SqlLedger:
         mapped_mebibytes: int = MAPPED_MEBIBYTES,
         shared: Database | None = None,
     ) -> SqlLedger:
-        """The ledger in ``data_dir / ledger.sqlite`` or on the server. ``shared`` is the store's database on that server, which is used
-        then. Raises ``DatabaseError``: no start without it."""
+        """Open the file, the server, or ``shared``, the store's database on that server. Raises ``DatabaseError``: no start without it."""
         database = shared or open_database(
             database_url,
             data_dir / "ledger.sqlite",
@@ -134,12 +128,13 @@ class SqlLedger:
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         transaction_hash = chain.transaction_hash(did, expected_version + 1, entry)
         details: dict[str, JsonValue] = {"did": did, "transactionHash": transaction_hash.hex()}
-        job = BatchJob(self._append, (did, entry, expected_version + 1, transaction_hash))
         try:
-            return await self._write(job, details)
+            return await self._write(
+                BatchJob(self._append, (did, entry, expected_version + 1, transaction_hash)), details
+            )
         except LedgerUnavailable as error:
-            wanted = {"did": did, "version": expected_version + 1, "transaction_hash": transaction_hash}
-            receipt = await self._look_up(wanted, error)
+            version = expected_version + 1
+            receipt = await self._look_up({"did": did, "version": version, "transaction_hash": transaction_hash}, error)
             if receipt is None:
                 raise
             return receipt
@@ -214,7 +209,6 @@ class SqlLedger:
     def _new_block(self, transaction: Transaction) -> Tip:
         """The tip that the first append of a commit stands on. Raises ``LedgerUnavailable`` where the clock has jumped ahead."""
         if self._is_shared:
-            # The group began with the lock of the store. A ledger that was opened without the store, and the version before, take this one.
             transaction.execute(_LOCK)
         server, head, recorded_at, link = self._tip_of(transaction)
         require_steady(self._clock, self._clock.now(), server=server)
@@ -244,8 +238,7 @@ class SqlLedger:
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         if limit is not None:
             return _entries(await self._rows(_OF_DID, {"did": did, "after": after, "limit": limit}))
-        whole = {"did": did, "after": after, "limit": _ALL}
-        return await self._read(lambda transaction: _lines(transaction, _OF_DID, whole))
+        return await self._read(lambda reading: _lines(reading, _OF_DID, {"did": did, "after": after, "limit": _ALL}))
 
     async def log_size(self, did: str) -> LogSize:
         return LogSize(*(await self._rows(_SIZE, {"did": did}))[0])
