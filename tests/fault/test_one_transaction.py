@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -167,36 +164,3 @@ def test_each_writer_lock_excludes_a_change(running: Running, url: str, table: s
     sender.join(60)
     assert [answer.status for answer in answers] == [201]
     assert row(url, COUNTS) == tuple(count + 1 for count in before)
-
-
-def _set(server: PostgresServer, name: str, value: str) -> None:
-    with psycopg.connect(server.url(), autocommit=True) as session:
-        session.execute(f"ALTER SYSTEM SET {name} = '{value}'")
-        session.execute("SELECT pg_reload_conf()")
-        end = time.monotonic() + 30
-    while True:
-        with psycopg.connect(server.url()) as session:
-            if session.execute(f"SHOW {name}").fetchone() == (value,):
-                return
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def test_answer_is_not_replayed_before_the_standby_has_it(tmp_path: Path) -> None:
-    """The transaction is committed here, and no standby confirms it: a failover could lose what a replay would acknowledge."""
-    server = PostgresServer.create(Path(tempfile.mkdtemp(prefix="pg")))
-    try:
-        url = server.new_database()
-        with service_process.service(tmp_path / "data", environment={"IDENTITY_DATABASE_URL": url}) as running:
-            running.stranger.holder()
-            before = row(url, COUNTS)
-            _set(server, "synchronous_standby_names", "absent")
-            assert [create(running, "one-key").status for _ in range(2)] == [503, 503]
-            _set(server, "synchronous_standby_names", "")
-            answers = [create(running, "one-key") for _ in range(2)]
-            assert [answer.status for answer in answers] == [201, 201]
-            assert answers[0].json == answers[1].json
-            assert row(url, COUNTS) == tuple(count + 1 for count in before)
-    finally:
-        server.stop(signal.SIGQUIT)
-        shutil.rmtree(server.folder)
