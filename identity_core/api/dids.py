@@ -60,6 +60,8 @@ class DidHandlers:
 
     async def create_did(self, request: Request) -> Answer:
         request.authenticated.require_key("dids:create")
+        if request.attempt is not None:
+            request.attempt.show = created
         return created(await self.create(request.body, request.context))
 
     async def list_dids(self, request: Request) -> Answer:
@@ -87,24 +89,24 @@ class DidHandlers:
 
     async def update_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        expected = if_match(request)
-        version = await self.update(did, request.body, request.authorization, request.context, if_match=expected)
-        return updated(version)
+        context, expected = request.showing(updated), if_match(request)
+        return updated(await self.update(did, request.body, request.authorization, context, if_match=expected))
 
     async def deactivate_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         expected = if_match(request)
-        version = await self.deactivate(did, request.body, request.authorization, request.context, if_match=expected)
-        return deactivated(version)
+        context = request.showing(deactivated)
+        return deactivated(await self.deactivate(did, request.body, request.authorization, context, if_match=expected))
 
     async def rotate_did_key(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
         expected = if_match(request)
-        return rotated(await self.rotate(did, request.body, request.authorization, request.context, if_match=expected))
+        context = request.showing(rotated)
+        return rotated(await self.rotate(did, request.body, request.authorization, context, if_match=expected))
 
     async def recover_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        return recovered(await self.recover(did, request.body, request.authorization, request.context))
+        return recovered(await self.recover(did, request.body, request.authorization, request.showing(recovered)))
 
     async def list_did_history(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])

@@ -125,11 +125,12 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     plugins.tracing = _traces(settings, stack)
     provers, strangers = _start_provers(plugins, settings, stack)
     methods, key_stores = plugins.did_methods(), plugins.key_stores(settings.key_stores)
-    ledger = plugins.ledger(settings.ledger.backend)
     custodian, *apart = map(plugins.custodian, settings.custodian.names)
     await require_own_key(settings, custodian)
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
+    plugins.database = store.database
+    ledger = plugins.ledger(settings.ledger.backend)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     reader = DidReader(methods, store.documents, clock, check, settings.did.registered_callers)
     jobs = await begin_jobs(settings, signer, reader, store, custodian, stack)

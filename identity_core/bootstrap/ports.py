@@ -199,6 +199,7 @@ async def store_beside(settings: Settings, stack: AsyncExitStack) -> tuple[Plugi
     stack.push_async_callback(plugins.close)
     custodian = plugins.custodian(settings.custodian.backend)
     store = await open_store(settings, custodian, processes=max(settings.server.workers, 2))
+    plugins.database = store.database
     stack.push_async_callback(store.close)
     return plugins, custodian, store
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from identity_core.database.group_commit import FOLLOWED_BY, BatchJob
+from identity_core.database.group_commit import BatchJob, followed_by
 from identity_core.database.interface import (
     MAPPED_MEBIBYTES,
     ConstraintViolated,
@@ -33,7 +33,6 @@ from identity_core.database.look import Look, faults_of, look_at
 from identity_core.database.migrations import migrate
 
 __all__ = [
-    "FOLLOWED_BY",
     "MAPPED_MEBIBYTES",
     "BatchJob",
     "ConstraintViolated",
@@ -56,6 +55,7 @@ __all__ = [
     "NotReplicated",
     "Transaction",
     "faults_of",
+    "followed_by",
     "look_at",
     "migrate",
     "open_database",

@@ -11,7 +11,8 @@ import asyncio
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,8 +33,8 @@ from identity_core.values import value_class
 
 ItemT = TypeVar("ItemT")
 
-FOLLOWED_BY: ContextVar[Callable[[Transaction, Any], None] | None] = ContextVar("followed by", default=None)
-"""Runs in the transaction of the next job that the task submits, behind it and with its result; what it raises undoes both."""
+Follow = Callable[[Transaction, Any], None]
+_FOLLOWED_BY: ContextVar[tuple[tuple[Callable[..., Any], Follow], ...]] = ContextVar("followed by", default=())
 
 QUEUE_LIMIT = 4096
 GROUP_LIMIT = 256
@@ -82,6 +83,12 @@ class WriterThread:
         while (task := self._tasks.get()) is not None:
             task()
 
+    def wait(self) -> None:
+        """Return when what was submitted is done."""
+        done = threading.Event()
+        self._tasks.put(done.set)
+        done.wait()
+
     def stop(self) -> None:
         """Ends the thread after what was submitted."""
         self._tasks.put(None)
@@ -108,8 +115,21 @@ def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: tu
     return True
 
 
-def _followed(job: Job[T], follow: Callable[[Transaction, T], None], transaction: Transaction) -> T:
-    follow(transaction, result := job(transaction))
+@contextmanager
+def followed_by(write: Callable[..., Any], follow: Follow) -> Iterator[None]:
+    """Within the context, run ``follow`` in the transaction of the next job that the task submits to ``write``, behind that job and with
+    its result. What it raises undoes both. Of nested contexts the outer one is first."""
+    before = _FOLLOWED_BY.set((*_FOLLOWED_BY.get(), (write, follow)))
+    try:
+        yield
+    finally:
+        _FOLLOWED_BY.reset(before)
+
+
+def _followed(job: Job[T], follows: Sequence[Follow], transaction: Transaction) -> T:
+    result = job(transaction)
+    for follow in follows:
+        follow(transaction, result)
     return result
 
 
@@ -161,15 +181,15 @@ class GroupCommit:
         if loop is not self._loop:
             self._move_to(loop)
         future: asyncio.Future[T] = loop.create_future()
+        if follows := [follow for write, follow in _FOLLOWED_BY.get() if write == self.submit]:
+            _FOLLOWED_BY.set(())
+            job = partial(_followed, job, follows)
         if self.closed:
             future.set_exception(DatabaseClosed("the database is closed"))
             return future
         if len(self._waiting) >= self.queue_limit:
             future.set_exception(DatabaseOverloaded(f"{len(self._waiting)} writes are waiting"))
             return future
-        if (follow := FOLLOWED_BY.get()) is not None:
-            FOLLOWED_BY.set(None)
-            job = partial(_followed, job, follow)
         self._waiting.append(Pending(job, durable, future, heavy, then))
         due = loop.time() + patience_seconds if patience_seconds else 0.0
         if not self.busy:

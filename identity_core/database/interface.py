@@ -34,15 +34,12 @@ class Cursor(Protocol):
     @property
     def rowcount(self) -> int:
         """How many rows an INSERT, UPDATE or DELETE touched."""
-        ...
 
     def fetchone(self) -> Any:
         """The next row as a tuple, or None."""
-        ...
 
     def fetchall(self) -> list[Any]:
         """The remaining rows as tuples."""
-        ...
 
 
 class Transaction(Protocol):
@@ -51,17 +48,14 @@ class Transaction(Protocol):
     @property
     def group(self) -> int:
         """Numbers the writer's transactions: jobs that see the same number are committed together or not at all."""
-        ...
 
     def execute(self, sql: str, parameters: Parameters = NOTHING, /) -> Cursor:
         """Runs one statement. Its parameters are ``:name``, or ``?`` for a sequence of them, which SQLite binds in a third less of the
         time."""
-        ...
 
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]], /) -> Cursor:
         """Runs a statement that changes rows once for each of ``rows``, which are in the places of its ``?``; ``rowcount`` adds up. Half
         of what as many statements cost is saved, and on a server all journeys but one."""
-        ...
 
 
 Job = Callable[[Transaction], T]
@@ -78,16 +72,13 @@ class Database(Protocol):
     @property
     def dialect(self) -> Dialect:
         """Which SQL it speaks, where the two differ."""
-        ...
 
     @property
     def read_only(self) -> bool:
         """Whether it was opened to be looked at: every write is refused, and nothing on the disk changes."""
-        ...
 
     def require_in_place(self) -> None:
         """Raises ``DatabaseReplaced`` when the file is no longer the one that was opened. On a server nothing is asked."""
-        ...
 
     async def read(self, job: Job[T]) -> T:
         """Runs a job that only reads what is committed. Each statement sees its own moment: what must agree is one.
@@ -95,16 +86,13 @@ class Database(Protocol):
         SQLite: at once, on the calling thread, so keep to look-ups by key and short pages. PostgreSQL: on a reader's
         thread.
         """
-        ...
 
     def look_up(self, sql: str, parameters: Mapping[str, object]) -> Awaitable[list[Any]]:
         """The rows of one SELECT that finds a few by an index, as they are committed. PostgreSQL is asked at the call, so that several may
         be under way at once, and no thread waits."""
-        ...
 
     def read_now(self, job: Job[T]) -> T:
         """The same without an event loop; on PostgreSQL it blocks the caller, so it is for start-up and commands."""
-        ...
 
     def write(
         self,
@@ -126,24 +114,19 @@ class Database(Protocol):
         it is committed, whether or not anybody still waits for it. The awaitable raises ``DatabaseOverloaded`` when too many jobs
         wait, ``DatabaseClosed`` after ``close``; the call itself raises neither.
         """
-        ...
 
     def write_now(self, job: Job[T]) -> T:
         """One durable transaction without an event loop: for start-up and commands, never beside queued jobs."""
-        ...
 
     def foreign_changes(self) -> int | None:
         """A number that changes whenever somebody else than this object's writer has committed; None where that is not
         cheap to know (PostgreSQL)."""
-        ...
 
     def load(self) -> DatabaseLoad:
         """How much this object has to do, and has done."""
-        ...
 
     async def close(self) -> None:
         """Finishes what is queued and lets go of files and connections. A second time is no error."""
-        ...
 
 
 @value_class

@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
@@ -58,6 +58,10 @@ class Look:
             return job(self._transaction)
         except self._failures as error:
             raise self._translated(error) from error
+        finally:
+            # On a server the statements of a job are one transaction, which must not stay open. A lost connection has none.
+            with suppress(self._failures):
+                self.driver.rollback()
 
     async def read(self, job: Job[T]) -> T:
         return self.read_now(job)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -47,8 +47,6 @@ RUNS = 3
 UNDONE = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 """What ends a transaction for the sake of another one; nothing of it is committed."""
 
-# A replica that freezes while it holds the head of the ledger must not stop the others for good. No statement here is so long that
-# compiling it (jit) pays: where the server has no statistics yet, one that takes 1 ms was compiled for 20.
 SESSION = {
     "connect_timeout": "5",
     "tcp_user_timeout": "10000",
@@ -56,8 +54,33 @@ SESSION = {
     "keepalives_idle": "5",
     "keepalives_interval": "2",
     "application_name": "identity",
-    "options": "-c jit=off -c lock_timeout=5s -c statement_timeout=30s -c idle_in_transaction_session_timeout=10s",
 }
+# A replica that freezes while it holds the head of the ledger must not stop the others for good. No statement here is so long that
+# compiling it (jit) pays: where the server has no statistics yet, one that takes 1 ms was compiled for 20. Not sent as ``options`` of the
+# connection, which PgBouncer refuses.
+LIMITS = "SET jit = off; SET lock_timeout = '5s'; SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '10s'"
+
+
+_SERVED_BY = "SELECT pg_backend_pid()"
+NO_SESSION = (
+    "a pooler gives two sessions one connection of the server: set pool_mode = session (PgBouncer) for this database"
+)
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Raise the error of this package for one of the driver's."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+def _settings_of(url: str) -> dict[str, Any]:
+    try:
+        return {**SESSION, **conninfo_to_dict(url)}
+    except psycopg.ProgrammingError as error:
+        raise DatabaseUnavailable("the database URL cannot be read") from error
 
 
 class PostgresqlDatabase:
@@ -69,29 +92,32 @@ class PostgresqlDatabase:
     def __init__(self, url: str, writer_lock: str = "") -> None:
         """``writer_lock`` is the statement that each group of ``write`` begins with."""
         self._writer_lock = writer_lock
-        try:
-            given = conninfo_to_dict(url)
-        except psycopg.ProgrammingError as error:
-            raise DatabaseUnavailable("the database URL cannot be read") from error
-        self._settings: dict[str, Any] = {**SESSION, **given}
+        self._settings = _settings_of(url)
         self._writer = PostgresqlSession(lambda: self._connect(target_session_attrs="read-write"))
         self._local = threading.local()
         self._sessions: list[PostgresqlSession] = []
         self._reads: set[Future[Any]] = set()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="database reader")
         self._look_ups = LookUps(self._connect, self._readers)
-        self._queue = GroupCommit(self._perform, self._recover)
-        self.write = self._queue.submit
         self._worker = WriterThread("database writer")
+        # Where the event loop dies under a group, the thread finishes it all the same.
+        self._queue = GroupCommit(self._perform, self._worker.wait)
+        self.write = self._queue.submit
         try:
             # Says at the start what would else be said at the first request.
-            self.read_now(lambda transaction: transaction.execute("SELECT 1").fetchone())
+            with _failures(), self._connect() as other:
+                served = other.execute(_SERVED_BY).fetchone()
+                if self.read_now(lambda transaction: transaction.execute(_SERVED_BY).fetchone()) == served:
+                    raise DatabaseUnavailable(NO_SESSION)
         except DatabaseError:
             self._stop()
             raise
 
     def _connect(self, **extra: str) -> psycopg.Connection[Any]:
-        return psycopg.connect(autocommit=True, **{**extra, **self._settings})
+        connection = psycopg.connect(autocommit=True, **{**extra, **self._settings})
+        if "options" not in self._settings:
+            connection.execute(LIMITS, prepare=False)
+        return connection
 
     def require_in_place(self) -> None:
         """A server has no file that could be replaced."""
@@ -118,10 +144,8 @@ class PostgresqlDatabase:
         if session is None:
             session = self._local.session = PostgresqlSession(self._connect)
             self._sessions.append(session)
-        try:
+        with _failures():
             return session.read(job)
-        except psycopg.Error as error:
-            raise translated(error) from error
 
     def look_up(self, sql: str, parameters: Mapping[str, object]) -> Awaitable[list[Any]]:
         if self._queue.closed:
@@ -201,12 +225,6 @@ class PostgresqlDatabase:
         if anew:
             self._writer.drop()
 
-    def _recover(self) -> None:
-        """The event loop died under a group; the thread finishes it all the same."""
-        done = threading.Event()
-        self._worker.submit(done.set)
-        done.wait()
-
     async def close(self) -> None:
         if self._queue.closed:
             return
@@ -222,23 +240,19 @@ class PostgresqlDatabase:
 
 
 def look_at_postgresql(url: str) -> Look:
-    """A session in which the server refuses every change. Raises ``DatabaseUnavailable``."""
-    try:
-        settings: dict[str, Any] = {**SESSION, **conninfo_to_dict(url)}
-    except psycopg.ProgrammingError as error:
-        raise DatabaseUnavailable("the database URL cannot be read") from error
+    """A connection on which the driver begins each transaction with BEGIN READ ONLY, so that the server refuses every change and a pooler
+    keeps no state of it. Raises ``DatabaseUnavailable``."""
+    settings = _settings_of(url)
 
     def connect() -> psycopg.Connection[Any]:
-        # Not among the options: a URL that asks for a server that can be written to (target_session_attrs) would find none.
-        connection = psycopg.connect(autocommit=True, **settings)
-        connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+        connection = psycopg.connect(**settings)
+        connection.read_only = True
         return connection
 
     session = PostgresqlSession(connect)
     with ExitStack() as stack:
         stack.callback(session.drop)
-        try:
+        with _failures():
             session.read(lambda transaction: transaction.execute("SELECT 1").fetchone())
-        except psycopg.Error as error:
-            raise translated(error) from error
+            session.connection().rollback()
         return Look("postgresql", session, session.connection(), stack.pop_all(), psycopg.Error, translated)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -280,9 +279,7 @@ class SqliteDatabase:
 
     def _recover(self) -> None:
         """The event loop died under a group: waits for the thread, undoes what was not committed."""
-        done = threading.Event()
-        self._worker.submit(done.set)
-        done.wait()
+        self._worker.wait()
         self._release()
         self._reads = self._between_groups
 

@@ -53,13 +53,15 @@ class RequestAttempt(Protocol):
 @value_class
 class RequestContext:
     """Who asked, through which operation and request, and what the caller noted about a change. Where there was no request, its id is
-    ``-``. ``attempt`` is there where the request carries an ``Idempotency-Key``."""
+    ``-``. ``attempt`` is there where the request carries an ``Idempotency-Key``. ``result`` turns a recorded version into what the use case
+    returns."""
 
     operation: str
     caller: Caller
     request_id: str = "-"
     note: str | None = None
     attempt: RequestAttempt | None = None
+    result: Callable[[Any], Any] = lambda version: version
 
     @property
     def intent(self) -> Mapping[str, Any] | None:

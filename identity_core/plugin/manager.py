@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
+from identity_core.database import Database
 from identity_core.domain.callers import Caller
 from identity_core.plugin.border import Bulkhead
 from identity_core.plugin.build import BearerChain, Built, LookOnly, build
@@ -56,7 +57,8 @@ CLOSE_SECONDS = 5.0
 
 @dataclass(slots=True)
 class PluginManager:
-    """The plugins of one process. ``load`` makes it; each accessor builds what it is asked for, once."""
+    """The plugins of one process. ``load`` makes it; each accessor builds what it is asked for, once. ``database`` is the store's; a ledger
+    on the same server that is built after it is set writes through it."""
 
     settings: Settings
     collection: Collection
@@ -64,6 +66,7 @@ class PluginManager:
     logger: logging.Logger
     look: LookOnly | None = None
     tracing: Tracing | None = None
+    database: Database | None = None
     _built: dict[Key, Built] = field(default_factory=dict)
     _failures: dict[Key, PluginError] = field(default_factory=dict)
     _bearers: BearerChain = field(init=False)
@@ -237,8 +240,7 @@ class PluginManager:
             from identity_core.plugin.processes.prover import in_processes
 
             anonymous = use in (ANONYMOUS_VERIFIER, ANONYMOUS_FORMATS)
-            made = in_processes(self, socket, offer, anonymous=anonymous, workers=workers, seconds=seconds)
-            self._built[key] = made
+            self._built[key] = in_processes(self, socket, offer, anonymous=anonymous, workers=workers, seconds=seconds)
         return self._built[key].port
 
     def _every(self, socket: Socket[T]) -> Iterator[tuple[Offer, T]]:
@@ -266,6 +268,7 @@ class PluginManager:
                 workers=settings.server.workers,
                 public_url=settings.server.public_url,
                 mapped_mebibytes=settings.mapped_mebibytes,
+                database=self.database if socket is LEDGER and settings.database_url else None,
             )
             limits = self.limits(getattr(settings, socket.table).deadline_seconds)
             name = f"{socket.kind}:{offer.provider.name}"

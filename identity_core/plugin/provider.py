@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import pluggy
 
+from identity_core.database import Database
 from identity_core.ports.clock import Clock
 from identity_core.settings import StartError
 from identity_core.values import value_class
@@ -44,7 +45,8 @@ class BuildContext:
     (`identity doctor`): then nothing may be made or changed, neither file nor row, and what is not there yet is ``DatabaseAbsent``. It
     is set for providers that say ``looks``, and no others. ``public_url`` is the origin that callers see, where one is set or served;
     None in a prover's worker process. ``mapped_mebibytes`` is how much of an SQLite file a connection may map into
-    memory. Randomness comes from the operating system.
+    memory. ``database`` is the store's own on ``database_url``, for a ledger that appends in the same transactions; the store closes it.
+    Randomness comes from the operating system.
     """
 
     clock: Clock
@@ -55,6 +57,7 @@ class BuildContext:
     read_only: bool = False
     public_url: str | None = None
     mapped_mebibytes: int = 0
+    database: Database | None = None
 
 
 @value_class

@@ -27,6 +27,7 @@ from identity_core.errors import (
     PredicateUnsupported,
     ProofInvalid,
     RateLimited,
+    RequestInProgress,
     StorageMismatch,
     VersionConflict,
 )
@@ -101,7 +102,9 @@ LEDGER: Socket[LedgerBackend] = Socket(
     (ExaminableLedger, NewestAnchoringLedger, AnchoringLedger, NewestLedger, LedgerBackend),
     # The address of a node or of a server is often a credential, and exceptions of their clients repeat it.
     Contract(
-        (VersionConflict, LedgerUnavailable, StorageMismatch, *_AWAY), otherwise=LedgerUnavailable, secretive=True
+        (VersionConflict, LedgerUnavailable, StorageMismatch, RequestInProgress, *_AWAY),
+        LedgerUnavailable,
+        secretive=True,
     ),
     table="ledger",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
@@ -40,13 +40,14 @@ class DocumentIndex(Protocol):
     are missing is not for the index to know; who decides by a head compares it with the ledger (``use_cases/dids/head_check.py``).
     """
 
+    is_embedded: bool
+    """Whether it is a file, which no ledger shares: then ``recording`` records nothing."""
+
     async def head(self, did: str) -> IndexedVersion | None:
         """The newest version, or None for a DID without any."""
-        ...
 
     async def version(self, did: str, version_id: int) -> IndexedVersion | None:
         """The version with this number, or None."""
-        ...
 
     async def version_at(self, did: str, second: datetime, *, newest: int) -> int:
         """The number of the last version up to ``newest`` whose printed second is not later than ``second``, or 0. It is searched for, by
@@ -54,15 +55,12 @@ class DocumentIndex(Protocol):
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
         """Versions beyond ``after`` in the asked direction (descending: below ``after``; 0 means from the end)."""
-        ...
 
     async def stored_head(self, did: str) -> StoredVersion | None:
         """What ``head`` gives, for an answer that needs no more than this."""
-        ...
 
     async def stored(self, did: str, *, after: int, limit: int, descending: bool = False) -> Sequence[StoredVersion]:
         """What ``versions`` gives, for such an answer."""
-        ...
 
     async def record(
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
@@ -70,39 +68,36 @@ class DocumentIndex(Protocol):
         """Adds versions, each once (a second time is no error) and moves the cursor over their sequences as far as they are
         gapless. ``owner`` is the identity of the caller that created the DID. ``line`` is added to the audit log in the same transaction. A
         caller that is cancelled takes nothing of it away."""
-        ...
+
+    def recording(
+        self, made: Callable[[Receipt], tuple[IndexedVersion, AuditRow]], *, owner: str | None
+    ) -> AbstractContextManager[None]:
+        """Records what ``made`` makes of a receipt in the transaction of the next append within the context, where the ledger writes
+        through the store's database. Elsewhere ``made`` is not called, and the version is for ``record``."""
 
     async def cursor(self) -> int:
         """The ledger sequence up to which everything is in the index, without a gap."""
-        ...
 
     async def pass_over(self, sequence: int) -> None:
         """Moves the cursor to ``sequence`` at least: what is missing before it cannot be folded, and will not come."""
-        ...
 
     async def owned(self, owner: str, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
         """Heads of the DIDs that ``owner`` created, by DID, those after ``after`` first."""
-        ...
 
     async def events(self, *, after: int, limit: int) -> Sequence[IndexedVersion]:
         """Recorded versions by ledger sequence, those after ``after`` first."""
-        ...
 
     def one_look(self) -> AbstractContextManager[None]:
         """Within it ``head`` may say what was so when it was first asked: for several DIDs of one request, which came before it."""
-        ...
 
     def known(self, did: str) -> IndexedVersion | None:
         """Return the head where it is cheap to know and cannot be stale, else None."""
-        ...
 
     def follow(self, did: str, version_id: int) -> None:
         """Has ``generation`` tell of a DID whose newest version an embedded index has just given as ``version_id``."""
-        ...
 
     def generation(self, did: str) -> int | None:
         """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``)."""
-        ...
 
 
 class IndexRows(Protocol):
@@ -111,25 +106,20 @@ class IndexRows(Protocol):
     async def compare(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
         """Return the differences, a line for each version that is: changed, missing, not on the ledger, or without a tag of ours.
         A row of an earlier form that says the same is not different."""
-        ...
 
     async def seal(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
         """Adds what is missing, tags the rows of before there were tags, and writes those of an earlier form anew, if nothing else is
         different. Returns what is."""
-        ...
 
     async def rebuild(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
         """Writes the rows of ``did`` anew; keeps its owner where the row that names it is ours. Does nothing where rows of ours tell
         more or otherwise than ``folded``, which then is not the ledger that they came from, and returns them."""
-        ...
 
     def unfinished(self, *, limit: int) -> AsyncIterator[Sequence[str]]:
         """The DIDs that have rows without a tag, or of an earlier form; a page is done when the next one is asked for."""
-        ...
 
     async def dids(self, *, after: str, limit: int) -> Sequence[str]:
         """The DIDs that have rows, in order."""
-        ...
 
 
 @value_class
@@ -146,27 +136,21 @@ class Quarantine(Protocol):
 
     def suspect(self, did: str, reason: str) -> None:
         """Notes it in memory."""
-        ...
 
     async def unknown(self, now: datetime) -> Sequence[Suspicion]:
         """What was noted and is not stored yet."""
-        ...
 
     async def add(self, found: Sequence[Suspicion]) -> None:
         """Stores it, each DID once. Durable on return."""
-        ...
 
     async def list(self, *, after: str, limit: int) -> Sequence[Suspicion]:
         """By DID, those after ``after`` first."""
-        ...
 
     async def count(self) -> int:
         """How many there are, or are noted in this process."""
-        ...
 
     async def release(self, did: str) -> None:
         """Forgets one that was repaired. Durable on return."""
-        ...
 
 
 @value_class
@@ -196,29 +180,23 @@ class SpentChallenges(Protocol):
 
     async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
         """Return the highest ``limit`` used numbers of each saying, in the order of ``sayings``."""
-        ...
 
     async def offer(self, offered: ChallengeOfferRow) -> None:
         """Store it, readable by every process on return. Need not be durable."""
-        ...
 
     async def offered(
         self, scopes: Sequence[bytes], address: str, *, own: bool, used: bool, limit: int
     ) -> Sequence[ChallengeOfferRow]:
         """Return the newest ``limit`` of the scopes: those of ``address``, or (not ``own``) of others; used ones or open ones."""
-        ...
 
     async def spend(self, spent: ChallengeUseRow) -> bool:
         """Store it by one guarded statement, durable on return. Return False when it was there: one of many callers gets True."""
-        ...
 
     async def forget(self, until: datetime, *, limit: int) -> int:
         """Delete at most ``limit`` used ones that expired at ``until`` or before. Return how many. Need not be durable."""
-        ...
 
     async def forget_offered(self, until: datetime, *, limit: int) -> int:
         """Do the same to those that were handed out."""
-        ...
 
 
 @value_class
@@ -240,34 +218,26 @@ class AuditLog(Protocol):
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
         """Lines by number (from 1, without gaps), those after ``after`` first."""
-        ...
 
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
         """The same lines as they were hashed, each with its link, for anyone who checks the chain."""
-        ...
 
     async def head(self) -> KeyedHead | None:
         """The head that the log keeps of itself; None where there is none, or one that somebody else wrote."""
-        ...
 
     async def cut(self) -> ChainHead:
         """Number and link of the last line that went because it was past its time; an empty log's head where none did, or where somebody
         else says so. ``read`` and ``chain`` begin behind it."""
-        ...
 
     async def cut_through(self, through: ChainHead, row: AuditRow) -> bool:
         """Cuts the log behind that line and appends ``row``, which tells of it, durably in one transaction. False, and nothing is done,
         where the log is cut there or further on already, the line is not there, or the head is not ours."""
-        ...
 
     async def drop_cut(self, *, limit: int) -> int:
         """Deletes at most ``limit`` lines that were cut, the oldest first, and says how many."""
-        ...
 
     async def key_from_here(self) -> int:
         """Makes a head of the last line as it stands; the number of the next. For a first start, or when somebody looked into it."""
-        ...
 
     async def is_whole(self) -> bool:
         """Whether the last line is the one that the head names. Neither the lines before it nor their links are looked at."""
-        ...

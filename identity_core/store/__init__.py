@@ -35,8 +35,11 @@ from identity_core.store.witness_files import StoredWitnessFiles
 __all__ = ["Store"]
 
 NO_SECRET: Final = bytes(32)
-WRITER_LOCK: Final = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
-"""On a server. Jobs share a transaction as they come: only a lock before all of them is taken by every process in the same order."""
+WRITER_LOCK: Final = (
+    "SELECT id FROM store_lock WHERE id = 1 FOR UPDATE; SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
+)
+"""On a server. Jobs share a transaction as they come: only a lock before all of them is taken by every process in the same order. The
+lock is ``store_lock``; a replica of the version before takes that of ``audit_head`` instead, so this version takes both."""
 
 
 class Store:

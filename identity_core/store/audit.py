@@ -68,11 +68,11 @@ _CUT = (
 _BARE_TREE = "UPDATE transparency_head SET size = 0, peaks = :peaks WHERE id = 1"
 
 
-class AuditLines:
+class AuditLines(Repository):
     """The port ``AuditLog`` on the tables of the store."""
 
     def __init__(self, database: Database, secret: bytes) -> None:
-        self._database = database
+        super().__init__(database)
         self._mac = RowMac(secret, b"identity audit_head v1")
         self._cut_mac = RowMac(secret, b"identity audit_cut v1")
         self._group = 0
@@ -192,13 +192,11 @@ class AuditLines:
         return kept is not None and kept.head == (ChainHead() if last is None else ChainHead(last[0], _octets(last[1])))
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
-        parameters = {"after": after, "limit": limit}
-        rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())
+        rows = await self._rows(_READ, {"after": after, "limit": limit})
         return [(sequence, from_line(bytes(line))) for sequence, line, _ in rows]
 
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
-        parameters = {"after": after, "limit": limit}
-        rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())
+        rows = await self._rows(_READ, {"after": after, "limit": limit})
         return [ChainedLine(sequence, _octets(line), _octets(link)) for sequence, line, link in rows]
 
 

@@ -10,17 +10,18 @@ somebody else wrote or changed is never decoded, and its DID is put under suspic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
-from identity_core.database import BatchJob, Database, Transaction
+from identity_core.database import BatchJob, Database, Transaction, followed_by
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import DidQuarantined
+from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import AuditRow, IndexedVersion
 from identity_core.store.audit import AuditLines
 from identity_core.store.index_rows import (
@@ -169,6 +170,17 @@ class Documents(Repository):
         # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
         await self._database.write(job, durable=not self.is_embedded, then=self._recorded)
 
+    def recording(
+        self, made: Callable[[Receipt], tuple[IndexedVersion, AuditRow]], *, owner: str | None
+    ) -> AbstractContextManager[None]:
+        """See ``DocumentIndex.recording``."""
+
+        def record(transaction: Transaction, receipt: Receipt) -> None:
+            version, line = made(receipt)
+            self._insert(transaction, [([(version, row_of(version, owner))], line)])
+
+        return followed_by(self._database.write, record)
+
     def _insert(self, transaction: Transaction, records: Sequence[_Record]) -> list[list[IndexedVersion]]:
         """Of each record the versions whose rows are in their places now."""
         are_new = are_inserted(transaction, self._mac, *[row for record, _ in records for _, row in record])
@@ -238,9 +250,8 @@ class Documents(Repository):
         return self._opened(rows[0]) if rows else None
 
     async def _page(self, did: str, after: int, limit: int, descending: bool) -> list[Row]:
-        if not descending:
-            return await self._database.look_up(_ASCENDING, {"did": did, "after": after, "limit": limit})
-        return await self._database.look_up(_DESCENDING, {"did": did, "after": after or 2**62, "limit": limit})
+        sql, bound = (_DESCENDING, after or 2**62) if descending else (_ASCENDING, after)
+        return await self._database.look_up(sql, {"did": did, "after": bound, "limit": limit})
 
     def _is_ours(self, row: Row, *, decides: bool = False) -> bool:
         """Return whether the row has a valid tag, and otherwise put its DID under suspicion.

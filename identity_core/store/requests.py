@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.codec.times import micros
-from identity_core.database import FOLLOWED_BY, Database, Transaction
+from identity_core.database import Database, Transaction, followed_by
 from identity_core.errors import QuotaExceeded, RequestInProgress
 from identity_core.ports.activity import IdempotencyRecord, StoredAnswer
 from identity_core.ports.api_keys import KEPT, Charge
@@ -69,7 +69,10 @@ class StoredIdempotencyKeys(Repository):
             known, *answer = transaction.execute(_FIND, parameters).fetchone()
             return IdempotencyRecord(known, None if answer[0] is None else _ANSWERS.read(answer))
 
-        return await self._database.write(reserve, durable=False)
+        found = await self._database.write(reserve, durable=False)
+        # The answer may be one of a commit that the standby has not confirmed. A durable commit waits for that.
+        is_replayed = found is not None and found.answer is not None
+        return await self._database.write(reserve) if is_replayed and self._database.dialect != "sqlite" else found
 
     async def intend(self, key_hash: str, since: datetime, intent: bytes) -> bool:
         return await self._change(_INTEND, {"key_hash": key_hash, "since": micros(since), "body": intent}) > 0
@@ -77,10 +80,9 @@ class StoredIdempotencyKeys(Repository):
     async def complete(self, key_hash: str, since: datetime, answer: StoredAnswer, now: datetime) -> None:
         await self._change(_COMPLETE, _ANSWERS.write(answer, key_hash=key_hash, since=micros(since), now=micros(now)))
 
-    @contextmanager
     def completing(
         self, key_hash: str, since: datetime, answer: Callable[[Any], tuple[StoredAnswer, datetime] | None]
-    ) -> Iterator[None]:
+    ) -> AbstractContextManager[None]:
         def complete(transaction: Transaction, result: Any) -> None:
             if (found := answer(result)) is None:
                 return
@@ -88,11 +90,7 @@ class StoredIdempotencyKeys(Repository):
             if transaction.execute(_COMPLETE, row).rowcount != 1:
                 raise RequestInProgress(details={"retryAfter": 1})
 
-        before = FOLLOWED_BY.set(complete)
-        try:
-            yield
-        finally:
-            FOLLOWED_BY.reset(before)
+        return followed_by(self._database.write, complete)
 
     async def abandon(self, key_hash: str, since: datetime) -> None:
         parameters = {"key_hash": key_hash, "since": micros(since), "released": micros(since - self._lease)}

@@ -37,6 +37,14 @@ class AuditHead(StoreModel, table=True):
     cut_mac: bytes | None = Field(default=None, sa_type=LargeBinary)
 
 
+class StoreLock(StoreModel, table=True):
+    """The one row that each transaction of a writer on PostgreSQL locks first."""
+
+    __tablename__ = "store_lock"
+
+    id: int = Field(sa_type=Integer, primary_key=True, sa_column_kwargs={"autoincrement": False})
+
+
 class TimelineEvent(StoreModel, table=True):
     """One event; see ``ports/activity.py``. The id begins with the time in microseconds, so that it is the order too."""
 

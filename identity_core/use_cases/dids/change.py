@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from identity_core.codec import times
 from identity_core.codec.structs import given, plain
@@ -94,10 +95,13 @@ class RotateDidKey:
             if stored and context.intent is None:
                 await keep_secrets(self.custodian, did, (replace(new_key, purposes=("rotation",)),))
         change = Rotate(old_key_id, new_key, revoke_old_after, authorization)
-        version = await self.writer.commit(did, change, context, if_match=if_match)
-        old = version.state.document.method(old_key_id)
-        end = old.revoked if old is not None and old.revoked is not None else version.state.updated_at
-        return Rotated(version, new_key if returned else replace(new_key, secret=None), end)
+
+        def rotated(version: IndexedVersion) -> Rotated:
+            old = version.state.document.method(old_key_id)
+            end = old.revoked if old is not None and old.revoked is not None else version.state.updated_at
+            return Rotated(version, new_key if returned else replace(new_key, secret=None), end)
+
+        return rotated(await self.writer.commit(did, change, replace(context, result=rotated), if_match=if_match))
 
 
 @value_class
@@ -136,8 +140,8 @@ class RecoverDid:
             authorization,
             given(wish.restore_version, None),
         )
-        version = await self.writer.commit(did, change, context)
-        return Recovered(version, following)
+        context = replace(context, result=partial(Recovered, recovery_key=following))
+        return Recovered(await self.writer.commit(did, change, context), following)
 
 
 @value_class

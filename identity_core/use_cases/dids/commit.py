@@ -12,11 +12,12 @@ answer; a crash in between is repaired by ``CatchUp``. What the index says is he
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
+from weakref import WeakValueDictionary
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.activity import DONE, REPLAYED, SERVICE, Event, RequestContext
@@ -71,24 +72,13 @@ SECOND = timedelta(seconds=1)
 
 @dataclass(slots=True)
 class DidLocks:
-    """A lock for each DID that is being written in this process, dropped when no one waits."""
+    """A lock for each DID that is being written in this process, dropped when no task holds it or waits for it."""
 
-    _locks: dict[str, tuple[asyncio.Lock, int]] = field(default_factory=dict)
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
-    @contextlib.asynccontextmanager
-    async def of(self, did: str) -> AsyncIterator[None]:
-        """Holds the DID's lock; writers of one DID queue in order of arrival."""
-        lock, users = self._locks.get(did, (asyncio.Lock(), 0))
-        self._locks[did] = (lock, users + 1)
-        try:
-            async with lock:
-                yield
-        finally:
-            lock, users = self._locks[did]
-            if users == 1:
-                del self._locks[did]
-            else:
-                self._locks[did] = (lock, users - 1)
+    def of(self, did: str) -> asyncio.Lock:
+        """Return the DID's lock; writers of one DID queue in order of arrival."""
+        return self._locks.setdefault(did, asyncio.Lock())
 
 
 @value_class
@@ -211,18 +201,28 @@ class DidWriter:
             require_steady(self.clock, after.updated_at)
         entry = draft.sealed(signature)
         if context.attempt is not None:
-            intent: dict[str, JsonValue] = {"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)}
-            await context.attempt.intend(intent)
+            await context.attempt.intend({"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)})
+        changes, made = differences.changes(state, after), list[IndexedVersion]()
+
+        def recorded(receipt: Receipt) -> tuple[IndexedVersion, AuditRow]:
+            made.append(IndexedVersion(after, receipt, changes))
+            return made[-1], _line(context, made[-1], receipt)
+
         try:
-            receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
+            with ExitStack() as stack:
+                if not self.index.is_embedded:
+                    stack.enter_context(self.index.recording(recorded, owner=owner))
+                    stack.enter_context(context.keeping(lambda _: context.result(made[-1])))
+                receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
         except LedgerUnavailable as error:
             # A refusal of one entry (500) does not take the replica out.
             if error.status == PluginUnavailable.status:
                 self.reader.check.refused_at = self.clock.monotonic()
             raise
-        version = IndexedVersion(after, receipt, differences.changes(state, after))
-        await self.index.record((version,), owner=owner, line=_line(context, version, receipt))
-        self.reader.check.keep(version.state.did.text, version, is_folded=True)
+        version = IndexedVersion(after, receipt, changes)
+        if made[-1:] != [version]:
+            await self.index.record((version,), owner=owner, line=_line(context, version, receipt))
+        self.reader.check.keep(did, version, is_folded=True)
         return version
 
 

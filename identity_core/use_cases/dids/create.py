@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 
 from identity_core.codec.structs import given
 from identity_core.domain.activity import RequestContext
@@ -79,7 +80,11 @@ class CreateDid:
             if witness is None
             else WitnessList(witness.threshold, tuple(one.id for one in witness.witnesses)),
         )
-        version = None if context.attempt is None else await self.writer.resumed(context, owner=context.caller.identity)
+        shown = asked if returned else tuple(replace(key, secret=None) for key in asked)
+        version = None
+        if context.attempt is not None:
+            context = replace(context, result=partial(Created, keys=shown))
+            version = await self.writer.resumed(context, owner=context.caller.identity)
         if version is None:
             signed = await self.writer.signer.signed(method, None, change, self.clock.now())
             if stored and not own:
@@ -88,7 +93,7 @@ class CreateDid:
                 version = await self.writer.append(None, signed, context, owner=context.caller.identity)
             except VersionConflict as error:
                 raise DidExists(details={"did": str(signed.entry.did)}) from error
-        return Created(version, asked if returned else tuple(replace(key, secret=None) for key in asked))
+        return Created(version, shown)
 
     @staticmethod
     def _check_counts(options: CreateDidOptions) -> None:

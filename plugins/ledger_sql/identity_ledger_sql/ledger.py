@@ -1,9 +1,4 @@
-"""Appends to one table, many to a commit.
-
-A block is one commit: everything that one writer had waiting. Each append is a job of the shared writer, so a version
-conflict fails alone; the place in the chain is handed from job to job within a commit and read from the table at the
-start of the next. Left out on purpose: the Merkle tree and its proofs, which stand above every ledger.
-"""
+"""Appends to one table, many to a commit (``README.md``). A version conflict fails alone; the place in the chain is handed from job to job."""
 
 from __future__ import annotations
 
@@ -95,12 +90,12 @@ class Tip:
 
 
 class SqlLedger:
-    """See ``ExaminableLedger``. ``database`` is closed with the ledger."""
+    """See ``ExaminableLedger``. ``database`` is closed with the ledger, unless it ``is_shared`` with the store."""
 
     anchor_ledger_name = "sql"
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
+    def __init__(self, database: Database, clock: Clock, *, is_shared: bool = False) -> None:
+        self._database, self._is_shared = database, is_shared
         self.is_embedded = database.dialect == "sqlite"
         self._clock = clock
         self._tip = Tip(0, 0, 0, 0, chain.GENESIS)
@@ -116,9 +111,10 @@ class SqlLedger:
         processes: int,
         read_only: bool = False,
         mapped_mebibytes: int = MAPPED_MEBIBYTES,
+        shared: Database | None = None,
     ) -> SqlLedger:
-        """The ledger in ``data_dir / ledger.sqlite`` or on the server. Raises ``DatabaseError``: no start without it."""
-        database = open_database(
+        """Open the file, the server, or ``shared``, the store's database on that server. Raises ``DatabaseError``: no start without it."""
+        database = shared or open_database(
             database_url,
             data_dir / "ledger.sqlite",
             processes=processes,
@@ -127,17 +123,18 @@ class SqlLedger:
             writer_lock=_LOCK,
         )
         migrate(database, "identity_ledger_sql.migrations", "ledger_")
-        return cls(database, clock)
+        return cls(database, clock, is_shared=shared is not None)
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         transaction_hash = chain.transaction_hash(did, expected_version + 1, entry)
         details: dict[str, JsonValue] = {"did": did, "transactionHash": transaction_hash.hex()}
-        job = BatchJob(self._append, (did, entry, expected_version + 1, transaction_hash))
         try:
-            return await self._write(job, details)
+            return await self._write(
+                BatchJob(self._append, (did, entry, expected_version + 1, transaction_hash)), details
+            )
         except LedgerUnavailable as error:
-            wanted = {"did": did, "version": expected_version + 1, "transaction_hash": transaction_hash}
-            receipt = await self._look_up(wanted, error)
+            version = expected_version + 1
+            receipt = await self._look_up({"did": did, "version": version, "transaction_hash": transaction_hash}, error)
             if receipt is None:
                 raise
             return receipt
@@ -211,6 +208,8 @@ class SqlLedger:
 
     def _new_block(self, transaction: Transaction) -> Tip:
         """The tip that the first append of a commit stands on. Raises ``LedgerUnavailable`` where the clock has jumped ahead."""
+        if self._is_shared:
+            transaction.execute(_LOCK)
         server, head, recorded_at, link = self._tip_of(transaction)
         require_steady(self._clock, self._clock.now(), server=server)
         return Tip(transaction.group, head.block_number + 1, head.sequence, recorded_at, link)
@@ -239,8 +238,7 @@ class SqlLedger:
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         if limit is not None:
             return _entries(await self._rows(_OF_DID, {"did": did, "after": after, "limit": limit}))
-        whole = {"did": did, "after": after, "limit": _ALL}
-        return await self._read(lambda transaction: _lines(transaction, _OF_DID, whole))
+        return await self._read(lambda reading: _lines(reading, _OF_DID, {"did": did, "after": after, "limit": _ALL}))
 
     async def log_size(self, did: str) -> LogSize:
         return LogSize(*(await self._rows(_SIZE, {"did": did}))[0])
@@ -286,7 +284,8 @@ class SqlLedger:
 
     async def close(self) -> None:
         """Finishes the appends that wait and closes the database. A second time is no error."""
-        await self._database.close()
+        if not self._is_shared:
+            await self._database.close()
 
 
 def _lines(transaction: Transaction, sql: str, parameters: dict[str, Any]) -> tuple[LedgerEntry, ...]:

@@ -132,6 +132,7 @@ SINCE = (
             "consent_replies",
             "presentation_requests",
             "offered_challenges",
+            "store_lock",
         )
     ),
     "ALTER TABLE transparency_head DROP COLUMN service_did",

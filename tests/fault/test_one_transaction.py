@@ -1,0 +1,166 @@
+"""Where ledger and store share a PostgreSQL database, a change of a DID is one transaction: entry, index row, audit line, stored answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from identity_core.codec.times import printed
+from tests.attack.stranger import PREFIX, Answer, Holder, rotation, service
+from tests.fault import service_process
+from tests.fault.service_process import Running
+from tests.postgres_server import PostgresServer, postgres_server
+
+__all__ = ["postgres_server"]
+
+CREATE = {"method": "ids", "options": {"recoveryKey": True}}
+# The transaction that wrote the newest row of each table.
+WRITERS = """
+SELECT (SELECT xmin FROM ledger_entries ORDER BY sequence DESC LIMIT 1),
+(SELECT xmin FROM did_versions ORDER BY sequence DESC LIMIT 1),
+(SELECT xmin FROM audit_lines ORDER BY sequence DESC LIMIT 1),
+(SELECT xmin FROM idempotency_keys WHERE status IS NOT NULL ORDER BY begun_at DESC LIMIT 1)
+"""
+COUNTS = """
+SELECT (SELECT count(*) FROM ledger_entries), (SELECT count(*) FROM did_versions),
+(SELECT count(*) FROM idempotency_keys WHERE status IS NOT NULL)
+"""
+
+
+@pytest.fixture
+def url(postgres_server: PostgresServer) -> str:
+    return postgres_server.new_database()
+
+
+@pytest.fixture
+def running(url: str, tmp_path: Path) -> Iterator[Running]:
+    with service_process.service(tmp_path / "data", environment={"IDENTITY_DATABASE_URL": url}) as started:
+        yield started
+
+
+def row(url: str, sql: str) -> tuple[Any, ...]:
+    with psycopg.connect(url) as session:
+        found = session.execute(sql).fetchone()
+    assert found is not None
+    return tuple(found)
+
+
+def keyed(running: Running, method: str, path: str, body: Any, key: str, authorization: str | None = None) -> Answer:
+    named = {"X-API-Key": running.stranger.api_key} if authorization is None else {"Authorization": authorization}
+    return running.wire.call(method, path, body, named | {"Idempotency-Key": key})
+
+
+def create(running: Running, key: str) -> Answer:
+    return keyed(running, "POST", f"{PREFIX}/dids", CREATE, key)
+
+
+def change(running: Running, holder: Holder, act: str, body: Any) -> Answer:
+    method = "PATCH" if act == "update" else "POST"
+    return keyed(running, method, holder.path(act), body, f"key-of-{act}", holder.signed(act, body))
+
+
+def test_change_and_answer_are_one_transaction(running: Running, url: str) -> None:
+    hana, ivan = (running.stranger.holder() for _ in range(2))
+    # The old key signs the retry too.
+    grace = rotation(ivan.key_id) | {"revokeOldAfter": printed(datetime.now(UTC) + timedelta(hours=12))}
+    changes: dict[str, Callable[[], Answer]] = {
+        "create": lambda: create(running, "key-of-create"),
+        "update": lambda: change(running, hana, "update", service("one")),
+        "rotate": lambda: change(running, ivan, "rotate", grace),
+    }
+    for name, send in changes.items():
+        first = send()
+        assert first.status in (200, 201), (name, first.body)
+        written = row(url, WRITERS)
+        assert len(set(written)) == 1, (name, written)
+        assert send().json == first.json
+
+
+@contextmanager
+def held(url: str, *statements: str) -> Iterator[None]:
+    """A transaction of another session holds these locks."""
+    with psycopg.connect(url) as other:
+        for statement in statements:
+            other.execute(statement)
+        yield
+
+
+@pytest.mark.parametrize(
+    "lock",
+    [
+        "LOCK TABLE did_versions IN EXCLUSIVE MODE",
+        "LOCK TABLE audit_lines IN EXCLUSIVE MODE",
+        "SELECT id FROM ledger_head FOR UPDATE",
+    ],
+)
+def test_locked_table_leaves_no_part_of_a_change(running: Running, url: str, lock: str) -> None:
+    """The change is refused while the lock is held, and a retry makes it once."""
+    running.stranger.holder()
+    before = row(url, COUNTS)
+    answers: list[Answer] = []
+    sender = threading.Thread(target=lambda: answers.append(create(running, "one-key")))
+    with held(url, lock):
+        sender.start()
+        sender.join(120)
+        assert row(url, COUNTS) == before
+    assert [answer.status for answer in answers] == [503]
+    assert row(url, COUNTS) == before
+    again = [create(running, "one-key") for _ in range(2)]
+    assert [answer.status for answer in again] == [201, 201]
+    assert again[0].json == again[1].json
+    assert row(url, COUNTS) == tuple(count + 1 for count in before)
+
+
+def test_killed_between_append_and_answer_leaves_nothing(running: Running, url: str, tmp_path: Path) -> None:
+    """The entry is inserted and the audit line waits for a lock when the process is killed."""
+    running.stranger.holder()
+    before = row(url, COUNTS)
+
+    def send() -> None:
+        with suppress(OSError):
+            create(running, "one-key")
+
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%audit_lines%'"
+    with held(url, "LOCK TABLE audit_lines IN EXCLUSIVE MODE"):
+        sender = threading.Thread(target=send)
+        sender.start()
+        end = time.monotonic() + 30
+        while not row(url, waits)[0]:
+            assert time.monotonic() < end, "no append waits"
+            time.sleep(0.01)
+        running.kill()
+        sender.join(60)
+    assert row(url, COUNTS) == before
+    with service_process.service(tmp_path / "data", environment={"IDENTITY_DATABASE_URL": url}) as again:
+        # The reservation of the killed process ends with its lease.
+        with psycopg.connect(url) as session:
+            session.execute("UPDATE idempotency_keys SET begun_at = begun_at - 61000000 WHERE status IS NULL")
+        answers = [create(again, "one-key") for _ in range(2)]
+    assert [answer.status for answer in answers] == [201, 201]
+    assert answers[0].json == answers[1].json
+    assert row(url, COUNTS) == tuple(count + 1 for count in before)
+
+
+@pytest.mark.parametrize("table", ["store_lock", "audit_head", "ledger_head"])
+def test_each_writer_lock_excludes_a_change(running: Running, url: str, table: str) -> None:
+    """A replica of this version holds ``store_lock``; one of the version before holds ``audit_head`` or ``ledger_head``."""
+    running.stranger.holder()
+    before = row(url, COUNTS)
+    answers: list[Answer] = []
+    sender = threading.Thread(target=lambda: answers.append(create(running, "one-key")))
+    with held(url, f"SELECT id FROM {table} WHERE id = 1 FOR UPDATE"):
+        sender.start()
+        sender.join(0.7)
+        assert sender.is_alive()
+        assert row(url, COUNTS)[:2] == before[:2]
+    sender.join(60)
+    assert [answer.status for answer in answers] == [201]
+    assert row(url, COUNTS) == tuple(count + 1 for count in before)
