@@ -101,6 +101,7 @@ def test_a_closed_database_is_unavailable(store: Store) -> None:
 PROCESS = """
 import asyncio, sys
 from pathlib import Path
+from identity_tlog.tree import leaf_hash
 from identity_core.ports.anchoring import Growth
 from identity_core.store import Store
 
