@@ -105,6 +105,12 @@ class History:
             )
         )
 
+    def refuse(self, sent: Sent, *, is_known: bool) -> None:
+        """Note a change that is not sent again."""
+        assert sent.holder is not None
+        outcome: Outcome = "refused" if is_known else "unknown"
+        self.changes.append(Change(sent.client, sent.holder.did, sent.marker, sent.began, outcome=outcome))
+
 
 def version_of(answer: Answer) -> int | None:
     """Return the version that an answer is about, or None where it does not have it."""
@@ -143,11 +149,11 @@ class Client:
                 self.resolve(self.dice.choice([*self.history.created]) if self.history.created else "did:ids:none")
             elif way == "checkpoint":
                 self.checkpoint()
-            elif way == "shared":
+            elif way == "shared" and self.shared:
                 self.change(Sent(self.number, "update", *self._service(), self.dice.choice(self.shared)), stop)
-            elif way == "twice":
+            elif way == "twice" and own:
                 self.use_twice(self.dice.choice(own))
-            else:
+            elif own:
                 self.change_own(way, self.dice.choice(own), stop)
         for wire in self.wires:
             wire.close()
@@ -181,7 +187,7 @@ class Client:
 
     def change(self, sent: Sent, stop: threading.Event | None) -> bool:
         """Send a change until it is answered; whether it was."""
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             answer = self.attempt(sent, self.dice.choice(self.wires))
             if answer is not None and answer.status in (200, 201):
                 self.history.settle(sent, answer)
@@ -194,6 +200,11 @@ class Client:
             if answer is not None and answer.status == 409:
                 if stop is not None:
                     break
+            elif answer is not None and answer.status == 422 and sent.holder in self.shared:
+                # All clients together have filled it. What an earlier attempt did is not known.
+                self.shared.remove(sent.holder)
+                self.history.refuse(sent, is_known=attempt == 0)
+                return False
             elif answer is not None and answer.status < 500:
                 self.history.strange.append(f"{sent.act} {sent.marker}: {answer.status} {answer.body!r}")
                 return False

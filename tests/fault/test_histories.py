@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 import pytest
 from identity_tlog.proofs import consistency_spans, span_hash
@@ -100,7 +101,8 @@ def test_go_refuses_false_consistency_proofs(tmp_path_factory: pytest.TempPathFa
         for first in (1, 7, 255)
     ]
     fork = base64.b64encode(bytes(32)).decode()
-    bad = [good[1] | change for change in ({"First": 8}, {"FirstRoot": fork}, {"SecondRoot": fork}, {"Hashes": []})]
+    changes: list[dict[str, Any]] = [{"First": 8}, {"FirstRoot": fork}, {"SecondRoot": fork}, {"Hashes": []}]
+    bad = [good[1] | change for change in changes]
     answers = tlog_check.check(tlog_check.build(tmp_path_factory), [*good, *bad])
     assert answers[:3] == ["ok"] * 3
     assert len(answers) == 7

@@ -36,7 +36,8 @@ from tests.fault.service_process import API_KEY, Running, eventually, kept_port
 from tests.postgres_server import PostgresServer, programs
 
 CLIENTS = 6
-SHARED_DIDS = 2
+# All clients change them, up to the number of services that a DID may have.
+SHARED_DIDS = 2 + rounds(0) // 10
 FAULTS = ("kill replica", "freeze replica", "cut database", "freeze database", "kill database", "restart replica")
 
 
