@@ -200,9 +200,9 @@ class Client:
             if answer is not None and answer.status == 409:
                 if stop is not None:
                     break
-            elif answer is not None and answer.status == 422 and sent.holder in self.shared:
-                # All clients together have filled it. What an earlier attempt did is not known.
-                self.shared.remove(sent.holder)
+            elif answer is not None and answer.status == 422 and b"too many entries" in answer.body:
+                # All clients together have filled a shared DID. What an earlier attempt did is not known.
+                self.shared = [one for one in self.shared if one is not sent.holder]
                 self.history.refuse(sent, is_known=attempt == 0)
                 return False
             elif answer is not None and answer.status < 500:
