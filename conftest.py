@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import ssl
+import zlib
 from collections.abc import Generator
 from typing import Any
 
@@ -40,3 +41,32 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+# Known answers: a backend of the curve must give each of them.
+KNOWN_ANSWERS = (
+    "tests/vectors/",
+    "/test_hashing.py",
+    "/test_choice.py",
+    "/test_parity.py",
+    "/test_presentation_parity.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests on py_ecc, the reference backend. Unless ``-m`` selects them, run the known answers and one test in 20."""
+    selected: list[pytest.Item] = []
+    deselected: list[pytest.Item] = []
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is None or "py_ecc" not in callspec.params.values():
+            selected.append(item)
+            continue
+        item.add_marker(pytest.mark.reference)
+        known = any(name in item.nodeid for name in KNOWN_ANSWERS)
+        sampled = zlib.crc32(item.nodeid.encode()) % 20 == 0
+        (selected if known or sampled or config.option.markexpr else deselected).append(item)
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = selected

@@ -8,7 +8,7 @@ import pytest
 
 from identity_core.crypto.bls12381 import BackendUnavailable, Curve, available, select
 
-BACKENDS = ("blst", "pyblst", "arkworks", "py_ecc")
+BACKENDS = ("blst", "pyblst", "py_ecc")
 
 
 def curve_on(backend: str) -> Curve:

@@ -172,7 +172,7 @@ class ChallengeUseRow:
 
 
 @value_class
-class OfferedChallengeRow:
+class ChallengeOfferRow:
     """A challenge that was handed out: SHA-256 of its text, digest of its scope, the client address, the random 16 bytes of its nonce."""
 
     digest: bytes
@@ -190,13 +190,13 @@ class SpentChallenges(Protocol):
         """Return the highest ``limit`` used numbers of each saying, in the order of ``sayings``."""
         ...
 
-    async def offer(self, offered: OfferedChallengeRow) -> None:
+    async def offer(self, offered: ChallengeOfferRow) -> None:
         """Store it, readable by every process on return. Need not be durable."""
         ...
 
     async def offered(
         self, scopes: Sequence[bytes], address: str, *, own: bool, used: bool, limit: int
-    ) -> Sequence[OfferedChallengeRow]:
+    ) -> Sequence[ChallengeOfferRow]:
         """Return the newest ``limit`` of the scopes: those of ``address``, or (not ``own``) of others; used ones or open ones."""
         ...
 

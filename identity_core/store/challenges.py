@@ -7,13 +7,13 @@ from datetime import datetime
 
 from identity_core.codec.times import micros
 from identity_core.database import Transaction
-from identity_core.ports.repositories import ChallengeUseRow, OfferedChallengeRow
+from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow
 from identity_core.store.records import Repository, Table, delete_first
 
 _NUMBERS = """
 SELECT number FROM spent_challenges WHERE saying = :saying AND number IS NOT NULL ORDER BY number DESC LIMIT :limit
 """
-_OFFERED_CHALLENGES = Table("offered_challenges", OfferedChallengeRow, extra=["used"])
+_OFFERED_CHALLENGES = Table("offered_challenges", ChallengeOfferRow, extra=["used"])
 # By whether the address is the same. Each has an index that ends with the order.
 _OFFERED = {
     own: f"{_OFFERED_CHALLENGES.select} WHERE scope = :scope AND used = :used AND address {is_it} :address "
@@ -34,12 +34,12 @@ class StoredSpentChallenges(Repository):
         found = [await self._database.look_up(_NUMBERS, {"saying": one, "limit": limit}) for one in sayings]
         return [[row[0] for row in rows] for rows in found]
 
-    async def offer(self, offered: OfferedChallengeRow) -> None:
+    async def offer(self, offered: ChallengeOfferRow) -> None:
         await self._change(_OFFERED_CHALLENGES.insert, _OFFERED_CHALLENGES.write(offered, used=0), durable=False)
 
     async def offered(
         self, scopes: Sequence[bytes], address: str, *, own: bool, used: bool, limit: int
-    ) -> Sequence[OfferedChallengeRow]:
+    ) -> Sequence[ChallengeOfferRow]:
         wanted = {"address": address, "used": int(used), "limit": limit}
         queries = [self._database.look_up(_OFFERED[own], wanted | {"scope": one}) for one in scopes]
         rows = [_OFFERED_CHALLENGES.read(row) for query in queries for row in await query]

@@ -39,18 +39,12 @@ _WEIGHT: Final = re.compile(r"[qQ]=(?:1(?:\.0{0,3})?|0\.(?!0*$)[0-9]{1,3})")
 # What the verify page imports; those below client/ are the TypeScript client's, as openapi.clients compiles them.
 _OF_CLIENT: Final = ("changes", "codec", "entry", "log", "webvh", "working")
 MODULES: Final = ("checking.js", "notes.js", "places.js", *(f"client/{name}.js" for name in _OF_CLIENT))
-STATIC: Final = {
-    "pico.css": "text/css; charset=utf-8",
-    "ui.css": "text/css; charset=utf-8",
-    "htmx.js": "text/javascript; charset=utf-8",
-    "hx-csp.js": "text/javascript; charset=utf-8",
-    "signing.js": "text/javascript; charset=utf-8",
-    "keys.js": "text/javascript; charset=utf-8",
-    "plots.js": "text/javascript; charset=utf-8",
-    "uplot.js": "text/javascript; charset=utf-8",
-    "uplot.css": "text/css; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-} | dict.fromkeys(MODULES, "text/javascript; charset=utf-8")
+_SCRIPTS: Final = ("htmx.js", "hx-csp.js", "signing.js", "keys.js", "plots.js", "uplot.js", *MODULES)
+STATIC: Final = (
+    dict.fromkeys(_SCRIPTS, "text/javascript; charset=utf-8")
+    | dict.fromkeys(("ui.css", "uplot.css"), "text/css; charset=utf-8")
+    | dict.fromkeys(("icon.svg", "icons.svg"), "image/svg+xml")
+)
 
 
 def page(
@@ -64,9 +58,13 @@ def page(
 ) -> Answer:
     """``template`` with ``values``. ``signed_in`` is the DID whose session it is, ``operator`` the name of the API key."""
     language, nonce = language_of(request.header("accept-language")), secrets.token_urlsafe(16)
-    loaded = {"nonce": nonce, "versions": static_versions(), "modules": MODULES}
-    found = _environment(language).get_template(template)
-    text = found.render(language=language, signed_in=signed_in, operator=operator, **loaded, **values)
+    here = request.raw_path.decode("latin-1").partition("?")[0]
+    loaded = {"nonce": nonce, "versions": static_versions(), "modules": MODULES, "here": here}
+    text = (
+        _environment(language)
+        .get_template(template)
+        .render(language=language, signed_in=signed_in, operator=operator, **loaded, **values)
+    )
     policy = ("content-security-policy", _POLICY.format(nonce=nonce))
     headers = [*AS_DECLARED, *_ALONE, policy, NO_STORE, ("vary", "Accept, Accept-Language, Cookie")]
     return Answer(status, text.encode(), "text/html; charset=utf-8", headers)

@@ -353,18 +353,20 @@ def test_a_body_is_kept(target: Target) -> None:
     assert len(verify_lines(hana.log())) == 2
 
 
-def test_a_refusal_says_what_was_to_be_signed_and_not_what_was_wrong(target: Target) -> None:
+def test_a_refusal_names_the_text_to_sign_and_no_more(target: Target) -> None:
     hana, mallory = target.stranger.holder(), SigningKey.generate()
     spent = hana.signed("update", service())
     assert hana.send("update", service(), spent).status == 200
     texts = (hana.challenge("deactivate"), hana.challenge("update", body_hash(service("another"))), "no challenge")
     wrong = [header(hana.did, hana.key.sign(text.encode()).signature) for text in texts]
     wrong.append(header(hana.did, mallory.sign(hana.challenge("update").encode()).signature))
-    for value in (spent, *wrong):
+    required = {"purpose": "update", "bodyHash": body_hash(service())}
+    used = {"reason": "This challenge was used. Fetch another from /auth/challenge and sign it."}
+    for value, expected in ((spent, required | used), *((value, required) for value in wrong)):
         answer = hana.send("update", service(), value)
         assert answer.outcome == FAILED
         told = {name: text for name, text in answer.json["error"]["details"].items() if name != "requestId"}
-        assert told == {"purpose": "update", "bodyHash": body_hash(service())}
+        assert told == expected
 
 
 def test_a_bound_body_cannot_be_smuggled_by_a_duplicate_name(target: Target) -> None:

@@ -42,8 +42,8 @@ from tests.random_presentations import mutant, presentations
 
 ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "1"))
 MOST = 1_000_000
-FORGERIES = {"blst": 168, "pyblst": 42, "arkworks": 28, "py_ecc": 1}
-MUTANTS = {"blst": 8_600, "pyblst": 902, "arkworks": 250, "py_ecc": 9}
+FORGERIES = {"blst": 168, "pyblst": 42, "py_ecc": 1}
+MUTANTS = {"blst": 8_600, "pyblst": 902, "py_ecc": 9}
 SHARES = {"blst": 4}
 """In how many tests the mutants are, so that the processes of a run have as much to do as each other."""
 HEADER_COUNT = CREDENTIAL.header.message_count

@@ -62,7 +62,7 @@ def fill_tables(curve: Curve) -> None:
 
 
 def main() -> None:
-    for name, runs in (("blst", 300), ("pyblst", 300), ("arkworks", 300), ("py_ecc", 20)):
+    for name, runs in (("blst", 300), ("pyblst", 300), ("py_ecc", 20)):
         try:
             first = milliseconds(partial(select, name))
         except BackendUnavailable as fault:

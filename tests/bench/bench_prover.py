@@ -6,7 +6,7 @@ Six messages: two hashed claims and two ordered ones with both slots. A size is 
 base64. The time of a proof holds everything from the statement to the text; the credential was checked before. With
 anoncreds 0.2.3 installed (the extra ``bench``) its figures for an age bound over six attributes follow, in the same run.
 
-Targets (prove / verify, ms): 64-bit interval 3.5 / 3.5 on pyblst, 5 / 6 on arkworks, 140 / 340 on py_ecc; date bound 2.2 / 2.6; set of
+Targets (prove / verify, ms): 64-bit interval 3.5 / 3.5 on pyblst, 140 / 340 on py_ecc; date bound 2.2 / 2.6; set of
 16, 256, 1024: 2.5, 3.5, 5 to prove. Octets: 1,744, 1,072, 944 (age interval), 1,328 (set of 1024). Set-up 0.5 s and 64 MiB. 250 proofs
 and verifications a second and core; a second process adds 70 %.
 """
@@ -258,7 +258,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=20)
     options.add_argument("--suite", type=int, choices=[1, 2], help="one suite only; suite 2 has no throughput")
-    options.add_argument("--backend", action="append", choices=["blst", "pyblst", "arkworks", "py_ecc"])
+    options.add_argument("--backend", action="append", choices=["blst", "pyblst", "py_ecc"])
     options.add_argument(
         "--throughput", action="store_true", help="one and two pinned processes; needs a quiet machine"
     )
@@ -267,7 +267,7 @@ def main() -> None:
     options.add_argument("--worker", choices=["prove", "verify"], help=argparse.SUPPRESS)
     options.add_argument("--seconds", type=float, default=5.0)
     given = options.parse_args()
-    backends = given.backend or ["blst", "pyblst", "arkworks", "py_ecc"]
+    backends = given.backend or ["blst", "pyblst", "py_ecc"]
     if given.worker:
         worker(backends[0], given.seconds, given.worker)
         return

@@ -24,6 +24,7 @@ from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, Case, Hostile
 from tests.servers import local_server
 
+ROOT = Path(__file__).parents[2]
 LIMITS = CallLimits(max_answer_octets=MOST_OCTETS, max_pages=MOST_PAGES)
 SIGNER = Signer(DID, keys.generate("Ed25519", os.urandom).secret)
 
@@ -56,6 +57,16 @@ def test_the_readme_proves_something_in_15_lines(first_screen: dict[str, Any]) -
     """What it imports is not counted."""
     assert first_screen["printed"] == "True\n"
     assert sum(bool(line) and not line.startswith(("import ", "from ")) for line in first_screen["lines"]) <= 15
+
+
+def test_the_project_readme_example_ends_with_valid(first_screen: dict[str, Any], served: LocalServer) -> None:
+    """It continues the program of the client's README: those parties, a challenge that was not used before."""
+    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert program.count("http://127.0.0.1:8080") == program.count("idk_…") == 1
+    names = first_screen | {"challenge": "order 4711 of today"}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(program.replace("http://127.0.0.1:8080", served.url).replace("idk_…", served.api_key), names)
+    assert printed.getvalue() == "valid\n"
 
 
 def test_a_served_list_tells_whether_a_credential_is_revoked(first_screen: dict[str, Any]) -> None:

@@ -32,7 +32,6 @@ ROOMS = {
     "nacl": ("identity_core/crypto/",),
     "joserfc": ("identity_core/crypto/",),
     "pyblst": ("identity_core/crypto/",),
-    "py_arkworks_bls12381": ("identity_core/crypto/",),
     "py_ecc": ("identity_core/crypto/",),
     "cryptography": ("identity_core/crypto/",),
     "rfc8785": ("identity_core/codec/",),

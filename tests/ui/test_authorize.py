@@ -76,7 +76,7 @@ def test_hana_decides_about_a_program(site: Site, opened: Open, shop: str, keeps
     examine(page)
     # What the program is sent is no page of ours.
     watched.others = (shop,)
-    page.get_by_role("button", name="Decline").click()
+    page.get_by_role("link", name="Decline").click()
     expect(page.locator("h1")).to_have_text("Back")
     said = {name: one for name, (one,) in parse_qs(urlsplit(page.url).query).items()}
     assert said == {"error": "access_denied", "state": asked["state"], "iss": site.url}

@@ -95,8 +95,8 @@ def test_german_and_dark_are_the_readers_choice(site: Site, opened: Open) -> Non
         page.goto(f"{site.url}/ui")
     expect(dark.locator("html")).to_have_attribute("lang", "de")
     expect(dark.locator("h1")).to_have_text("Identitätsdienst")
-    background = "getComputedStyle(document.documentElement).backgroundColor"
-    assert light.evaluate(background) == "rgb(255, 255, 255)"
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert light.evaluate(background) == "rgb(246, 247, 249)"
     assert sum(map(int, re.findall(r"\d+", dark.evaluate(background))[:3])) < 150
     watched.look(dark)
 

@@ -122,7 +122,7 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
         world.prove(lines[3].replace("shop.example", "mallory.example"))
     assert refused.value.code == "SCOPE_MISMATCH"
 
-    press(page, "nav a[href='/ui/home']")
+    press(page, ".bar a[href='/ui/home']")
     expect(page.locator("tbody tr").first).to_contain_text("was refused")
     expect(page.locator("tbody tr").nth(2)).to_contain_text("An agent obtained a proof about you.")
     examine(page)
@@ -145,7 +145,7 @@ def test_the_story_with_a_keyboard_on_a_narrow_window(world: World, opened: Open
     verdict = world.client.call("POST", "/zkp/proofs/verify", body=made["proof"], headers=bearer)
     assert verdict["verified"]
 
-    press(page, "nav a[href='/ui/agents']")
+    press(page, ".bar a[href='/ui/agents']")
     has_states(page, "active")
     examine(page)
     press(page, ".cards header button.stop")
@@ -175,7 +175,8 @@ def operator_sees_it_all(world: World, opened: Open) -> None:
     expect(page.locator("h1")).to_have_text("Overview")
     watched.secrets += (world.site.api_key,)
     for path in OPERATOR:
-        press(page, f"nav a[href='/ui/operator{path}']")
+        press(page, ".bar summary")
+        press(page, f".sheet a[href='/ui/operator{path}']")
         expect(page).to_have_url(f"{world.site.url}/ui/operator{path}")
         expect(page.locator("main h1")).to_be_visible()
         watched.look(page)
@@ -199,6 +200,7 @@ def operator_sees_it_all(world: World, opened: Open) -> None:
     expect(page.locator("main p.holds")).to_contain_text("this is the root")
     examine(page)
     watched.look(page)
+    page.get_by_role("button", name="Account").click()
     page.get_by_role("button", name="Sign out as an operator").click()
     expect(page).to_have_url(f"{world.site.url}/ui/operator/sign-in")
     page.go_back()
@@ -219,7 +221,7 @@ def test_declining_signs_nothing_and_a_second_tab_takes_nothing_along(world: Wor
     expect(page.locator("#signing")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#approved")).to_be_hidden()
-    page.get_by_role("button", name="Decline").click()
+    page.get_by_role("link", name="Decline").click()
     expect(page).to_have_url(re.compile(r"sign-in\?to=home"))
     # Back is a page that is asked for anew: nothing is sent a second time.
     page.go_back()

@@ -127,7 +127,8 @@ def has_states(page: Page, *states: str) -> None:
 
 def sign_out(page: Page, site: Site) -> None:
     """The form forgets the key and is then sent: what is opened before its answer came is aborted by it."""
-    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("button", name="Account").click()
+    page.get_by_role("button", name="Sign out", exact=True).click()
     arrives(page, f"{site.url}/ui")
 
 

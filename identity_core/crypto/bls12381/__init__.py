@@ -1,4 +1,4 @@
-"""BLS12-381 behind one small interface, on four libraries: blst, pyblst, py_arkworks_bls12381 and py_ecc.
+"""BLS12-381 behind one small interface, on three libraries: blst, pyblst and py_ecc.
 
 Importing this package imports none of them. Scalars are integers modulo ``ORDER``; no field arithmetic here is ours.
 """

@@ -145,12 +145,6 @@ def _load_pyblst() -> Curve:
     return PyblstCurve()
 
 
-def _load_arkworks() -> Curve:
-    from identity_core.crypto.bls12381.arkworks import ArkworksCurve
-
-    return ArkworksCurve()
-
-
 def _load_py_ecc() -> Curve:
     # Its import raises the limit to 100,000; a few kilobytes of nested JSON would then end the process instead of raising.
     limit = sys.getrecursionlimit()
@@ -164,7 +158,6 @@ def _load_py_ecc() -> Curve:
 LOADERS: Final[dict[str, Callable[[], Curve]]] = {
     "blst": _load_blst,
     "pyblst": _load_pyblst,
-    "arkworks": _load_arkworks,
     "py_ecc": _load_py_ecc,
 }
 """The backends in the order of preference."""

@@ -34,7 +34,7 @@ from identity_core.ports.api_keys import Usage
 from identity_core.ports.clock import Clock
 from identity_core.ports.consents import ConsentReplies
 from identity_core.ports.presentations import Presentations
-from identity_core.ports.repositories import ChallengeUseRow, OfferedChallengeRow, SpentChallenges
+from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.records import SOON_SECONDS, StepSize
@@ -93,7 +93,7 @@ class ChallengeBook:
         text = self.key.text(scope.around, number)
         if not named:
             digest = hashlib.sha256(text.encode()).digest()
-            await self.spent.offer(OfferedChallengeRow(digest, scope.digest, address, number, end, asked.moment))
+            await self.spent.offer(ChallengeOfferRow(digest, scope.digest, address, number, end, asked.moment))
         return Challenge.parse(text)
 
     def takes(self, named: Challenge, asked: ChallengeRequest) -> bool:

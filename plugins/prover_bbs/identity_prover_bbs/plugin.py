@@ -37,7 +37,7 @@ from identity_prover_bbs.verifier import Verifying
 
 @dataclass(frozen=True, slots=True)
 class BbsSettings:
-    """``curve`` names a backend (pyblst, arkworks, py_ecc); empty means the first that works."""
+    """``curve`` names a backend (blst, pyblst, py_ecc); empty means the first that works."""
 
     curve: str = ""
 

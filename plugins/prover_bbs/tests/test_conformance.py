@@ -29,13 +29,13 @@ def prover_on(backend):
 
 
 class TestNative(ProverConformance):
-    @pytest.fixture(params=["blst", "pyblst", "arkworks"])
+    @pytest.fixture(params=["blst", "pyblst"])
     def prover(self, request):
         return prover_on(request.param)
 
 
 class TestPresentations(PresentingProverConformance):
-    @pytest.fixture(scope="class", params=["blst", "pyblst", "arkworks"])
+    @pytest.fixture(scope="class", params=["blst", "pyblst"])
     @classmethod
     def prover(cls, request):
         return prover_on(request.param)

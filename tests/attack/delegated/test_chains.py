@@ -66,14 +66,15 @@ WIDER = {
 
 
 @pytest.mark.parametrize("dimension", WIDER)
-def test_a_child_that_was_made_wider_past_the_service(people: People, dimension: str) -> None:
+def test_a_child_widened_in_the_database_is_refused(people: People, dimension: str) -> None:
     scene, _, _ = passed_on(people)
     assert scene.ask().status == 201
     written(scene.target, WIDER[dimension], scene.delegation_id)
     refused = scene.ask()
     assert refused.outcome == NO_DELEGATION, refused.body
-    # It tells the agent nothing about the row.
-    assert set(refused.json["error"]["details"]) == {"requestId"}
+    # The details are those of a delegation that does not exist: the agent learns nothing about the row.
+    details = {name: value for name, value in refused.json["error"]["details"].items() if name != "requestId"}
+    assert details == {"remedies": ["createDelegation; its id is the delegationRef"]}
 
 
 def test_a_parent_that_was_made_narrower_narrows_its_children(people: People) -> None:

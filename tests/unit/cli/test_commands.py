@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # What takes long to import, and what help has no use for.
 HEAVY = (
     "connexion starlette uvicorn sqlmodel sqlalchemy alembic jsonschema jsonschema_rs limits redis psycopg"
-    " rich prometheus_client pyblst py_ecc py_arkworks_bls12381 identity_core.bootstrap identity_core.api"
+    " rich prometheus_client pyblst py_ecc identity_core.bootstrap identity_core.api"
 )
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from identity_core.ports.repositories import ChallengeUseRow, OfferedChallengeRow
+from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow
 from identity_core.store import Store
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -73,7 +73,7 @@ def test_offered_challenges_are_found_by_scope_address_and_use(store: Store) -> 
             [(SAYING, "a"), (SAYING, "b"), (OTHER, "a"), (SAYING, "a"), (SAYING, "c")]
         ):
             at = NOW + timedelta(seconds=turn)
-            await spending.offer(OfferedChallengeRow(bytes([turn]) * 32, scope, address, bytes([turn]) * 16, at, at))
+            await spending.offer(ChallengeOfferRow(bytes([turn]) * 32, scope, address, bytes([turn]) * 16, at, at))
         await spending.spend(ChallengeUseRow(bytes([3]) * 32, SAYING, None, NOW))
 
         async def found(*scopes: bytes, own: bool, used: bool = False, limit: int = 9) -> list[int]:

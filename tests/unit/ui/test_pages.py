@@ -48,7 +48,7 @@ def test_an_error_leads_to_its_explanation_where_there_is_one(monkeypatch: pytes
 )
 def test_a_file_is_packed_for_who_takes_that(accepted: str | None, packed: bool) -> None:
     headers = {} if accepted is None else {"accept-encoding": accepted}
-    path, handler = next((path, one) for path, one in static_pages().items() if path.endswith("pico.css"))
+    path, handler = next((path, one) for path, one in static_pages().items() if path.endswith("ui.css"))
     answer = asyncio.run(handler(Request(request_id="1", headers=headers, operation_id="")))
     assert (dict(answer.headers).get("content-encoding") == "gzip") is packed
     plain = gzip.decompress(answer.body) if packed else answer.body

@@ -40,13 +40,13 @@ def test_every_word_that_people_read_can_be_translated(page: Path) -> None:
 
 def test_vendored_files_are_what_the_page_says() -> None:
     rows = re.findall(r"\| `static/(\S+)` \|.*\| `([0-9a-f]{64})` \|", (HERE / "README.md").read_text())
-    assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "pico.css", "uplot.js", "uplot.css"}
+    assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "uplot.js", "uplot.css"}
     for name, digest in rows:
         assert hashlib.sha256((HERE / "static" / name).read_bytes()).hexdigest() == digest
-    own = {"ui.css", "signing.js", "keys.js", "plots.js", "icon.svg", *MODULES}
+    own = {"ui.css", "signing.js", "keys.js", "plots.js", "icon.svg", "icons.svg", *MODULES}
     assert set(STATIC) == {name for name, _ in rows} | own
     files = {str(path.relative_to(HERE / "static")) for path in (HERE / "static").rglob("*") if path.is_file()}
-    assert files == set(STATIC) | {"LICENSE.htmx", "LICENSE.pico", "LICENSE.uplot"}
+    assert files == set(STATIC) | {"LICENSE.htmx", "LICENSE.uplot"}
 
 
 def test_every_file_goes_into_the_wheel() -> None:

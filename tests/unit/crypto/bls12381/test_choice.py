@@ -25,7 +25,7 @@ def absent():
 
 def broken(methods):
     """A native curve on which these methods are exchanged; calling it is loading it."""
-    for load in (choice.LOADERS["blst"], choice.LOADERS["pyblst"], choice.LOADERS["arkworks"]):
+    for load in (choice.LOADERS["blst"], choice.LOADERS["pyblst"]):
         try:
             return type("Broken", (type(load()),), methods)
         except ImportError:
@@ -54,7 +54,6 @@ def test_the_state_says_whether_time_depends_on_scalars(fresh):
     expected = {
         "blst": "works, constant-time multiplication",
         "pyblst": "works, constant-time multiplication",
-        "arkworks": "works, not constant-time",
         "py_ecc": "works, not constant-time",
     }
     assert timings == {name: expected[name] for name in timings}
@@ -62,7 +61,7 @@ def test_the_state_says_whether_time_depends_on_scalars(fresh):
 
 
 def test_an_unknown_name(fresh):
-    with pytest.raises(BackendUnavailable, match="unknown; the backends are blst, pyblst, arkworks, py_ecc"):
+    with pytest.raises(BackendUnavailable, match="unknown; the backends are blst, pyblst, py_ecc"):
         select("openssl")
 
 
@@ -218,7 +217,7 @@ def test_no_other_point_passes_for_the_right_one(fresh, question, method, right,
 def test_importing_imports_no_backend():
     program = (
         "import sys, identity_core.crypto.bls12381.keys, identity_core.crypto.bbs.interface\n"
-        "print([name for name in ('ckzg', 'pyblst', 'py_arkworks_bls12381', 'py_ecc') if name in sys.modules])"
+        "print([name for name in ('ckzg', 'pyblst', 'py_ecc') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -228,6 +227,6 @@ def test_no_backend_raises_the_recursion_limit() -> None:
     """py_ecc's import does; nested JSON would then crash the process."""
     code = (
         "import sys; before = sys.getrecursionlimit(); from identity_core.crypto.bls12381 import available;"
-        "assert len(available()) == 4; assert 'py_ecc' in sys.modules; assert sys.getrecursionlimit() == before"
+        "assert len(available()) == 3; assert 'py_ecc' in sys.modules; assert sys.getrecursionlimit() == before"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

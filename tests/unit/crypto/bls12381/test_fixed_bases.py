@@ -64,7 +64,7 @@ def test_a_window_that_is_none(curve: Curve, window: int):
         curve.fixed_bases([], window=window)
 
 
-@pytest.mark.parametrize("curve", ["pyblst", "arkworks"], indirect=True)
+@pytest.mark.parametrize("curve", ["pyblst"], indirect=True)
 @pytest.mark.parametrize(("window", "rows"), [(1, 256), (2, 128), (3, 86), (5, 52), (8, 32)])
 def test_a_table_has_a_row_for_each_digit_of_256_bits(curve: Curve, window: int, rows: int):
     bases = WindowedBases(curve, TableShelf(), multiples(curve, 2), window)
@@ -72,7 +72,7 @@ def test_a_table_has_a_row_for_each_digit_of_256_bits(curve: Curve, window: int,
     assert bases.table_points == rows << window
 
 
-@pytest.mark.parametrize("curve", ["pyblst", "arkworks"], indirect=True)
+@pytest.mark.parametrize("curve", ["pyblst"], indirect=True)
 def test_a_full_shelf_costs_time_and_nothing_else(curve: Curve):
     points = multiples(curve, 3)
     shelf = TableShelf(max_points=2 * 128 * 4)
@@ -199,7 +199,7 @@ def test_a_pairing_with_the_identity_is_one(curve: Curve) -> None:
     assert curve.pairing_product_is_one([*nothing, (g1, g2), (curve.g1_neg(g1), g2)])
 
 
-@pytest.mark.parametrize("curve", ["pyblst", "arkworks", "py_ecc"], indirect=True)
+@pytest.mark.parametrize("curve", ["pyblst", "py_ecc"], indirect=True)
 def test_zero_digits_cost_as_many_additions(curve: Curve, monkeypatch):
     table = curve.digit_table(multiples(curve, 6), 4)
     counts = []
@@ -212,7 +212,7 @@ def test_zero_digits_cost_as_many_additions(curve: Curve, monkeypatch):
     assert counts == [6, 6, 6]
 
 
-@pytest.mark.parametrize("curve", ["pyblst", "arkworks"], indirect=True)
+@pytest.mark.parametrize("curve", ["pyblst"], indirect=True)
 @pytest.mark.parametrize("scalar", [0, 1, ORDER - 1, ORDER, 1 << 64, -1])
 def test_a_small_scalar_is_looked_up_as_any_other(curve: Curve, scalar: int, monkeypatch: pytest.MonkeyPatch):
     """Entries of the digit zero are faster to reach: no scalar has a run of them."""
