@@ -144,7 +144,7 @@ def recorded(wire: Wire, did: str) -> list[frozenset[str]]:
 
 
 def without_keys(read: Read, keys: frozenset[str]) -> Read:
-    """Return a read whose markers have "created" in the place of the keys that the DID began with."""
+    """Return a read whose markers have "created" instead of the keys that the DID began with."""
     if read.markers is None or not keys <= read.markers:
         return read
     return replace(read, markers=read.markers - keys | {"created"})
