@@ -179,7 +179,7 @@ def check_once(wanted: dict[str, Request]) -> None:
 def table_locked(url: str, table: str) -> Iterator[None]:
     """Others read the table and cannot write to it."""
     with psycopg.connect(url) as other:
-        other.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE")  # type: ignore[call-overload]
+        other.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE")
         yield
 
 
@@ -210,7 +210,7 @@ def test_locked_table_changes_nothing_twice(postgres_server: PostgresServer, tmp
             with table_locked(url, table):
                 send_all(wanted)
             with psycopg.connect(url, autocommit=True) as other:
-                end_leases(other.execute)  # type: ignore[arg-type]
+                end_leases(other.execute)
             refused = {kind for kind, one in wanted.items() if one.answers[0].status == 503}
             if table in ("did_versions", "ledger_entries"):
                 assert refused >= {"create", *ACTS}, table
@@ -274,7 +274,7 @@ def test_full_tablespace_changes_nothing_twice(postgres_server: PostgresServer, 
             for each in (disk, place):
                 shutil.chown(each, postgres_server.user)
         with psycopg.connect(postgres_server.url(), autocommit=True) as admin:
-            admin.execute(f"CREATE TABLESPACE small LOCATION '{place}'")  # type: ignore[call-overload]
+            admin.execute(f"CREATE TABLESPACE small LOCATION '{place}'")
             admin.execute("CREATE DATABASE small TABLESPACE small")
         try:
             environment = {"IDENTITY_DATABASE_URL": postgres_server.url("small")} | servers.CHEAP_PASSPHRASE
@@ -293,7 +293,7 @@ def test_full_tablespace_changes_nothing_twice(postgres_server: PostgresServer, 
                 (disk / "filler").unlink()
                 eventually(lambda: ready(running), "the service is ready when there is room")
                 with psycopg.connect(postgres_server.url("small"), autocommit=True) as other:
-                    end_leases(other.execute)  # type: ignore[arg-type]
+                    end_leases(other.execute)
                 check_once(wanted)
         finally:
             with psycopg.connect(postgres_server.url(), autocommit=True) as admin:
