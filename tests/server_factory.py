@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import functools
 import gc
 import importlib
@@ -278,6 +279,8 @@ def main() -> None:
     channel.close()
     if ordered is not None:
         _become(*ordered, paths)
+        # SIGABRT writes what each thread does to standard error.
+        faulthandler.enable(2)
         _end(lambda: sys.modules["identity_core.cli"].main(prog_name="identity"))
 
 

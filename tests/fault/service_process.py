@@ -66,7 +66,9 @@ def start(
 ) -> Running:
     """Runs ``identity serve`` on ``data_dir`` until it is ready; ``before`` are words of a command that runs it (``STARTED``). It takes a
     free port and says which; with ``--port`` among the ``arguments`` it need not say, as one behind a public URL does not."""
-    log = data_dir.parent / f"{data_dir.name}.log"
+    # A log on a disk that a test fills could not tell what the service did.
+    folder = data_dir.parent.parent if data_dir.parent.is_mount() else data_dir.parent
+    log = folder / f"{data_dir.name}.log"
     command = [*before, sys.executable, "-m", "identity_core", "serve", "--host", "127.0.0.1"]
     command += ["--port", "0", "--data-dir", str(data_dir), *arguments]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
@@ -118,6 +120,14 @@ def eventually(condition: Callable[[], object], what: str, seconds: float = 60.0
         time.sleep(0.05)
 
 
+def stacks(running: Running) -> str:
+    """Ends the service with SIGABRT; returns the end of its log, where the stacks of its threads are then."""
+    running.process.send_signal(signal.SIGABRT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        running.process.wait(10)
+    return running.log.read_text(errors="replace")[-12_000:]
+
+
 @contextlib.contextmanager
 def service(
     data_dir: Path,
@@ -125,10 +135,13 @@ def service(
     environment: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
 ) -> Iterator[Running]:
-    """``start``, and killed at the end."""
+    """``start``, and killed at the end. A call without an answer carries what each thread of the service did meanwhile."""
     running = start(data_dir, *arguments, environment=environment, before=before)
     try:
         yield running
+    except TimeoutError as error:
+        error.add_note(stacks(running))
+        raise
     finally:
         running.wire.close()
         if running.process.poll() is None:

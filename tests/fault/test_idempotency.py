@@ -1,31 +1,25 @@
-"""A request with an ``Idempotency-Key`` is done exactly once, also where its process is killed before any line of the write path, or where
-the database does not take a part of it.
+"""A request with an ``Idempotency-Key`` is done exactly once, also where its process is killed before any line of the write path.
 
-``IDENTITY_ROUNDS`` is how many kills there are on each database; without it a few, spread over operations and lines.
+``IDENTITY_ROUNDS`` is how many kills there are on each database, spread evenly over the lines of all operations: from their number on
+each line has one. Without it there are a few, in turn over the operations and at random lines.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
-from identity_core.codec.times import printed
-from tests.attack.stranger import PREFIX, Answer, Holder, public, rotation, rounds, service, signing_key
-from tests.fault import service_process
-from tests.fault.service_process import Running
+from tests.attack.stranger import public, rounds, signing_key
 from tests.postgres_server import PostgresServer, postgres_server
 
 __all__ = ["postgres_server"]
@@ -84,6 +78,10 @@ class Killer:
         url = self.new_database(self.template)
         return self.order({"do": "run", "folder": str(folder), "url": url, "act": act, "killAt": kill_at, "late": late})
 
+    def lines(self, act: str) -> int:
+        """How many traced lines the request has when no line ends it."""
+        return int(self.run(act, 1_000_000_000, late=False)["first"]["lines"])
+
     def close(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
@@ -108,6 +106,12 @@ def killer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Killer]:
         running.close()
 
 
+def spread(count: int, lines: dict[str, int]) -> list[tuple[str, int, bool]]:
+    """Return so many of all lines at equal distances, or all of them."""
+    whole = [(act, line, False) for act, most in lines.items() for line in range(1, most + 1)]
+    return [whole[number * len(whole) // count] for number in range(count)] if count < len(whole) else whole
+
+
 def points(count: int) -> Iterator[tuple[str, int, bool]]:
     """Operations in turn, each before another line; three of four after the change and before the answer."""
     dice = random.Random(count)
@@ -121,10 +125,24 @@ def points(count: int) -> Iterator[tuple[str, int, bool]]:
         )
 
 
+def test_many_rounds_reach_every_line() -> None:
+    lines = {"create": 3, "update": 2}
+    whole = [
+        ("create", 1, False),
+        ("create", 2, False),
+        ("create", 3, False),
+        ("update", 1, False),
+        ("update", 2, False),
+    ]
+    assert spread(5, lines) == spread(99, lines) == whole
+    assert spread(2, lines) == [whole[0], whole[2]]
+
+
 def test_killed_request_is_done_once_by_retry(killer: Killer) -> None:
     """DECISIONS.md §1.6: the same body gets the first answer, also after a kill between append and answer."""
     killed = 0
-    for act, kill_at, is_late in points(rounds(4)):
+    every = os.environ.get("IDENTITY_ROUNDS") is not None
+    for act, kill_at, is_late in spread(rounds(4), {act: killer.lines(act) for act in EFFECTS}) if every else points(4):
         done = killer.run(act, kill_at, late=is_late)
         first, again = done["first"], done["again"]
         where = f"{act} before line {kill_at}, late: {is_late}: {done}"
@@ -149,63 +167,3 @@ def test_killed_request_is_done_once_by_retry(killer: Killer) -> None:
             private = signing_key(keys["authentication"]["privateKey"])
             assert public(private) in json.dumps(document["authentication"]), where
     assert killed > 0, "no request was killed"
-
-
-@contextmanager
-def locked(url: str, *tables: str) -> Iterator[None]:
-    """Other transactions read the tables and cannot write to them."""
-    with psycopg.connect(url) as other:
-        for table in tables:
-            other.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE")
-        yield
-
-
-def keyed(running: Running, method: str, path: str, body: Any, key: str, authorization: str | None = None) -> Answer:
-    named = {"X-API-Key": running.stranger.api_key} if authorization is None else {"Authorization": authorization}
-    return running.wire.call(method, path, body, named | {"Idempotency-Key": key})
-
-
-def changed(running: Running, holder: Holder, act: str, body: Any) -> Answer:
-    """Each attempt is signed anew, because a challenge works once."""
-    method = "PATCH" if act == "update" else "POST"
-    return keyed(running, method, holder.path(act), body, f"key-of-{act}", holder.signed(act, body))
-
-
-def versions(holder: Holder) -> int:
-    return len(holder.wire.call("GET", f"{holder.path()}/history?limit=200").json["items"])
-
-
-def test_locked_index_table_changes_nothing_twice(postgres_server: PostgresServer, tmp_path: Path) -> None:
-    """The entry is on the ledger and the index cannot be written: 503, and the retry gets the answer of that change."""
-    url = postgres_server.new_database()
-    with service_process.service(tmp_path / "data", environment={"IDENTITY_DATABASE_URL": url}) as running:
-        hana, ivan = (running.stranger.holder() for _ in range(2))
-        body = {"method": "ids", "options": {"recoveryKey": True}}
-        grace = rotation(ivan.key_id) | {"revokeOldAfter": printed(datetime.now(UTC) + timedelta(hours=12))}
-        requests: dict[str, Callable[[], Answer]] = {
-            "create": lambda: keyed(running, "POST", f"{PREFIX}/dids", body, "key-of-create"),
-            "update": lambda: changed(running, hana, "update", service("locked")),
-            "rotate": lambda: changed(running, ivan, "rotate", grace),
-        }
-        count = len(running.wire.call("GET", f"{PREFIX}/dids?limit=200", None, _admin(running)).json["items"])
-        first: dict[str, Answer] = {}
-        with locked(url, "did_versions"):
-            threads = [
-                threading.Thread(target=lambda name=name, ask=ask: first.update({name: ask()}))
-                for name, ask in requests.items()
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(120)
-        assert {answer.status for answer in first.values()} == {503}
-        again = {name: ask() for name, ask in requests.items()}
-        assert [answer.status for answer in again.values()] == [201, 200, 200]
-        assert {name: requests[name]().json for name in again} == {name: one.json for name, one in again.items()}
-        assert [versions(holder) for holder in (hana, ivan)] == [2, 2]
-        listed = running.wire.call("GET", f"{PREFIX}/dids?limit=200", None, _admin(running)).json["items"]
-        assert len(listed) == count + 1
-
-
-def _admin(running: Running) -> dict[str, str]:
-    return {"X-API-Key": running.stranger.api_key}
