@@ -146,7 +146,8 @@ class People:
 
     def issue(self, holder: Holder, *, suite: int | None = None, **values: Any) -> str:
         """A credential of ``VALUES``, changed; of the suite that is issued where none is named."""
-        claims = {} if suite is None else {"suite": suite}
+        # One person has a wallet, the custodian's secret, and stories in any order.
+        claims = {"newHolderSecret": True} | ({} if suite is None else {"suite": suite})
         claims |= {
             "issuerDid": self.ivo.did,
             "holderDid": holder.did,
