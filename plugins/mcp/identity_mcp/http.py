@@ -113,7 +113,7 @@ class _HeldAnswer:
             self._replaced = 0 if media_type.startswith(MEDIA_TYPE.encode()) else message["status"]
         elif message.get("status") == 202:
             # Accepted without content, which has no media type (RFC 9110 §8.3).
-            message = message | {"headers": [one for one in message["headers"] if one[0] != _CONTENT_TYPE]}
+            message = {**message, "headers": [one for one in message["headers"] if one[0] != _CONTENT_TYPE]}
         if self._replaced:
             self._text += message.get("body", b"")
         else:

@@ -86,7 +86,7 @@ class AgentServer:
         try:
             found = neutral(await TOOLS[called.name](self._service_of(context), _arguments(called)))
         except (Refused, IdentityError) as refused:
-            told = [TextContent(text=_told(refused))]
+            told: list[ContentBlock] = [TextContent(text=_told(refused))]
             return CallToolResult(content=told, structured_content={"error": _error(refused)}, is_error=True)
         if found.get("status") == "consent_required" and _shows_pages(context):
             return _elicited(found)
