@@ -1,4 +1,4 @@
-"""Appends to one table, many to a commit (``README.md``). A version conflict fails alone; the place in the chain is handed from job to job."""
+"""Appends to one table, many to a commit. A version conflict fails alone; the place in the chain is handed from job to job."""
 
 from __future__ import annotations
 
