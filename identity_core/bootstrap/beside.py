@@ -83,8 +83,7 @@ async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]
 async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[TransparencyLog, Store]:
     """The log and the store under it, beside a running service; ``stack`` closes them. Raises ``StartError``."""
     plugins, custodian, store = await store_beside(settings, stack)
-    ledger = plugins.ledger(settings.ledger.backend)
-    return await TransparencyLog.over(settings, ledger, store, custodian), store
+    return await TransparencyLog.over(settings, plugins.ledger(settings.ledger.backend), store, custodian), store
 
 
 @value_class

@@ -119,11 +119,11 @@ class CredentialIntake:
     async def prepare(self, new: IssueCredentialRequest | ImportCredentialRequest, context: RequestContext) -> Prepared:
         """Raises ``InvalidDid``, ``InvalidRequest``, ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``SchemaNotFound``,
         ``InvalidCredential``."""
-        issuer_did, holder_did = self.reader.parse(new.issuer_did), self.reader.parse(new.holder_did)
+        issuer_did, holder = self.reader.parse(new.issuer_did), self.reader.parse(new.holder_did)
         begins, ends = times.optional(new.valid_from, "validFrom"), times.optional(new.valid_until, "validUntil")
         context.caller.require_acting_for(issuer_did, WRITE)
         issuer = await self.reader.active(issuer_did)
-        await self.reader.active(holder_did)
+        await self.reader.active(holder)
         registered = await self.schemas.get(new.schema_id)
         if registered is None:
             raise SchemaNotFound
@@ -135,10 +135,8 @@ class CredentialIntake:
         definition, state = registered.definition, issuer.head.state
         values = canonical_values(definition.schema, new.attributes)
         own_id = f"urn:uuid:{uuid.UUID(bytes=self.random(16), version=4)}"
-        accepts = given(new.new_holder_secret, False)
-        return Prepared(
-            own_id, issuer_did, holder_did, state, definition, values, valid_from, valid_until, now, accepts
-        )
+        new_secret = given(new.new_holder_secret, False)
+        return Prepared(own_id, issuer_did, holder, state, definition, values, valid_from, valid_until, now, new_secret)
 
     async def admit(self, prepared: Prepared, signed: Signed, context: RequestContext) -> ShownCredential:
         """Checks the signature against the issuer's key, stores the credential and returns it. Raises ``InvalidCredential``,

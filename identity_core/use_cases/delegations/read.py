@@ -81,8 +81,7 @@ class GetDelegation:
     clock: Clock
 
     async def __call__(self, delegation_id: str, caller: Caller) -> ShownDelegation:
-        chain = await self.access.find(delegation_id, caller, READ)
-        return ShownDelegation.of(chain, self.clock.now())
+        return ShownDelegation.of(await self.access.find(delegation_id, caller, READ), self.clock.now())
 
 
 LOOKED_AT_MOST: Final = 1000

@@ -225,9 +225,7 @@ ENTRIES_AT_ONCE: Final = 16
 OCTETS_AT_ONCE: Final = ENTRIES_OF_A_PAGE * 16 * 1024
 
 
-NO_LOG: Final = (
-    "The ledger has no log of the DID. A DID that follows from its key alone, such as a did:jwk, never has one."
-)
+NO_LOG: Final = "The ledger has no log of the DID. A DID that is made of a key alone, such as a did:jwk, never has one."
 
 
 @value_class
