@@ -82,7 +82,7 @@ def placed(document: Mapping[str, Any], aliases: Mapping[str, Sequence[str]]) ->
 
 
 def _shape(declared: Mapping[str, Any]) -> Operation:
-    """What decides the form of a refusal that comes before the operation."""
+    """Return the operation that decides the form of a refusal that comes before the operation."""
     return Operation(declared["operationId"], "", "", frozenset(), "", error_schema=declared["x-error-schema"])
 
 

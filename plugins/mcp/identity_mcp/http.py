@@ -31,7 +31,7 @@ _CONTENT_TYPE: Final = b"content-type"
 
 @contextlib.asynccontextmanager
 async def open_application(server: Server[Any] | None = None) -> AsyncIterator[ASGIApp]:
-    """The application that serves ``server``, by default the tools. Each scope that it is given has a ``SERVICE``."""
+    """The application that serves ``server``, by default the tools. Each scope that it gets has a ``SERVICE``."""
     served = make_server(AgentServer(service_of)) if server is None else server
     manager = StreamableHTTPSessionManager(served, json_response=True, stateless=True)
     async with manager.run():
@@ -76,8 +76,8 @@ class CheckedMessages:
         headers = [(name.lower(), value) for name, value in scope["headers"]]
         media_type = dict(headers).get(_CONTENT_TYPE, b"").partition(b";")[0].strip().lower()
         if media_type != MEDIA_TYPE.encode():
-            told = f"Content-Type must be {MEDIA_TYPE}."
-            await _error(INVALID_REQUEST, told, 415)(scope, receive, send)
+            text = f"Content-Type must be {MEDIA_TYPE}."
+            await _error(INVALID_REQUEST, text, 415)(scope, receive, send)
             return
         body = await _body(receive)
         message = json.loads(body)
@@ -89,10 +89,10 @@ class CheckedMessages:
         # Parameters of the media type are no concern of the SDK, which compares the text.
         others = [(name, value) for name, value in headers if name != _CONTENT_TYPE]
         checked = {**scope, "headers": [(_CONTENT_TYPE, MEDIA_TYPE.encode()), *others]}
-        given = [{"type": "http.request", "body": body, "more_body": False}]
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def once_more() -> Message:
-            return given.pop() if given else await receive()
+            return messages.pop() if messages else await receive()
 
         held = _HeldAnswer(send)
         await self.inner(checked, once_more, held)
@@ -122,13 +122,13 @@ class _HeldAnswer:
     async def finish(self, scope: Scope, receive: Receive) -> None:
         """Send the replacement, where one is due."""
         if self._replaced:
-            told = self._text.decode("utf-8", "replace") or "The request is refused."
-            await _error(INVALID_REQUEST, told, self._replaced)(scope, receive, self.send)
+            text = self._text.decode("utf-8", "replace") or "The request is refused."
+            await _error(INVALID_REQUEST, text, self._replaced)(scope, receive, self.send)
 
 
-def _error(code: int, told: str, status: int, identifier: object = None) -> JSONResponse:
+def _error(code: int, text: str, status: int, identifier: object = None) -> JSONResponse:
     known = identifier if type(identifier) in (int, str) else None
-    return JSONResponse({"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": told}}, status)
+    return JSONResponse({"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": text}}, status)
 
 
 async def _body(receive: Receive) -> bytes:

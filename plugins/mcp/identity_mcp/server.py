@@ -155,11 +155,11 @@ def _error(refused: Refused | IdentityError) -> dict[str, Any]:
 def _told(refused: Refused | IdentityError) -> str:
     """Code, message and details, for a model that reads text alone."""
     error = _error(refused)
-    details = [f"{name}: {_shown(value)}" for name, value in error["details"].items()]
+    details = [f"{name}: {_detail_text(value)}" for name, value in error["details"].items()]
     return " ".join([f"{error['code']}: {error['message']}", *([f"({'; '.join(details)})"] if details else [])])
 
 
-def _shown(value: Any) -> str:
+def _detail_text(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
