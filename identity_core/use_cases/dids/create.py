@@ -66,7 +66,6 @@ class CreateDid:
             raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
         change = Create(
             keys=asked if recovery is None else asked[:-1],
-            # The signer knows which key of the log is the present one.
             update_keys=(),
             services=tuple(
                 NewService(each.type, each.service_endpoint, given(each.id, None))
