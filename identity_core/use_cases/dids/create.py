@@ -57,8 +57,8 @@ class CreateDid:
         if not (returned or stored or given(options.public_keys, ())):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the keys would be lost.")
         self._check_counts(options)
-        own = bool(given(options.public_keys, ()))
-        random = self.random if context.attempt is None else context.attempt.random
+        own, attempt = bool(given(options.public_keys, ())), context.attempt
+        random = self.random if attempt is None else attempt.random
         asked = self._own(options) if own else self._made(given(wish.key_type, "Ed25519"), options, random)
         recovery = asked[-1] if asked[-1].purposes == (RECOVERY,) else None
         window, witness = given(options.recovery_window, None), given(options.witness, None)
@@ -66,7 +66,6 @@ class CreateDid:
             raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
         change = Create(
             keys=asked if recovery is None else asked[:-1],
-            # The signer knows which key of the log is the present one.
             update_keys=(),
             services=tuple(
                 NewService(each.type, each.service_endpoint, given(each.id, None))
@@ -80,9 +79,8 @@ class CreateDid:
             if witness is None
             else WitnessList(witness.threshold, tuple(one.id for one in witness.witnesses)),
         )
-        shown = asked if returned else tuple(replace(key, secret=None) for key in asked)
-        version = None
-        if context.attempt is not None:
+        shown, version = asked if returned else tuple(replace(key, secret=None) for key in asked), None
+        if attempt is not None:
             context = replace(context, result=partial(Created, keys=shown))
             version = await self.writer.resumed(context, owner=context.caller.identity)
         if version is None:
