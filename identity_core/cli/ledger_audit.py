@@ -80,8 +80,7 @@ def audit(
     """Check every entry, block, tile and checkpoint of a log: of a service, an exported directory, or this installation.
 
     Of this installation the document index is compared too, every row with what the ledger gives. Exit code 1 when something is
-    wrong; each finding has a kind and a place. A checkpoint that you kept (--held) is what
-    shows a log that was cut or written anew.
+    wrong; each finding has a kind and a place. A checkpoint that you kept (--held) is what shows a log that was cut or written anew.
     """
     started, later = time.monotonic(), kept_history(service_history)
     with opened(**where) as source:
@@ -93,15 +92,13 @@ def audit(
         with progress(range(checkpoint.size), "entries") as bar:
             findings = first + examine(source, checkpoint, kept, bar.update, dids)
         own = service_did or source.service_did() or (None if later is None else later.service_did)
-        # An installation knows its own log, or that there is none yet; of others only what they hold counts.
         has_log = later is not None or isinstance(source, LocalSource) or (own or "").encode() in (dids or {})
         missing = unchecked(has_log, needs_service_log, source.place)
         if dids is not None:
             retired, unread = _retired(dids, own, known)
             findings += unread + (_logs_findings(dids, retired) if logs else [])
-        place, is_local = source.place, isinstance(source, LocalSource)
     indexed = None
-    if index and is_local:
+    if index and isinstance(source, LocalSource):
         with progress(range(checkpoint.size), "DIDs") as bar:
             indexed, differing = compared(settings_of(**where), lambda: bar.update(1))
         findings += differing
@@ -116,7 +113,7 @@ def audit(
         "findings": [dataclasses.asdict(one) for one in findings],
         "seconds": round(time.monotonic() - started, 3),
     }
-    show(body, text=lambda _: _report(place, body, findings))
+    show(body, text=lambda _: _report(source.place, body, findings))
     if findings:
         raise SystemExit(1)
 

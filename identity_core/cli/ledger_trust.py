@@ -74,10 +74,8 @@ def trusted_log(
             leaves = source.leaves_of(own) if own else []
             if service_did is not None and not leaves:
                 raise Refuted(f"there is no entry of {service_did}")
-        is_believed = service_did is not None
-        return TrustedLog.follow(
-            key, own, leaves, _evidence(source, note, later), source.growth, is_believed=is_believed
-        )
+        evidence = _evidence(source, note, later)
+        return TrustedLog.follow(key, own, leaves, evidence, source.growth, is_believed=service_did is not None)
 
 
 def refused_key(where: str) -> AbstractContextManager[None]:

@@ -49,8 +49,7 @@ class UnknownLogMethod(LogInvalid):
 
 
 class HistoryNeeded(LogInvalid):
-    """An entry restores an earlier version, and the state that it was applied to does not know its past. Who folds the whole log from
-    a first state that is ``remembering`` does not meet it."""
+    """An entry restores an earlier version, and the state is not ``remembering``: the whole log has to be folded."""
 
     message = "The entry restores a version that only the whole log tells."
 

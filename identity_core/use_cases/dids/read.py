@@ -225,9 +225,6 @@ ENTRIES_AT_ONCE: Final = 16
 OCTETS_AT_ONCE: Final = ENTRIES_OF_A_PAGE * 16 * 1024
 
 
-NO_LOG: Final = "The ledger has no log of the DID. A DID that is made of a key alone, such as a did:jwk, never has one."
-
-
 @value_class
 class DidLog:
     """A log as JSON lines, each closed by a newline: its length in octets, its pages, and how many versions it has."""
@@ -248,7 +245,7 @@ class GetDidLog:
     async def __call__(self, did: Did) -> DidLog:
         size = await self.ledger.log_size(str(did))
         if not size.entries:
-            raise DidNotFound(NO_LOG, details={"did": did.shown})
+            raise DidNotFound("The ledger has no log of the DID.", details={"did": did.shown})
         if not self.visible_after_deactivation:
             await self.reader.active(did)
         return self.beginning(did, size.entries, size.octets)
@@ -260,7 +257,7 @@ class GetDidLog:
             return None
         lines = await self._page(str(did), 0, ENTRIES_AT_ONCE + 1)
         if not lines:
-            raise DidNotFound(NO_LOG, details={"did": did.shown})
+            raise DidNotFound("The ledger has no log of the DID.", details={"did": did.shown})
         whole = b"".join(lines)
         return (whole, lines[-1]) if len(lines) <= ENTRIES_AT_ONCE and len(whole) <= OCTETS_AT_ONCE else None
 
