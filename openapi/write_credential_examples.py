@@ -119,7 +119,7 @@ class CredentialTelling:
                     "person": {**claims, **validity},
                     "withoutEnd": {**claims, "validUntil": None},
                     "byThisKey": {**claims, "verificationMethod": self.method},
-                    "bound": {**claims, "validUntil": times.printed(_days(365)), "suite": 2},
+                    "bound": {**claims, "validUntil": times.printed(_days(365)), "suite": 2, "newHolderSecret": False},
                 },
                 "201": {"issued": unsigned, "bound": bound_unsigned},
             },
@@ -197,7 +197,7 @@ class CredentialTelling:
 
     def asked_by_a_wallet(self) -> Json:
         """What Ivo asks to be imported of a credential that he signed at home, on a secret that Hana's wallet keeps."""
-        shown, _, _ = self.of_a_wallet()
+        shown, secret, _ = self.of_a_wallet()
         credential, binding = shown.credential, shown.credential.binding
         assert binding is not None
         return {
@@ -214,8 +214,15 @@ class CredentialTelling:
                 "header": multibase.base64url_encode(binding.header),
                 "commitment": multibase.base64url_encode(binding.commitment),
                 "handle": binding.handle,
+                "holderTag": multibase.base64url_encode(self.tag(secret)),
             },
+            "newHolderSecret": True,
         }
+
+    def tag(self, secret: HolderSecret) -> bytes:
+        """Return T of a secret (PROTOCOL-2.md §3.2), the same in every commitment to it for this issuer."""
+        request = IssueRequest(self.method, b"", self.holder, bytes(32))
+        return commit(ciphersuite(select()), secret, request, dice("tag"))[0][48:96]
 
     def of_a_wallet(self) -> tuple[ShownCredential, HolderSecret, int]:
         """As ``held``, for a secret that Hana's wallet keeps."""

@@ -206,8 +206,8 @@ add(
     Whoever has the link gets the copy. With --transaction-code it takes six digits besides: tell them to the holder by another way.
     `offer` is for a wallet that keeps the secret of zero-knowledge proofs.""",
     _CREDENTIAL,
-    click.option("--transaction-code", "transactionCode", is_flag=True, help="Have the wallet ask for six digits."),
-    body=named,
+    click.option("--transaction-code", "code", is_flag=True, help="Have the wallet ask for six digits."),
+    body=lambda _, *, code: {"transactionCode": True} if code else {},
     text=_offered,
     whose="the issuer",
 )
@@ -215,8 +215,8 @@ add(
     "reset-disclosures",
     "resetDisclosures",
     "Begin the count of questions about a credential of yours anew, for agents that you delegate to from now on; signed with --keys.",
-    click.argument("credentialId", metavar="CREDENTIAL_ID"),
-    body=named,
+    click.argument("credential_id"),
+    body=lambda _, *, credential_id: {"credentialId": credential_id},
     text="the count of questions about {credentialId} begins anew at {resetAt}",
 )
 add(
@@ -227,8 +227,8 @@ add(
     any more.
 
     `rotate-secret` is for a secret that your wallet keeps.""",
-    click.option("--forget", "forgetFormer", is_flag=True, help="Forget former secrets for good, instead of rotating."),
-    body=named,
+    click.option("--forget", is_flag=True, help="Forget former secrets for good, instead of rotating."),
+    body=lambda _, *, forget: {"forgetFormer": forget},
     text=_rotation,
 )
 add_schema(

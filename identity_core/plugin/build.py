@@ -119,8 +119,7 @@ class LookOnly:
                 raise
             if isinstance(error.__cause__, MigrationPending):
                 self.pending.append(str(error.__cause__))
-        apart = replace(context, data_dir=self.scratch, database_url=None)
-        return build(offer, socket, tables, apart, bulkhead)
+        return build(offer, socket, tables, replace(context, data_dir=self.scratch, database_url=None), bulkhead)
 
 
 Verifier = Callable[[str, datetime], Caller | None]

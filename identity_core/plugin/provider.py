@@ -6,14 +6,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pluggy
 
-from identity_core.database import Database
 from identity_core.ports.clock import Clock
 from identity_core.settings import StartError
 from identity_core.values import value_class
+
+if TYPE_CHECKING:
+    from identity_core.database import Database
 
 hookimpl = pluggy.HookimplMarker("identity")
 

@@ -27,7 +27,11 @@ DOCUMENT: dict[str, Any] = {
     "authentication": [f"{DID}#1"],
     "more": {"any": [1]},
 }
-SHELF: dict[str, Any] = {"hana": DOCUMENT, "strange": DOCUMENT, "loose": DOCUMENT | {"id": str(LOOSE), "@context": "x"}}
+SHELF: dict[str, Any] = {
+    "hana": DOCUMENT,
+    "strange": DOCUMENT,
+    "loose": DOCUMENT | {"id": str(LOOSE), "authentication": "x"},
+}
 
 
 class Shelf:

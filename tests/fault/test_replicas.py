@@ -149,7 +149,7 @@ def test_a_process_of_the_database_that_is_frozen_costs_those_who_wait_for_it(
     hana = here.stranger.holder()
     look_ups = (
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'identity'"
-        " AND query LIKE '%did_versions%' ORDER BY query_start DESC LIMIT 1"
+        " AND query ~ '^SELECT.*(did_versions|ledger_entries)' ORDER BY query_start DESC LIMIT 1"
     )
     assert here.wire.call("GET", did_path(hana.did)).status == 200
     with psycopg.connect(environment["IDENTITY_DATABASE_URL"]) as server:

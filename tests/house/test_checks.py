@@ -36,7 +36,6 @@ PROOF_READERS = {
 OTHER_PROOFS = {"identity_core/use_cases/vcalm.py"}
 # The entity tags of answers that a client may have; ``unless_known`` compares them with If-None-Match.
 TAGGED = {
-    "identity_core/api/agent_card.py",
     "identity_core/api/caching.py",
     "identity_core/api/credentials.py",
     "identity_core/api/did_logs.py",

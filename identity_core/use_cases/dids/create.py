@@ -17,7 +17,7 @@ from identity_core.domain.dids.changes import Create, NewService, WitnessList
 from identity_core.domain.dids.document import MAX_KEYS, MAX_SERVICES, check_count
 from identity_core.domain.dids.keys import RECOVERY, Key, PublicKey
 from identity_core.domain.echo import TERM, echoed
-from identity_core.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, VersionConflict
+from identity_core.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, JsonValue, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
@@ -48,10 +48,8 @@ class CreateDid:
     async def __call__(self, wish: CreateDidRequest, context: RequestContext) -> Created:
         method = self.methods.get(wish.method)
         if method is None:
-            raise InvalidDid(
-                "No such DID method is installed.",
-                details={"method": echoed(wish.method, TERM), "supported": [*sorted(self.methods)]},
-            )
+            details: dict[str, JsonValue] = {"method": echoed(wish.method, TERM), "supported": [*sorted(self.methods)]}
+            raise InvalidDid("No such DID method is installed.", details=details)
         options = given(wish.options, CreateDidOptions())
         returned, stored = given(options.return_secrets, True), given(options.store_secrets, False)
         if not (returned or stored or given(options.public_keys, ())):

@@ -151,7 +151,7 @@ def test_secrets_of_holders_that_are_not_kept_are_told(tmp_path: Path) -> None:
     settings = holding(own, {"binding": Binding(b"h", points[0], 1, "s")})
     (found,) = doctor_credentials.holders(settings)
     assert found.state == "ok", found
-    lost = {"binding": Binding(b"h", points[1], 2, "s")}
+    lost = {"binding": Binding(b"h", points[1], 2, "s", True)}
     (found,) = doctor_credentials.holders(holding(own, lost, first=1))
     assert found.state == "fail"
     assert "1 of 2" in found.says
@@ -183,7 +183,7 @@ def test_what_is_bound_to_secrets_of_a_stolen_key_is_told_by_issuer(tmp_path: Pa
     assert stolen.says.startswith("1 credentials in force")
     assert "1 of did:" in stolen.says
     assert "anew" in stolen.remedy
-    settings = holding(tmp_path, {"binding": Binding(b"h", renewed[:48], 2, "s@2")}, first=1)
+    settings = holding(tmp_path, {"binding": Binding(b"h", renewed[:48], 2, "s@2", True)}, first=1)
     assert next(iter([one.says for one in doctor_credentials.holders(settings)][1:])).startswith("1 credentials")
 
     async def forget() -> None:
@@ -201,7 +201,7 @@ def test_of_wallets_secrets_and_of_what_is_over_nothing_is_asked(tmp_path: Path)
     settings = holding(
         tmp_path,
         {"binding": Binding(b"h", b"k" * 48, 1, "")},
-        {"binding": Binding(b"h", b"k" * 48, 2, "s"), "status": CredentialStatus.REVOKED},
+        {"binding": Binding(b"h", b"k" * 48, 2, "s", True), "status": CredentialStatus.REVOKED},
         {},
     )
     assert list(doctor_credentials.holders(settings)) == []
