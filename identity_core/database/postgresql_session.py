@@ -114,9 +114,9 @@ class PostgresqlSession:
         answer.register(connection.fileno(), select.POLLIN)
         if not answer.poll(COMMIT_SECONDS * 1000):
             connection.cancel_safe(timeout=1)
-        (result,) = connection.wait(generators.execute(connection.pgconn))
-        if result.status == pq.ExecStatus.FATAL_ERROR:
-            raise errors.error_from_result(result)
+        results = connection.wait(generators.execute(connection.pgconn))
+        if [result.status for result in results] != [pq.ExecStatus.COMMAND_OK]:
+            raise errors.error_from_result(results[-1]) if results else psycopg.OperationalError("no result of COMMIT")
         if not self._replicated:
             raise NotReplicated("the synchronous standby has not confirmed the commit")
 
