@@ -112,12 +112,10 @@ def _run(
     steps: list[Step],
     adopt: Callable[[Transaction], int] | None,
 ) -> None:
+    table = f"{prefix}migrations"
     if dialect == "postgresql":
         # CREATE TABLE IF NOT EXISTS races with itself there, so that the lock has to come first.
-        transaction.execute(
-            "SELECT pg_advisory_xact_lock(hashtext(:name))", {"name": f"identity {prefix}migrations"}
-        ).fetchone()
-    table = f"{prefix}migrations"
+        transaction.execute("SELECT pg_advisory_xact_lock(hashtext(:name))", {"name": f"identity {table}"})
     adopted = 0 if adopt is None else adopt(transaction)
     transaction.execute(
         f"CREATE TABLE IF NOT EXISTS {table} (number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL)"

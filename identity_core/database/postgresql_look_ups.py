@@ -121,8 +121,7 @@ class LookUps:
         if self._is_connecting or loop is None:
             return
         self._is_connecting = True
-        connecting = loop.run_in_executor(self._threads, self._connected)
-        connecting.add_done_callback(self._take)
+        loop.run_in_executor(self._threads, self._connected).add_done_callback(self._take)
 
     def _connected(self) -> psycopg.Connection[Any]:
         connection = self._connect()
@@ -168,8 +167,7 @@ class LookUps:
         sent = [*self._sent]
         self._sent.clear()
         _fail([look_up for look_up in sent if look_up.is_repeated or look_up.asked <= late], translated(error))
-        again = [look_up for look_up in sent if not look_up.future.done()]
-        if again:
+        if again := [look_up for look_up in sent if not look_up.future.done()]:
             self._repeat(again)
 
     def _look_at_the_clock(self) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import select
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 import psycopg
+from psycopg import errors, generators, pq
 
 from identity_core.database.group_commit import Pending, run_together
 from identity_core.database.interface import (
@@ -25,7 +27,9 @@ from identity_core.database.interface import (
     ValueNotStorable,
 )
 
-# The timeout also ends the wait for a standby that is away, before the caller's own patience does.
+# How long a COMMIT waits for its standby: less than the core's deadline for a ledger. ``statement_timeout`` does not end that wait,
+# because the server stops its clock before it commits.
+COMMIT_SECONDS = 3
 BEGIN_DURABLE = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout TO '3s'"
 BEGIN_LAZY = f"{BEGIN_DURABLE}; SET LOCAL synchronous_commit TO off"
 
@@ -101,9 +105,18 @@ class PostgresqlSession:
         return step()
 
     def commit(self) -> None:
-        """Raises ``NotReplicated`` when the server did not wait for its standby to the end."""
-        self._replicated = True
-        self.command("COMMIT")
+        """Commit. After ``COMMIT_SECONDS`` cancel the server's wait for its standby.
+
+        Raises ``NotReplicated``: when the server did not wait for its standby to the end."""
+        self._replicated, connection = True, self.connection()
+        connection.pgconn.send_query(b"COMMIT")
+        answer = select.poll()
+        answer.register(connection.fileno(), select.POLLIN)
+        if not answer.poll(COMMIT_SECONDS * 1000):
+            connection.cancel_safe(timeout=1)
+        results = connection.wait(generators.execute(connection.pgconn))
+        if [result.status for result in results] != [pq.ExecStatus.COMMAND_OK]:
+            raise errors.error_from_result(results[-1]) if results else psycopg.OperationalError("no result of COMMIT")
         if not self._replicated:
             raise NotReplicated("the synchronous standby has not confirmed the commit")
 

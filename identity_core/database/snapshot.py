@@ -92,15 +92,11 @@ def _lock_of(path: Path, stack: ExitStack) -> FileLock:
 def _held(locks: Sequence[FileLock]) -> Iterator[None]:
     """All of them, one after the other; a writer holds one of them at a time and never waits for a second."""
     give_up_at = time.monotonic() + PATIENCE_SECONDS
-    taken: list[FileLock] = []
-    try:
+    with ExitStack() as stack:
         for lock in locks:
             while not lock.try_acquire():
                 if time.monotonic() > give_up_at:
                     raise DatabaseUnavailable("another process holds the write lock")
                 time.sleep(POLL_SECONDS)
-            taken.append(lock)
+            stack.callback(lock.release)
         yield
-    finally:
-        for lock in taken:
-            lock.release()

@@ -5,16 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from nacl.signing import SigningKey
 
 from identity_core.codec.times import printed
-from tests.attack.stranger import PREFIX, Answer, Holder, rotation, service
+from tests.attack.stranger import ACTS, LEAVE, PREFIX, Answer, Holder, public, recovery_body, rotation, service
 from tests.fault import service_process
 from tests.fault.service_process import Running
 from tests.postgres_server import PostgresServer, postgres_server
@@ -33,6 +34,8 @@ COUNTS = """
 SELECT (SELECT count(*) FROM ledger_entries), (SELECT count(*) FROM did_versions),
 (SELECT count(*) FROM idempotency_keys WHERE status IS NOT NULL)
 """
+
+WAITS_FOR_AUDIT = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%audit_lines%'"
 
 
 @pytest.fixture
@@ -63,25 +66,32 @@ def create(running: Running, key: str) -> Answer:
 
 
 def change(running: Running, holder: Holder, act: str, body: Any) -> Answer:
-    method = "PATCH" if act == "update" else "POST"
-    return keyed(running, method, holder.path(act), body, f"key-of-{act}", holder.signed(act, body))
+    return keyed(running, ACTS[act][0], holder.path(act), body, f"key-of-{act}", holder.signed(act, body))
 
 
 def test_change_and_answer_are_one_transaction(running: Running, url: str) -> None:
-    hana, ivan = (running.stranger.holder() for _ in range(2))
+    hana, ivan, jana, karl = (running.stranger.holder() for _ in range(4))
     # The old key signs the retry too.
     grace = rotation(ivan.key_id) | {"revokeOldAfter": printed(datetime.now(UTC) + timedelta(hours=12))}
+    recovery = recovery_body(public(SigningKey.generate()))
     changes: dict[str, Callable[[], Answer]] = {
         "create": lambda: create(running, "key-of-create"),
         "update": lambda: change(running, hana, "update", service("one")),
         "rotate": lambda: change(running, ivan, "rotate", grace),
+        "recover": lambda: change(running, jana, "recover", recovery),
+        "deactivate": lambda: change(running, karl, "deactivate", LEAVE),
     }
     for name, send in changes.items():
         first = send()
         assert first.status in (200, 201), (name, first.body)
-        written = row(url, WRITERS)
+        # A deactivation takes no Idempotency-Key, and its DID no further challenge.
+        written = row(url, WRITERS)[: 3 if name == "deactivate" else 4]
         assert len(set(written)) == 1, (name, written)
-        assert send().json == first.json
+        if name == "recover":
+            # The recovery key is used up.
+            assert send().outcome == (401, "AUTH_FAILED")
+        elif name != "deactivate":
+            assert send().json == first.json
 
 
 @contextmanager
@@ -91,6 +101,79 @@ def held(url: str, *statements: str) -> Iterator[None]:
         for statement in statements:
             other.execute(statement)
         yield
+
+
+def name_standby(url: str, name: str) -> None:
+    with psycopg.connect(url, autocommit=True) as session:
+        session.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'")
+        session.execute("SELECT pg_reload_conf()")
+
+
+@contextmanager
+def absent_standby(url: str) -> Iterator[None]:
+    """Every durable commit waits for a standby that does not exist. A thread commits until one waits: the reload takes a moment."""
+    ended = threading.Event()
+
+    def commit() -> None:
+        with psycopg.connect(url, autocommit=True) as session:
+            while not ended.wait(0.02):
+                session.execute("SELECT pg_logical_emit_message(true, 'probe', '')")
+
+    probe = threading.Thread(target=commit)
+    try:
+        name_standby(url, "absent")
+        probe.start()
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        service_process.eventually(lambda: row(url, waits)[0], "a commit waits for the standby")
+        yield
+    finally:
+        ended.set()
+        name_standby(url, "")
+        probe.join(60)
+
+
+def timed_create(running: Running) -> Answer:
+    """Create with one key; the service answers within its deadline for a commit and that of the group before."""
+    began = time.monotonic()
+    answer = create(running, "one-key")
+    assert time.monotonic() - began < 10
+    return answer
+
+
+def test_absent_standby_is_503_and_retry_creates_once(running: Running, url: str) -> None:
+    running.stranger.holder()
+    before = row(url, COUNTS)
+    with absent_standby(url):
+        for _ in range(3):
+            answer = timed_create(running)
+            assert answer.status == 503, answer.body
+    again = [create(running, "one-key") for _ in range(2)]
+    assert [answer.status for answer in again] == [201, 201]
+    assert again[0].json == again[1].json
+    assert row(url, COUNTS) == tuple(count + 1 for count in before)
+
+
+def test_answer_is_not_replayed_before_standby_confirms(running: Running, url: str) -> None:
+    """The standby goes away after the entry was inserted: its commit is on the server, and no answer reports it."""
+    running.stranger.holder()
+    before = row(url, COUNTS)
+    answers: list[Answer] = []
+    sender = threading.Thread(target=lambda: answers.append(timed_create(running)))
+    with ExitStack() as stack:
+        with held(url, "LOCK TABLE audit_lines IN EXCLUSIVE MODE"):
+            sender.start()
+            service_process.eventually(lambda: row(url, WAITS_FOR_AUDIT)[0], "an append waits")
+            stack.enter_context(absent_standby(url))
+        sender.join(60)
+        assert [answer.status for answer in answers] == [503]
+        after = row(url, COUNTS)
+        assert after == tuple(count + 1 for count in before)
+        answer = timed_create(running)
+        assert answer.status == 503, answer.body
+    again = [create(running, "one-key") for _ in range(2)]
+    assert [answer.status for answer in again] == [201, 201]
+    assert again[0].json == again[1].json
+    assert row(url, COUNTS) == after
 
 
 @pytest.mark.parametrize(
@@ -128,14 +211,10 @@ def test_killed_between_append_and_answer_leaves_nothing(running: Running, url: 
         with suppress(OSError):
             create(running, "one-key")
 
-    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%audit_lines%'"
     with held(url, "LOCK TABLE audit_lines IN EXCLUSIVE MODE"):
         sender = threading.Thread(target=send)
         sender.start()
-        end = time.monotonic() + 30
-        while not row(url, waits)[0]:
-            assert time.monotonic() < end, "no append waits"
-            time.sleep(0.01)
+        service_process.eventually(lambda: row(url, WAITS_FOR_AUDIT)[0], "an append waits")
         running.kill()
         sender.join(60)
     assert row(url, COUNTS) == before
