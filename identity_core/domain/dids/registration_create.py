@@ -35,7 +35,8 @@ def create_body(method: str, document: Object, templates: Sequence[Object]) -> d
         ]
     if "alsoKnownAs" in document:
         made["alsoKnownAs"] = document["alsoKnownAs"]
-    return {"method": method, "options": made} | {"keyType": made.pop("keyType")} if "keyType" in made else {}
+    key_type = {"keyType": made.pop("keyType")} if "keyType" in made else {}
+    return {"method": method, "options": made} | key_type
 
 
 def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:
