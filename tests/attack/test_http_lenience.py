@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import Any
 
 import pytest
 
@@ -156,3 +157,65 @@ def test_early_refusals_of_the_registrar_have_their_form(target: Target, place: 
         told = json.loads(answer.body)
         assert told["didState"]["state"] == "failed"
         assert told["error"]["code"] == "INVALID_REQUEST"
+
+
+def registrar(target: Target, place: str, body: Any) -> Response:
+    fields = (key(target), b"Content-Type: application/json")
+    return got(target, f"/1.0/{place}", *fields, method="POST", body=json.dumps(body).encode())
+
+
+NO_KEYS: dict[str, Any] = {
+    "clientSecretMode": None,
+    "storeSecrets": None,
+    "returnSecrets": None,
+    "requestVerificationMethod": None,
+}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"jobId": None, "options": None, "secret": None, "didDocument": None},
+        {"options": NO_KEYS, "secret": {"verificationMethod": None}},
+    ],
+)
+def test_registrar_creates_with_null_members(target: Target, body: Any) -> None:
+    answer = registrar(target, "create?method=ids", body)
+    assert answer.status == 201, answer.body
+    state = json.loads(answer.body)["didState"]
+    assert state["state"] == "finished"
+    assert len(state["secret"]["verificationMethod"]) == 1
+
+
+@pytest.mark.parametrize("place", ["update", "deactivate"])
+def test_registrar_changes_with_null_members(target: Target, place: str) -> None:
+    holder = target.stranger.holder()
+    added = {"service": [{"id": "#n", "type": "LinkedDomains", "serviceEndpoint": "https://null.example/"}]}
+    update = {"didDocumentOperation": ["addToDidDocument"], "didDocument": [added]}
+    documents: dict[str, Any] = update if place == "update" else {}
+    body = {"did": holder.did, "jobId": None, "options": {"clientSecretMode": True}, "secret": None, **documents}
+    unnamed = {"didDocumentOperation": None} if documents else {}
+    for other in (unnamed, {"secret": {"signingResponse": None}}):
+        first = registrar(target, place, {**body, **other})
+        assert first.status == 200, first.body
+    state = json.loads(first.body)
+    signing = state["didState"]["signingRequest"]["signingRequest0"]
+    octets = base64.b64decode(signing["serializedPayload"])
+    signature = base64.b64encode(holder.key.sign(octets).signature).decode()
+    secret = {"signingResponse": {"signingRequest0": {"signature": signature}}}
+    repeated = dict.fromkeys(documents)
+    answer = registrar(target, place, {**body, **repeated, "jobId": state["jobId"], "secret": secret})
+    assert answer.status == 200, answer.body
+    assert json.loads(answer.body)["didState"]["state"] == "finished"
+
+
+@pytest.mark.parametrize(("place", "status"), [("create", 201), ("update", 400), ("deactivate", 400)])
+def test_registrar_refuses_nulls_as_their_absence(target: Target, place: str, status: int) -> None:
+    """Options of which the needed one is null are options without it, and null inside of a document stays a fault."""
+    named = {"did": target.stranger.holder().did} if place != "create" else {}
+    answer = registrar(target, place, {**named, "options": {"clientSecretMode": None}})
+    assert answer.status == status, answer.body
+    if place == "create":
+        nothing = registrar(target, "create", {"didDocument": {"service": None}})
+        assert nothing.status == 422, nothing.body
