@@ -131,6 +131,9 @@ FORMS = {
     "no UTF-8": ("{}%ff", ()),
     "headers that are too large": ("{}did:ids:a", (b"X-Big: " + b"x" * 33_000,)),
     "a header past ASCII": ("{}did:ids:a", (b"Accept: \xe4",)),
+    "a target of more than 8 KiB": ("{}" + "0" * 9_000, ()),
+    "a target of more than 32 KiB": ("{}" + "0" * 70_000, ()),
+    "headers that the connection refuses": ("{}did:ids:a", (b"X-Big: " + b"x" * 70_000,)),
     "two media types": ("{}did:ids:a", (b"Content-Type: a/b", b"Content-Type: c/d")),
 }
 
@@ -157,6 +160,19 @@ def test_early_refusals_of_the_registrar_have_their_form(target: Target, place: 
         told = json.loads(answer.body)
         assert told["didState"]["state"] == "failed"
         assert told["error"]["code"] == "INVALID_REQUEST"
+
+
+@pytest.mark.parametrize("length", [9_000, 70_000])
+def test_long_targets_have_the_form_of_their_operation(target: Target, length: int) -> None:
+    for path, member in (
+        ("/1.0/create", "didState"),
+        ("/1.0/deactivate", "didState"),
+        ("/oauth/token", "error_description"),
+    ):
+        answer = exchange(target.wire.address, request("POST", f"{path}?a={'0' * length}", body=b""))
+        assert answer.status == (400 if length < 32_768 else 431)
+        known = path != "/oauth/token" or length < 32_768
+        assert (member in json.loads(answer.body)) is known, path
 
 
 def registrar(target: Target, place: str, body: Any) -> Response:
