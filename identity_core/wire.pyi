@@ -997,7 +997,7 @@ class RegistrationPublicKey(Struct, frozen=True, kw_only=True):
     public_key_jwk: dict[str, str] | UnsetType = UNSET
 
 class RegistrationSignatures(Struct, frozen=True, kw_only=True):
-    signing_response: dict[str, SigningResponse] | None | UnsetType = UNSET
+    signing_response: dict[str, SigningResponse] | UnsetType = UNSET
 
 class RegistrationState(Struct, frozen=True, kw_only=True):
     job_id: str | None
