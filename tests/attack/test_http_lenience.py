@@ -175,6 +175,32 @@ def test_long_targets_have_the_form_of_their_operation(target: Target, length: i
         assert (member in json.loads(answer.body)) is known, path
 
 
+@pytest.mark.parametrize("character", "!$&'()*+,;=@~")
+def test_encoded_characters_of_a_did_stay_encoded(target: Target, character: str) -> None:
+    """A path segment may have the character as it is, a DID has it percent-encoded only: decoding it would make another text."""
+    escape = f"%{ord(character):02X}"
+    did = f"did:web:host.example:a{escape}b"
+    for path in (f"/1.0/identifiers/{did}", f"/1.0/identifiers/{did.replace('%', '%25')}"):
+        answer = got(target, path)
+        assert answer.status != 400, answer.body
+        assert json.loads(answer.body)["error"]["details"]["did"] == did
+    for path in (f"{PREFIX}/dids/{did}", f"{PREFIX}/dids/did:web:host.example:a{character}b"):
+        answer = got(target, path)
+        error = json.loads(answer.body)["error"]
+        assert (answer.status, error["code"]) == (400, "INVALID_DID")
+        assert "%2540 for %40" in error["details"]["remedy"]
+    answer = got(target, f"{PREFIX}/dids/{did.replace('%', '%25')}")
+    assert json.loads(answer.body)["error"]["details"]["did"] == did
+
+
+@pytest.mark.parametrize("escape", ["%41", "%2D", "%2E", "%5F", "%37"])
+def test_needless_escapes_in_a_did_are_decoded(target: Target, escape: str) -> None:
+    """RFC 3986 §6.2.2.2: an unreserved character is the same with an escape."""
+    did = f"did:web:host.example:a{bytes.fromhex(escape[1:]).decode()}b"
+    for path in (f"/1.0/identifiers/did:web:host.example:a{escape}b", f"{PREFIX}/dids/did:web:host.example:a{escape}b"):
+        assert json.loads(got(target, path).body)["error"]["details"]["did"] == did
+
+
 def registrar(target: Target, place: str, body: Any) -> Response:
     fields = (key(target), b"Content-Type: application/json")
     return got(target, f"/1.0/{place}", *fields, method="POST", body=json.dumps(body).encode())
