@@ -932,25 +932,25 @@ class RefusedRegistration(Struct, frozen=True, kw_only=True):
 class RegisterDidDeactivationRequest(Struct, frozen=True, kw_only=True):
     job_id: str | None | UnsetType = UNSET
     did: str
-    options: RegistrationChangeOptions | UnsetType = UNSET
-    secret: RegistrationSignatures | UnsetType = UNSET
+    options: RegistrationChangeOptions | None | UnsetType = UNSET
+    secret: RegistrationSignatures | None | UnsetType = UNSET
 
 class RegisterDidQuery(Struct, frozen=True, kw_only=True):
     method: str | None = None
 
 class RegisterDidRequest(Struct, frozen=True, kw_only=True):
     job_id: str | None | UnsetType = UNSET
-    options: RegistrationOptions | UnsetType = UNSET
-    secret: RegistrationKeys | UnsetType = UNSET
-    did_document: dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None] | UnsetType = UNSET
+    options: RegistrationOptions | None | UnsetType = UNSET
+    secret: RegistrationKeys | None | UnsetType = UNSET
+    did_document: dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None] | None | UnsetType = UNSET
 
 class RegisterDidUpdateRequest(Struct, frozen=True, kw_only=True):
     job_id: str | None | UnsetType = UNSET
     did: str
-    options: RegistrationChangeOptions | UnsetType = UNSET
-    secret: RegistrationSignatures | UnsetType = UNSET
-    did_document_operation: tuple[str, ...] | UnsetType = UNSET
-    did_document: tuple[dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None], ...] | UnsetType = UNSET
+    options: RegistrationChangeOptions | None | UnsetType = UNSET
+    secret: RegistrationSignatures | None | UnsetType = UNSET
+    did_document_operation: tuple[str, ...] | None | UnsetType = UNSET
+    did_document: tuple[dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None], ...] | None | UnsetType = UNSET
 
 class RegisteredDocumentMetadata(Struct, frozen=True, kw_only=True):
     version_id: str | UnsetType = UNSET
@@ -968,7 +968,7 @@ class RegisteredSecret(Struct, frozen=True, kw_only=True):
     verification_method: tuple[RegisteredKey, ...]
 
 class RegistrationChangeOptions(Struct, frozen=True, kw_only=True):
-    client_secret_mode: bool | UnsetType = UNSET
+    client_secret_mode: bool | None | UnsetType = UNSET
 
 class RegistrationDidState(Struct, frozen=True, kw_only=True):
     state: Literal["finished", "action"]
@@ -980,13 +980,13 @@ class RegistrationDidState(Struct, frozen=True, kw_only=True):
     verification_method_template: tuple[VerificationMethodTemplate, ...] | UnsetType = UNSET
 
 class RegistrationKeys(Struct, frozen=True, kw_only=True):
-    verification_method: tuple[RegistrationPublicKey, ...] | UnsetType = UNSET
+    verification_method: tuple[RegistrationPublicKey, ...] | None | UnsetType = UNSET
 
 class RegistrationOptions(Struct, frozen=True, kw_only=True):
-    client_secret_mode: bool | UnsetType = UNSET
-    store_secrets: bool | UnsetType = UNSET
-    return_secrets: bool | UnsetType = UNSET
-    request_verification_method: tuple[VerificationMethodTemplate, ...] | UnsetType = UNSET
+    client_secret_mode: bool | None | UnsetType = UNSET
+    store_secrets: bool | None | UnsetType = UNSET
+    return_secrets: bool | None | UnsetType = UNSET
+    request_verification_method: tuple[VerificationMethodTemplate, ...] | None | UnsetType = UNSET
 
 class RegistrationPublicKey(Struct, frozen=True, kw_only=True):
     id: str | UnsetType = UNSET

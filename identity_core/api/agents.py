@@ -24,7 +24,8 @@ from identity_core.codec import strict_json
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import encode
 from identity_core.codec.times import printed
-from identity_core.domain.callers import Caller
+from identity_core.domain.callers import OF_AGENTS, Caller
+from identity_core.domain.tokens import scope_text
 from identity_core.errors import AuthFailed, Forbidden, IdentityError, InternalError, InvalidRequest
 from identity_core.use_cases.consents import AskedConsent, HolderConsents
 from identity_core.use_cases.proofs.steps import PROVE_SCOPE
@@ -176,8 +177,9 @@ class AgentDoor:
 
     def __post_init__(self) -> None:
         challenge = f'{BEARER} realm="identity", resource_metadata="{resource_metadata_url(self.origin, self.place)}"'
+        wanted = f'{challenge}, scope="{scope_text(OF_AGENTS)}"'
         operation = Operation(
-            self.name, "POST", self.place, frozenset({BEARER}), challenge, bearer=challenge, resource=self.place
+            self.name, "POST", self.place, frozenset({BEARER}), wanted, bearer=challenge, resource=self.place
         )
         object.__setattr__(self, "operation", operation)
 

@@ -19,7 +19,8 @@ from identity_core.api.contract import OpenApiDocument, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.guard import Guard, Observe
 from identity_core.api.pages import docs_pages, document_page
-from identity_core.api.request import Operation
+from identity_core.api.placement import ROOT_ALIASES
+from identity_core.api.request import NOTHING, Operation, PageForm
 from identity_core.api.transport import Receive, Scope, Send
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
@@ -68,7 +69,7 @@ def build_app(
         charge=wiring.gate.charge,
         limit=limit,
         exempt=frozenset(place for place, one in places if one["operationId"] in ALWAYS_ANSWERED),
-        shapes={place: _shape(one) for place, one in places if "x-error-schema" in one},
+        shapes=early_shapes(value, wiring.aliases, wiring.forms),
         monotonic=monotonic,
     )
 
@@ -81,9 +82,17 @@ def placed(document: Mapping[str, Any], aliases: Mapping[str, Sequence[str]]) ->
             yield place.partition("{")[0].encode("ascii"), declared
 
 
-def _shape(declared: Mapping[str, Any]) -> Operation:
-    """Return the operation that decides the form of a refusal that comes before the operation."""
-    return Operation(declared["operationId"], "", "", frozenset(), "", error_schema=declared["x-error-schema"])
+def early_shapes(
+    document: Mapping[str, Any],
+    aliases: Mapping[str, Sequence[str]] = ROOT_ALIASES,
+    forms: Mapping[str, PageForm] = NOTHING,
+) -> Mapping[bytes, Operation]:
+    """Return the ``shapes`` of ``early_operation``: operations of the document, and of ``forms``, that follow another standard."""
+    found = {at.partition("{")[0].encode("ascii"): form.operation for at, form in forms.items() if form.operation}
+    for place, one in placed(document, aliases):
+        if "x-error-schema" in one:
+            found[place] = Operation(one["operationId"], "", "", frozenset(), "", error_schema=one["x-error-schema"])
+    return found
 
 
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:

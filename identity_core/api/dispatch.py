@@ -182,6 +182,10 @@ def facts(
     if BEARER in challenges and wiring.resource_metadata:
         # Where a client of OAuth finds out who issues tokens (RFC 9728 §5.1).
         challenges[BEARER] += f', resource_metadata="{wiring.resource_metadata}"'
+    bearer = challenges.get(BEARER, "")
+    if bearer and "x-scope" in declared:
+        # What a token must be good for (RFC 6750 §3).
+        challenges[BEARER] += f', scope="{declared["x-scope"]}"'
     return Operation(
         declared["operationId"],
         method.upper(),
@@ -190,7 +194,7 @@ def facts(
         ", ".join(challenges.values()),
         {} in requirements,
         declared.get("x-error-schema", "ErrorResponse"),
-        challenges.get(BEARER, ""),
+        bearer,
     )
 
 

@@ -122,6 +122,12 @@ def error_answer(
     return Answer(status, wire.ErrorResponse(error=body), headers=headers)
 
 
+def early_operation(shapes: Mapping[bytes, Operation], target: bytes) -> Operation | None:
+    """Return the operation that decides the form of a refusal that comes before the operation is known. ``shapes`` has operations with a
+    form of their own, by what their raw paths begin with."""
+    return next((one for at, one in shapes.items() if target.startswith(at)), None)
+
+
 def _wallet_error(error: IdentityError, details: dict[str, JsonValue], headers: Sequence[tuple[str, str]]) -> Answer:
     """A refusal of the resource, where a bad token is one (RFC 6750 §3.1), with our code and details beside it."""
     other = "invalid_token" if error.status == 401 else "server_error" if error.status >= 500 else "invalid_request"

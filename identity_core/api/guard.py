@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from identity_core.api.errors import error_answer
+from identity_core.api.errors import early_operation, error_answer
 from identity_core.api.request import Answer, Operation, Request
 from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver
 from identity_core.errors import IdentityError, InternalError, Overloaded
@@ -139,9 +139,7 @@ class Guard:
             except IdentityError as empty:
                 error = empty
         request.refusal = error.code
-        shape = request.operation or next(
-            (one for at, one in self._shapes.items() if request.raw_path.startswith(at)), None
-        )
+        shape = request.operation or early_operation(self._shapes, request.raw_path)
         answer = error_answer(error, request.request_id, shape, has_bearer=request.has_bearer)
         # 501 says what this installation leaves out: anyone who asks for it is refused, and nothing is broken.
         if answer.status >= 500 and answer.status != 501:

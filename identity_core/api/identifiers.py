@@ -60,8 +60,9 @@ _OFFERED: Final = tuple(_FORMS)
 _USUAL: Final = {"": _RESULT, "*/*": _PROFILED, **_FORMS, _PROFILED.media: _PROFILED}
 # What an answer is kept by. The result of a DID alone is octet for octet what resolveDid answers, so both keep it once.
 KEYS: Final = {W3C: W3C, **{media: f"identifiers {media}" for media in (*_FORMS, PROFILED) if media != W3C}}
-# A path whose colons stand as they are holds a DID as it is, and nobody has percent-encoded the one in it (did:web of a port).
-_AS_IT_IS: Final = re.compile(rb"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]|%3[Aa])+")
+# A path whose colons stand as they are holds a DID as it is, and nobody has percent-encoded what is percent-encoded in it: the colon of a
+# port, or another character that no DID has as it is and that does not begin the rest of a DID URL (RFC 3986 §2.2, §6.2.2.2).
+_AS_IT_IS: Final = re.compile(rb"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]|%(?:2[146789ABCabc]|3[ABDabd]|40|7[Ee]))+")
 _DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]
 
 
@@ -168,7 +169,7 @@ def form_of(accept: str) -> AnswerForm:
 
 def identifier_of(request: Request) -> str:
     """The DID or DID URL of the path."""
-    if b"%3" in request.raw_path:
+    if b"%" in request.raw_path:
         as_sent = request.raw_path.rpartition(b"/identifiers/")[2]
         if _AS_IT_IS.fullmatch(as_sent) is not None:
             return as_sent.decode("ascii")

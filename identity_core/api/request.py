@@ -36,8 +36,9 @@ class Operation:
 
     ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public operation.
     ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401 says in
-    ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, empty where it takes none. ``error_schema`` is that of
-    its refusals. ``resource`` is the path of the resource that a bearer token must be for, empty for the interface."""
+    ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, without their scope; empty where it takes none.
+    ``error_schema`` is that of its refusals. ``resource`` is the path of the resource that a bearer token must be for, empty for the
+    interface."""
 
     operation_id: str
     method: str

@@ -18,7 +18,16 @@ from identity_core.domain.jose import ES256
 from identity_core.domain.wallets import token_status
 from identity_core.domain.wallets.claims import FORMAT, claim_names
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED, WalletGrants
-from identity_core.errors import AuthFailed, AuthRequired, InvalidRequest, NotFound, SchemaNotFound, StorageMismatch
+from identity_core.errors import (
+    AuthFailed,
+    AuthRequired,
+    FeatureNotSupported,
+    InvalidRequest,
+    JsonValue,
+    NotFound,
+    SchemaNotFound,
+    StorageMismatch,
+)
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.credentials.offer import WalletOffer
 from identity_core.use_cases.credentials.schemas import GetCredentialSchema
@@ -130,7 +139,14 @@ class WalletEndpoints:
         return Answer(200, body, headers=[("cache-control", "public, max-age=300")])
 
     async def status(self, request: Request) -> Answer:
-        """A Status List Token (draft-ietf-oauth-status-list §8.1). Raises ``StatusListNotFound``."""
+        """A Status List Token (draft-ietf-oauth-status-list §8.1). Raises ``StatusListNotFound``; ``FeatureNotSupported`` for the list of
+        another time (§8.4)."""
+        if "time" in request.query:
+            details: dict[str, JsonValue] = {
+                "feature": "time",
+                "remedy": "Leave `time` out: the list of now is served.",
+            }
+            raise FeatureNotSupported("Status lists of other times are not served.", details=details)
         token = await self.status_list(request.path["list"])
         kept = f"public, max-age={int(token_status.FRESH.total_seconds())}"
         return Answer(200, token.encode("ascii"), STATUS_LIST, [("cache-control", kept)])

@@ -166,7 +166,7 @@ class BoundedProtocol(HttpToolsProtocol):
                 # The refusal is the answer to this request, and its application finds that the client has gone.
                 self.cycle.disconnected = self.cycle.response_complete = True
                 self.cycle.message_event.set()
-        self.app = partial(self._open.answer, refusal)
+        self.app = partial(self._open.answer, refusal, self.url if self._stage else b"")
         self.parser = httptools.HttpRequestParser(self)
         self.parser.feed_data(REFUSED)
         # Bytes that still come are discarded: if they were unread at the end, the kernel would reset the connection.

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from identity_core.api.errors import error_answer
+from identity_core.api.errors import early_operation, error_answer
 from identity_core.api.guard import request_ids
-from identity_core.api.request import Request
+from identity_core.api.request import NOTHING, Operation, Request
 from identity_core.api.request_log import FreeRefusals, write_refused_connection
 from identity_core.api.transport import Receive, Scope, Send, deliver
 from identity_core.errors import IdentityError, Overloaded, RateLimited
@@ -33,10 +34,11 @@ CHECK_SECONDS: Final = 0.1
 
 
 class Connections:
-    """The open connections and the limits of ``server``. If ``logged``, refused connections are written to the log of requests."""
+    """The open connections and the limits of ``server``. If ``logged``, refused connections are written to the log of requests.
+    ``shapes`` are those of ``early_operation``."""
 
-    def __init__(self, server: Server, *, logged: bool = False) -> None:
-        self.server, self._logged, self._free = server, logged, FreeRefusals()
+    def __init__(self, server: Server, *, logged: bool = False, shapes: Mapping[bytes, Operation] = NOTHING) -> None:
+        self.server, self._logged, self._shapes, self._free = server, logged, shapes, FreeRefusals()
         self._trusted = parse_proxies(server.trusted_proxies)
         self._open: dict[BoundedProtocol, str | None] = {}
         # The bytes of unfinished bodies; each connection removes its own.
@@ -62,10 +64,10 @@ class Connections:
         self.bodies.pop(connection, None)
         self._open.pop(connection, None)
 
-    async def answer(self, refusal: IdentityError, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer ``refusal``, as an ASGI application, with a request id of its own."""
+    async def answer(self, refusal: IdentityError, target: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer ``refusal``, as an ASGI application, with a request id of its own. ``target`` is what is known of that of the request."""
         request = Request(request_id=_identify())
-        await deliver(error_answer(refusal, request.request_id), request, send)
+        await deliver(error_answer(refusal, request.request_id, early_operation(self._shapes, target)), request, send)
         if self._logged and request.status is not None:
             write_refused_connection(request.status, refusal.code, request.sent_octets, request.request_id, self._free)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from identity_core.codec.structs import given, plain
+from identity_core.codec.structs import plain
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys, registration, requests
 from identity_core.domain.dids.did import Did
@@ -20,6 +20,7 @@ from identity_core.domain.dids.registration_jobs import (
     SignedChange,
     begun_creation,
     digest,
+    present,
     present_members,
     signed_change,
     typed_body,
@@ -69,17 +70,17 @@ class RegisterDid:
     async def __call__(
         self, wish: RegisterDidRequest, query: RegisterDidQuery, context: RequestContext
     ) -> Created | KeysWanted:
-        document, options = given(wish.did_document, {}), given(wish.options, RegistrationOptions())
-        brought = given(given(wish.secret, RegistrationKeys()).verification_method, ())
+        document, options = present(wish.did_document, {}), present(wish.options, RegistrationOptions())
+        brought = present(present(wish.secret, RegistrationKeys()).verification_method, ())
         public_keys = own_keys(plain(brought), document)
-        job_id, documents = given(wish.job_id, None), present_members(didDocument=wish.did_document)
+        job_id, documents = present(wish.job_id, None), present_members(didDocument=wish.did_document)
         if job_id is not None:
             body = begun_creation(job_id, documents, query)
             if not public_keys:
                 raise InvalidRequest("The keys of the job are missing.", details={"member": "secret"})
         else:
             body = self._asked(query, document, options)
-            own = given(options.client_secret_mode, False)
+            own = present(options.client_secret_mode, False)
             if own and not public_keys:
                 return KeysWanted(RegistrationJob(plain(typed_body(body, CreateDidRequest)), None, digest(documents)))
             if public_keys and not own:
@@ -98,10 +99,10 @@ class RegisterDid:
     def _asked(
         self, query: RegisterDidQuery, document: Mapping[str, Any], options: RegistrationOptions
     ) -> dict[str, Any]:
-        templates, stored = given(options.request_verification_method, ()), given(options.store_secrets, False)
+        templates, stored = present(options.request_verification_method, ()), present(options.store_secrets, False)
         body = create_body(query.method or self.method, document, plain(templates))
-        if not given(options.client_secret_mode, False):
-            body["options"] |= {"storeSecrets": stored, "returnSecrets": given(options.return_secrets, True)}
+        if not present(options.client_secret_mode, False):
+            body["options"] |= {"storeSecrets": stored, "returnSecrets": present(options.return_secrets, True)}
         elif stored or templates:
             raise InvalidRequest(
                 "The keys are the caller's own in clientSecretMode: there is none to make or to store."
@@ -123,8 +124,8 @@ class RegisterDidUpdate:
         if signed is not None:
             return signed
         state = (await self.reader.active(did)).head.state
-        documents = given(wish.did_document, ())
-        operations = given(wish.did_document_operation, (registration.SET,) * len(documents))
+        documents = present(wish.did_document, ())
+        operations = present(wish.did_document_operation, (registration.SET,) * len(documents))
         body = registration.update_body(state.document, operations, documents)
         # What the operation would refuse for its form alone is not worth a signature.
         requests.operations(plain(typed_body(body, UpdateDidRequest)), str(did))

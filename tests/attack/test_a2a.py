@@ -245,6 +245,7 @@ def test_nobody_gets_in_but_by_a_token_for_this_place(scene: Scene) -> None:
         answer = wire.call("POST", "/a2a", call, headers | {"A2A-Version": "1.0"})
         assert answer.status == 401
         assert f"{wire.url}/.well-known/oauth-protected-resource/a2a" in answer.headers["www-authenticate"]
+        assert 'scope="delegations:read zkp:prove zkp:verify"' in answer.headers["www-authenticate"]
     token = bearer(token_of(scene.agent, resource="/a2a"))
     assert wire.call("GET", f"{PREFIX}/delegations", None, token).status == 401
     assert post(scene, call, Origin="https://evil.example").status == 403

@@ -100,6 +100,19 @@ def test_what_the_issuer_ends_is_ended_for_every_verifier(story: Story) -> None:
     assert verdict == (False, ["STATUS_VERIFICATION_ERROR"], [False])
 
 
+@pytest.mark.parametrize("query", ["time=1700000000", "a=b&time=1700000000", "time=", "%74ime=x"])
+def test_list_of_another_time_is_refused(story: Story, query: str) -> None:
+    """draft-ietf-oauth-status-list §8.4: 501 where the parameter is not supported, so that no client takes this list for that one."""
+    uri = claims_of(collected(Issuer.open(story.issuer.target), Wallet(story.issuer.target)))["status"]["status_list"][
+        "uri"
+    ]
+    assert fetched(story, uri).status == 200
+    answer = story.vera.wire.call("GET", f"{urlsplit(uri).path}?{query}")
+    assert answer.outcome == (501, "FEATURE_NOT_SUPPORTED")
+    assert answer.json["error"]["details"]["feature"] == "time"
+    assert "time" in answer.json["error"]["details"]["remedy"]
+
+
 def own_copy(wallet: Wallet, **said: Any) -> str:
     """A copy by an issuer who is his own wallet and says what he likes."""
     issuer = f"did:jwk:{base64url(json.dumps(wallet.jwk).encode())}"

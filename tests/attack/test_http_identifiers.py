@@ -392,6 +392,7 @@ def test_a_relative_reference_leads_to_no_other_host(target: Target, hana: Holde
         (b"..%2f..%2fapi%2fv1%2fkeys", 400),
         (b"\xff\xfe", 400),
         (b"did:ids:" + b"a" * 20_000, 400),
+        # More than a head may have, so that the connection refuses it.
         (b"did:ids:" + b"a" * 100_000, 431),
         (b"%64" * 2000, 400),
         (b"/" * 4000, 400),

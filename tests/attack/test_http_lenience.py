@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import Any
 
 import pytest
 
@@ -130,6 +131,9 @@ FORMS = {
     "no UTF-8": ("{}%ff", ()),
     "headers that are too large": ("{}did:ids:a", (b"X-Big: " + b"x" * 33_000,)),
     "a header past ASCII": ("{}did:ids:a", (b"Accept: \xe4",)),
+    "a target of more than 8 KiB": ("{}" + "0" * 9_000, ()),
+    "a target of more than 32 KiB": ("{}" + "0" * 70_000, ()),
+    "headers that the connection refuses": ("{}did:ids:a", (b"X-Big: " + b"x" * 70_000,)),
     "two media types": ("{}did:ids:a", (b"Content-Type: a/b", b"Content-Type: c/d")),
 }
 
@@ -156,3 +160,104 @@ def test_early_refusals_of_the_registrar_have_their_form(target: Target, place: 
         told = json.loads(answer.body)
         assert told["didState"]["state"] == "failed"
         assert told["error"]["code"] == "INVALID_REQUEST"
+
+
+@pytest.mark.parametrize("length", [9_000, 70_000])
+def test_long_targets_have_the_form_of_their_operation(target: Target, length: int) -> None:
+    for path, member in (
+        ("/1.0/create", "didState"),
+        ("/1.0/deactivate", "didState"),
+        ("/oauth/token", "error_description"),
+    ):
+        answer = exchange(target.wire.address, request("POST", f"{path}?a={'0' * length}", body=b""))
+        assert answer.status == (400 if length < 32_768 else 431)
+        known = path != "/oauth/token" or length < 32_768
+        assert (member in json.loads(answer.body)) is known, path
+
+
+@pytest.mark.parametrize("character", "!$&'()*+,;=@~")
+def test_encoded_characters_of_a_did_stay_encoded(target: Target, character: str) -> None:
+    """A path segment may have the character as it is, a DID has it percent-encoded only: decoding it would make another text."""
+    escape = f"%{ord(character):02X}"
+    did = f"did:web:host.example:a{escape}b"
+    for path in (f"/1.0/identifiers/{did}", f"/1.0/identifiers/{did.replace('%', '%25')}"):
+        answer = got(target, path)
+        assert answer.status != 400, answer.body
+        assert json.loads(answer.body)["error"]["details"]["did"] == did
+    for path in (f"{PREFIX}/dids/{did}", f"{PREFIX}/dids/did:web:host.example:a{character}b"):
+        answer = got(target, path)
+        error = json.loads(answer.body)["error"]
+        assert (answer.status, error["code"]) == (400, "INVALID_DID")
+        assert "%2540 for %40" in error["details"]["remedy"]
+    answer = got(target, f"{PREFIX}/dids/{did.replace('%', '%25')}")
+    assert json.loads(answer.body)["error"]["details"]["did"] == did
+
+
+@pytest.mark.parametrize("escape", ["%41", "%2D", "%2E", "%5F", "%37"])
+def test_needless_escapes_in_a_did_are_decoded(target: Target, escape: str) -> None:
+    """RFC 3986 §6.2.2.2: an unreserved character is the same with an escape."""
+    did = f"did:web:host.example:a{bytes.fromhex(escape[1:]).decode()}b"
+    for path in (f"/1.0/identifiers/did:web:host.example:a{escape}b", f"{PREFIX}/dids/did:web:host.example:a{escape}b"):
+        assert json.loads(got(target, path).body)["error"]["details"]["did"] == did
+
+
+def registrar(target: Target, place: str, body: Any) -> Response:
+    fields = (key(target), b"Content-Type: application/json")
+    return got(target, f"/1.0/{place}", *fields, method="POST", body=json.dumps(body).encode())
+
+
+NO_KEYS: dict[str, Any] = {
+    "clientSecretMode": None,
+    "storeSecrets": None,
+    "returnSecrets": None,
+    "requestVerificationMethod": None,
+}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"jobId": None, "options": None, "secret": None, "didDocument": None},
+        {"options": NO_KEYS, "secret": {"verificationMethod": None}},
+    ],
+)
+def test_registrar_creates_with_null_members(target: Target, body: Any) -> None:
+    answer = registrar(target, "create?method=ids", body)
+    assert answer.status == 201, answer.body
+    state = json.loads(answer.body)["didState"]
+    assert state["state"] == "finished"
+    assert len(state["secret"]["verificationMethod"]) == 1
+
+
+@pytest.mark.parametrize("place", ["update", "deactivate"])
+def test_registrar_changes_with_null_members(target: Target, place: str) -> None:
+    holder = target.stranger.holder()
+    added = {"service": [{"id": "#n", "type": "LinkedDomains", "serviceEndpoint": "https://null.example/"}]}
+    update = {"didDocumentOperation": ["addToDidDocument"], "didDocument": [added]}
+    documents: dict[str, Any] = update if place == "update" else {}
+    body = {"did": holder.did, "jobId": None, "options": {"clientSecretMode": True}, "secret": None, **documents}
+    unnamed = {"didDocumentOperation": None} if documents else {}
+    for other in (unnamed, {"secret": {}}):
+        first = registrar(target, place, {**body, **other})
+        assert first.status == 200, first.body
+    state = json.loads(first.body)
+    signing = state["didState"]["signingRequest"]["signingRequest0"]
+    octets = base64.b64decode(signing["serializedPayload"])
+    signature = base64.b64encode(holder.key.sign(octets).signature).decode()
+    secret = {"signingResponse": {"signingRequest0": {"signature": signature}}}
+    repeated = dict.fromkeys(documents)
+    answer = registrar(target, place, {**body, **repeated, "jobId": state["jobId"], "secret": secret})
+    assert answer.status == 200, answer.body
+    assert json.loads(answer.body)["didState"]["state"] == "finished"
+
+
+@pytest.mark.parametrize(("place", "status"), [("create", 201), ("update", 400), ("deactivate", 400)])
+def test_registrar_refuses_nulls_as_their_absence(target: Target, place: str, status: int) -> None:
+    """Options of which the needed one is null are options without it, and null inside of a document stays a fault."""
+    named = {"did": target.stranger.holder().did} if place != "create" else {}
+    answer = registrar(target, place, {**named, "options": {"clientSecretMode": None}})
+    assert answer.status == status, answer.body
+    if place == "create":
+        nothing = registrar(target, "create", {"didDocument": {"service": None}})
+        assert nothing.status == 422, nothing.body

@@ -24,6 +24,9 @@ MAX_LENGTH = 512
 
 # Characters of the identifier in any order, the last of them no colon; possessive, so that no refusal looks twice.
 _DID = re.compile(r"did:([a-z0-9]+):((?:[A-Za-z0-9._:-]++|%[0-9A-Fa-f]{2})++(?<!:))", re.ASCII)
+# Characters of a path segment (RFC 3986 §3.3) that a DID has percent-encoded only.
+_ENCODED = re.compile(r"[!$&'()*+,;=@~]")
+_REMEDY: Final = "A DID has this character percent-encoded; in a path its percent sign is %25, such as %2540 for %40."
 
 
 @value_class
@@ -54,7 +57,8 @@ def _parsed(text: str) -> Did:
     """``fullmatch`` because ``$`` would let a trailing newline through."""
     match = _DID.fullmatch(text) if len(text) <= MAX_LENGTH else None
     if match is None:
-        raise InvalidDid(details={"did": echoed(text, DID)})
+        remedy = {"remedy": _REMEDY} if _ENCODED.search(text) else {}
+        raise InvalidDid(details={"did": echoed(text, DID), **remedy})
     return Did(text, match[1], match[2])
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from identity_core.codec import multibase, strict_json
-from identity_core.codec.structs import UnsetType, ValidationError, convert, encode, given, plain
+from identity_core.codec.structs import UnsetType, ValidationError, convert, encode, plain
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDocument, InvalidRequest
@@ -97,9 +97,14 @@ class SignedChange:
     signed: str
 
 
+def present(member: T | UnsetType | None, otherwise: T) -> T:
+    """Return the member of a request, or ``otherwise`` where it is missing or null: some clients write null for what they leave out."""
+    return otherwise if member is None or isinstance(member, UnsetType) else member
+
+
 def present_members(**members: Any) -> dict[str, Any]:
     """Return the members that the request has."""
-    return {name: value for name, value in members.items() if not isinstance(value, UnsetType)}
+    return {name: value for name, value in members.items() if present(value, None) is not None}
 
 
 def begun_creation(job_id: str, documents: Mapping[str, Any], query: RegisterDidQuery) -> dict[str, Any]:
@@ -118,11 +123,11 @@ def signed_change(
     """Return the signed change of a request; None for the first request of a job.
 
     Raises ``InvalidRequest``: also when the service is asked to sign, because only the controller has the keys."""
-    if not given(given(wish.options, RegistrationChangeOptions()).client_secret_mode, False):
+    if not present(present(wish.options, RegistrationChangeOptions()).client_secret_mode, False):
         remedy = "Set options.clientSecretMode to true, and sign what the answer asks for."
         raise InvalidRequest("Only the controller of a DID signs its changes.", details={"remedy": remedy})
-    job_id = given(wish.job_id, None)
-    responses = given(given(wish.secret, RegistrationSignatures()).signing_response, {})
+    job_id = present(wish.job_id, None)
+    responses = present(present(wish.secret, RegistrationSignatures()).signing_response, {})
     if job_id is None and not responses:
         return None
     if job_id is None or responses.keys() != {SIGNING_REQUEST}:

@@ -163,6 +163,7 @@ def test_nobody_gets_in_but_by_a_token_for_this_place(scene: Scene, name: str) -
     assert answer.outcome[0] == 401, answer.body
     metadata = f'resource_metadata="{scene.target.wire.url}/.well-known/oauth-protected-resource/mcp"'
     assert metadata in answer.headers["www-authenticate"]
+    assert 'scope="delegations:read zkp:prove zkp:verify"' in answer.headers["www-authenticate"]
     # RFC 6750 §3: a bearer token that is no good is told apart from none.
     is_bearer = headers.get("Authorization", "").startswith("Bearer")
     assert ('error="invalid_token"' in answer.headers["www-authenticate"]) == is_bearer
@@ -181,6 +182,7 @@ def test_a_scope_that_is_missing_is_said_as_oauth_has_it(scene: Scene) -> None:
     assert answer.outcome == (403, "FORBIDDEN")
     assert 'error="insufficient_scope", scope="delegations:read"' in answer.headers["www-authenticate"]
     assert "oauth-protected-resource/mcp" in answer.headers["www-authenticate"]
+    assert answer.headers["www-authenticate"].count("scope=") == 1
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])

@@ -1,0 +1,77 @@
+"""The scope that a challenge names (RFC 6750 §3), against the one that a token without it is refused for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pytest
+
+from identity_core.api.contract import dereference, load_document, operations
+from tests.attack.conftest import Target
+from tests.attack.raw_http import Response, exchange, request
+from tests.attack.stranger import PREFIX
+
+DOCUMENT: Final[Mapping[str, Any]] = load_document().value
+ID: Final = "urn:uuid:11111111-1111-4111-8111-111111111111"
+SCOPE: Final = re.compile(r'Bearer realm="identity", resource_metadata="[^"]+", scope="([^"]+)"')
+
+
+def scoped() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """The operations that take a bearer token, but for those that only an admin key may call."""
+    for path, method, declared in operations(DOCUMENT):
+        required = declared.get("security", DOCUMENT.get("security", []))
+        if any("BearerAuth" in one for one in required) and not path.startswith("/admin/"):
+            yield path, method.upper(), declared
+
+
+OPERATIONS: Final = {declared["operationId"]: (path, method, declared) for path, method, declared in scoped()}
+
+
+def call(target: Target, operation_id: str, *headers: bytes) -> Response:
+    """Call the operation with the first example of its body that the document has."""
+    path, method, declared = OPERATIONS[operation_id]
+    body = b""
+    if "requestBody" in declared:
+        content = dereference(DOCUMENT, declared["requestBody"])["content"]["application/json"]
+        example = dereference(DOCUMENT, next(iter(content["examples"].values())))
+        # An API key names the holder before it is asked for a scope.
+        holder = {"holderDid": target.stranger.holder().did} if operation_id == "eraseRecords" else {}
+        body, headers = json.dumps(example["value"] | holder).encode(), (*headers, b"Content-Type: application/json")
+    target_path = PREFIX + re.sub(r"\{[A-Za-z]+\}", ID, path)
+    return exchange(target.wire.address, request(method, target_path, *headers, body=body))
+
+
+@pytest.fixture(scope="module")
+def narrow_key(targets: Any) -> bytes:
+    """A header with an API key whose only scope opens none of these operations."""
+    stranger = targets(1).stranger
+    named = {"name": "narrow", "scopes": ["service:read"]}
+    made = targets(1).wire.call("POST", f"{PREFIX}/admin/api-keys", named, {"X-API-Key": stranger.api_key})
+    text = next(value for value in made.json.values() if isinstance(value, str) and value.startswith("idk_live_"))
+    return f"Authorization: Bearer {text}".encode()
+
+
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+def test_challenge_names_the_scope_that_is_missing(target: Target, narrow_key: bytes, operation_id: str) -> None:
+    forbidden = call(target, operation_id, narrow_key)
+    assert forbidden.status == 403, forbidden.body
+    lacking = json.loads(forbidden.body)["error"]["details"]["scope"]
+    assert f'error="insufficient_scope", scope="{lacking}"' in forbidden.headers["www-authenticate"]
+    assert forbidden.headers["www-authenticate"].count("scope=") == 1
+    refused = call(target, operation_id, b"Authorization: Bearer nothing")
+    assert refused.status == 401, refused.body
+    challenge = refused.headers["www-authenticate"]
+    assert 'error="invalid_token"' in challenge
+    found = SCOPE.search(challenge.replace(', error="invalid_token"', ""))
+    assert found is not None, challenge
+    assert found[1] == lacking
+
+
+@pytest.mark.parametrize("operation_id", ["listDelegations", "verifyProof"])
+def test_challenge_without_a_token_names_the_scope(target: Target, operation_id: str) -> None:
+    refused = call(target, operation_id, *([b"X-API-Key: idk_live_no"] if operation_id == "verifyProof" else []))
+    assert refused.status == 401
+    assert SCOPE.search(refused.headers["www-authenticate"]) is not None
