@@ -19,8 +19,7 @@ from identity_core.api.contract import OpenApiDocument, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.guard import Guard, Observe
 from identity_core.api.pages import docs_pages, document_page
-from identity_core.api.placement import ROOT_ALIASES
-from identity_core.api.request import NOTHING, Operation, PageForm
+from identity_core.api.request import Operation
 from identity_core.api.transport import Receive, Scope, Send
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
@@ -61,15 +60,15 @@ def build_app(
         stack.add_api(value)
         # Not public in 3.3.0, hence the exact pin; a contract test holds it.
         stack.app, stack.middleware_stack = stack._build_middleware_stack()
-    places = [*placed(value, wiring.aliases)]
+    forms = {at.partition("{")[0].encode(): form.operation for at, form in wiring.forms.items() if form.operation}
     return Guard(
         stack,
         observe=observe,
         identify=identify,
         charge=wiring.gate.charge,
         limit=limit,
-        exempt=frozenset(place for place, one in places if one["operationId"] in ALWAYS_ANSWERED),
-        shapes=early_shapes(value, wiring.aliases, wiring.forms),
+        exempt=frozenset(at for at, one in placed(value, wiring.aliases) if one["operationId"] in ALWAYS_ANSWERED),
+        shapes=early_shapes(value, wiring.aliases) | forms,
         monotonic=monotonic,
     )
 
@@ -82,17 +81,13 @@ def placed(document: Mapping[str, Any], aliases: Mapping[str, Sequence[str]]) ->
             yield place.partition("{")[0].encode("ascii"), declared
 
 
-def early_shapes(
-    document: Mapping[str, Any],
-    aliases: Mapping[str, Sequence[str]] = ROOT_ALIASES,
-    forms: Mapping[str, PageForm] = NOTHING,
-) -> Mapping[bytes, Operation]:
-    """Return the ``shapes`` of ``early_operation``: operations of the document, and of ``forms``, that follow another standard."""
-    found = {at.partition("{")[0].encode("ascii"): form.operation for at, form in forms.items() if form.operation}
-    for place, one in placed(document, aliases):
-        if "x-error-schema" in one:
-            found[place] = Operation(one["operationId"], "", "", frozenset(), "", error_schema=one["x-error-schema"])
-    return found
+def early_shapes(document: Mapping[str, Any], aliases: Mapping[str, Sequence[str]]) -> dict[bytes, Operation]:
+    """Return the ``shapes`` of ``early_operation``: the operations of the document that follow another standard."""
+    return {
+        place: Operation(one["operationId"], "", "", frozenset(), "", error_schema=one["x-error-schema"])
+        for place, one in placed(document, aliases)
+        if "x-error-schema" in one
+    }
 
 
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:

@@ -131,10 +131,7 @@ def early_operation(shapes: Mapping[bytes, Operation], target: bytes) -> Operati
 def _wallet_error(error: IdentityError, details: dict[str, JsonValue], headers: Sequence[tuple[str, str]]) -> Answer:
     """A refusal of the resource, where a bad token is one (RFC 6750 §3.1), with our code and details beside it."""
     other = "invalid_token" if error.status == 401 else "server_error" if error.status >= 500 else "invalid_request"
-    kind = error.kind if isinstance(error, _NAMED) else other
-    said = _NOT_IN_A_DESCRIPTION.sub("'", str(error))
-    body = {"error": kind, "error_description": said, "code": error.code, "details": details}
-    return Answer(error.status, body, headers=headers)
+    return Answer(error.status, _oauth_body(error, other, details), headers=headers)
 
 
 def _oauth_error(error: IdentityError, details: dict[str, JsonValue], headers: Sequence[tuple[str, str]]) -> Answer:
@@ -143,12 +140,16 @@ def _oauth_error(error: IdentityError, details: dict[str, JsonValue], headers: S
     other = (
         "temporarily_unavailable" if status in (429, 503) else "server_error" if status >= 500 else "invalid_request"
     )
-    kind = error.kind if isinstance(error, _NAMED) else _OAUTH_ERRORS.get(error.code, other)
+    body = _oauth_body(error, _OAUTH_ERRORS.get(error.code, other), details)
+    shown = [header for header in headers if status == 401 or header[0] != "www-authenticate"]
+    return Answer(status, body, headers=shown)
+
+
+def _oauth_body(error: IdentityError, other: str, details: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """The members of RFC 6749 §5.2; ``other`` is the kind of an error that names none itself."""
+    kind = error.kind if isinstance(error, _NAMED) else other
     said = _NOT_IN_A_DESCRIPTION.sub("'", str(error))
-    body = {"error": kind, "error_description": said, "code": error.code, "details": details}
-    return Answer(
-        status, body, headers=[header for header in headers if status == 401 or header[0] != "www-authenticate"]
-    )
+    return {"error": kind, "error_description": said, "code": error.code, "details": details}
 
 
 def _refused_identifier(error: wire.ErrorBody, message: str) -> wire.RefusedIdentifier:

@@ -15,6 +15,7 @@ from identity_core.api.header_credentials import API_KEY, BEARER, HeaderCredenti
 from identity_core.api.operations import PURPOSES, tokens
 from identity_core.api.request import Headers, Operation, Request
 from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.credentials.presentation import MAX_CREDENTIALS, count_credentials
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import SignedHeader
 from identity_core.domain.dids.did import Did
@@ -243,7 +244,14 @@ class Gate:
 
 def _cost(operation: Operation, request: Request) -> int:
     needs_caller = bool(operation.schemes) and not operation.optional
-    return tokens(operation.operation_id, len(request.body_octets), needs_caller=needs_caller)
+    cost = tokens(operation.operation_id, len(request.body_octets), needs_caller=needs_caller)
+    if operation.operation_id != "verifyVcalmPresentation" or cost >= MAX_CREDENTIALS:
+        return cost
+    try:
+        return max(cost, count_credentials(request.json()))
+    except ValueError:
+        # No JSON, which will be refused.
+        return cost
 
 
 def body_hash(request: Request) -> str | None:

@@ -26,13 +26,12 @@ class VcalmHandlers:
             valid_until=_optional(found.valid_until),
             credential_status=tuple(map(_result, found.statuses)) or UNSET,
         )
+        problems = (*found.problems, *found.warnings)
         shown = found.verified and given(options.return_credential, False)
         body = wire.VcalmCredentialOutcome(
             verified=found.verified,
             credential=dict(found.claims) if shown and found.claims is not None else UNSET,
-            problem_details=(*found.problems, *found.warnings)
-            if given(options.return_problem_details, True)
-            else UNSET,
+            problem_details=problems if given(options.return_problem_details, True) else UNSET,
             results=results if given(options.return_results, False) else UNSET,
         )
         return Answer(200, body, headers=[NO_STORE])
@@ -43,15 +42,14 @@ class VcalmHandlers:
         results = wire.VcalmPresentationResults(
             proof=(_result(found.proof),), credentials=tuple(map(_result, found.credentials))
         )
+        problems = (*found.problems, *found.warnings)
         shown = found.verified and given(options.return_presentation, False)
         # An empty presentation keeps the form it came in.
         credentials = {"verifiableCredential": found.shown} if found.shown else {}
         body = wire.VcalmPresentationOutcome(
             verified=found.verified,
             verifiable_presentation=wish.verifiable_presentation | credentials if shown else UNSET,
-            problem_details=(*found.problems, *found.warnings)
-            if given(options.return_problem_details, True)
-            else UNSET,
+            problem_details=problems if given(options.return_problem_details, True) else UNSET,
             results=results if given(options.return_results, False) else UNSET,
         )
         return Answer(200, body, headers=[NO_STORE])

@@ -23,7 +23,6 @@ from identity_core.errors import (
     AuthRequired,
     FeatureNotSupported,
     InvalidRequest,
-    JsonValue,
     NotFound,
     SchemaNotFound,
     StorageMismatch,
@@ -142,11 +141,8 @@ class WalletEndpoints:
         """A Status List Token (draft-ietf-oauth-status-list §8.1). Raises ``StatusListNotFound``; ``FeatureNotSupported`` for the list of
         another time (§8.4)."""
         if "time" in request.query:
-            details: dict[str, JsonValue] = {
-                "feature": "time",
-                "remedy": "Leave `time` out: the list of now is served.",
-            }
-            raise FeatureNotSupported("Status lists of other times are not served.", details=details)
+            says = "Status lists of other times are not served. Leave `time` out for the list of now."
+            raise FeatureNotSupported(says, details={"feature": "time"})
         token = await self.status_list(request.path["list"])
         kept = f"public, max-age={int(token_status.FRESH.total_seconds())}"
         return Answer(200, token.encode("ascii"), STATUS_LIST, [("cache-control", kept)])

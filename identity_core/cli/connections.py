@@ -10,11 +10,12 @@ import asyncio
 import secrets
 from collections import Counter
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from identity_core.api.errors import early_operation, error_answer
 from identity_core.api.guard import request_ids
-from identity_core.api.request import NOTHING, Operation, Request
+from identity_core.api.request import Operation, Request
 from identity_core.api.request_log import FreeRefusals, write_refused_connection
 from identity_core.api.transport import Receive, Scope, Send, deliver
 from identity_core.errors import IdentityError, Overloaded, RateLimited
@@ -37,7 +38,9 @@ class Connections:
     """The open connections and the limits of ``server``. If ``logged``, refused connections are written to the log of requests.
     ``shapes`` are those of ``early_operation``."""
 
-    def __init__(self, server: Server, *, logged: bool = False, shapes: Mapping[bytes, Operation] = NOTHING) -> None:
+    def __init__(
+        self, server: Server, *, logged: bool = False, shapes: Mapping[bytes, Operation] = MappingProxyType({})
+    ) -> None:
         self.server, self._logged, self._shapes, self._free = server, logged, shapes, FreeRefusals()
         self._trusted = parse_proxies(server.trusted_proxies)
         self._open: dict[BoundedProtocol, str | None] = {}

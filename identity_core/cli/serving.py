@@ -35,6 +35,7 @@ from uvicorn.supervisors import Multiprocess
 from identity_core import bootstrap
 from identity_core.api.app import early_shapes
 from identity_core.api.contract import load_document
+from identity_core.api.placement import ROOT_ALIASES
 from identity_core.cli import fork_server
 from identity_core.cli.bounded_protocol import BoundedProtocol
 from identity_core.cli.connections import Connections
@@ -190,7 +191,7 @@ class Workers(Multiprocess):
 
 
 def _server_config(app: Any, settings: Settings, *, lifespan: Any, factory: bool = False) -> uvicorn.Config:
-    shapes = early_shapes(load_document().value)
+    shapes = early_shapes(load_document().value, ROOT_ALIASES)
     connections = Connections(settings.server, logged=settings.log.requests, shapes=shapes)
     protocol: Any = partial(BoundedProtocol, connections=connections)
     return uvicorn.Config(

@@ -110,7 +110,7 @@ def test_list_of_another_time_is_refused(story: Story, query: str) -> None:
     answer = story.vera.wire.call("GET", f"{urlsplit(uri).path}?{query}")
     assert answer.outcome == (501, "FEATURE_NOT_SUPPORTED")
     assert answer.json["error"]["details"]["feature"] == "time"
-    assert "time" in answer.json["error"]["details"]["remedy"]
+    assert "time" in answer.json["error"]["message"]
 
 
 def own_copy(wallet: Wallet, **said: Any) -> str:

@@ -237,7 +237,7 @@ def test_registrar_changes_with_null_members(target: Target, place: str) -> None
     update = {"didDocumentOperation": ["addToDidDocument"], "didDocument": [added]}
     documents: dict[str, Any] = update if place == "update" else {}
     body = {"did": holder.did, "jobId": None, "options": {"clientSecretMode": True}, "secret": None, **documents}
-    unnamed = {"didDocumentOperation": None} if documents else {}
+    unnamed: dict[str, Any] = {"didDocumentOperation": None} if documents else {}
     for other in (unnamed, {"secret": {}}):
         first = registrar(target, place, {**body, **other})
         assert first.status == 200, first.body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -62,3 +63,25 @@ def test_every_body_of_an_unauthenticated_client_has_a_weight() -> None:
         request = Request(method="POST", raw_path=b"/", arrived=0.0)
         request.body_octets = b"x" * 200_000
         assert _cost(operation, request) >= 380, operation.operation_id
+
+
+@pytest.mark.parametrize(
+    ("body", "tokens"),
+    [
+        ({"verifiablePresentation": {"verifiableCredential": [{}] * 16}}, 16),
+        ({"verifiablePresentation": {"verifiableCredential": [{}] * 3}}, 3),
+        ({"verifiablePresentation": {"verifiableCredential": {}}}, 1),
+        ({"verifiablePresentation": {"verifiableCredential": []}}, 1),
+        ({"verifiablePresentation": []}, 1),
+        ([], 1),
+        (b'{"verifiablePresentation": {"verifiableCredential": [{}, {}', 1),
+        # More than its bytes cost, and less.
+        ({"verifiablePresentation": {"verifiableCredential": [{"a": "x" * 700}] * 8}}, 8),
+        ({"verifiablePresentation": {"verifiableCredential": [{"a": "x" * 9000}] * 2}}, 28),
+    ],
+)
+def test_each_credential_of_a_presentation_has_a_cost(body: Any, tokens: int) -> None:
+    operation = next(one for one in body_operations() if one.operation_id == "verifyVcalmPresentation")
+    request = Request(method="POST", raw_path=b"/", arrived=0.0)
+    request.body_octets = body if isinstance(body, bytes) else json.dumps(body).encode()
+    assert _cost(operation, request) == tokens
