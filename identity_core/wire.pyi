@@ -55,6 +55,7 @@ Scopes = tuple[str, ...]
 ServiceId = str
 ShownHolderProof = dict[str, Any] | None
 SignedRequest = dict[str, Any] | None
+SigningResponses = dict[str, SigningResponse]
 StrictEvidenceToSet = bool
 TestIdentifiers = tuple[str, ...]
 TestIdentifiersByMethod = dict[str, tuple[str, ...]]
