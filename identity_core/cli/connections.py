@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from identity_core.api.errors import early_operation, error_answer
 from identity_core.api.guard import request_ids
-from identity_core.api.request import Operation, Request
+from identity_core.api.request import Request
 from identity_core.api.request_log import FreeRefusals, write_refused_connection
 from identity_core.api.transport import Receive, Scope, Send, deliver
 from identity_core.errors import IdentityError, Overloaded, RateLimited
@@ -23,6 +21,7 @@ from identity_core.settings.server import Server
 from identity_core.throttle.policy import bucket_address, is_trusted, parse_proxies
 
 if TYPE_CHECKING:
+    from identity_core.api.request import Operation
     from identity_core.cli.bounded_protocol import BoundedProtocol
 
 _identify = request_ids(secrets.token_hex(4))
@@ -38,10 +37,8 @@ class Connections:
     """The open connections and the limits of ``server``. If ``logged``, refused connections are written to the log of requests.
     ``shapes`` are those of ``early_operation``."""
 
-    def __init__(
-        self, server: Server, *, logged: bool = False, shapes: Mapping[bytes, Operation] = MappingProxyType({})
-    ) -> None:
-        self.server, self._logged, self._shapes, self._free = server, logged, shapes, FreeRefusals()
+    def __init__(self, server: Server, *, logged: bool = False, shapes: dict[bytes, Operation] | None = None) -> None:
+        self.server, self._logged, self._shapes, self._free = server, logged, shapes or {}, FreeRefusals()
         self._trusted = parse_proxies(server.trusted_proxies)
         self._open: dict[BoundedProtocol, str | None] = {}
         # The bytes of unfinished bodies; each connection removes its own.

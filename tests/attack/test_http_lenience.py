@@ -238,7 +238,8 @@ def test_registrar_changes_with_null_members(target: Target, place: str) -> None
     documents: dict[str, Any] = update if place == "update" else {}
     body = {"did": holder.did, "jobId": None, "options": {"clientSecretMode": True}, "secret": None, **documents}
     unnamed: dict[str, Any] = {"didDocumentOperation": None} if documents else {}
-    for other in (unnamed, {"secret": {}}):
+    others: list[dict[str, Any]] = [unnamed, {"secret": {}}]
+    for other in others:
         first = registrar(target, place, {**body, **other})
         assert first.status == 200, first.body
     state = json.loads(first.body)
