@@ -285,7 +285,7 @@ def test_media_types_sizes_and_methods(target: Target, aki: Holder) -> None:
     fields = form(assertion(aki))
     assert refusal(post(target, json.dumps(dict(fields)).encode(), Content_Type="application/json"))[0] == 415
     assert refusal(post(target, b"a=" + b"x" * (32 * 1024))) == (413, "invalid_request")
-    assert target.wire.call("GET", "/oauth/token").outcome == (405, "METHOD_NOT_ALLOWED")
+    assert refusal(target.wire.call("GET", "/oauth/token")) == (405, "invalid_request")
     assert post(target, fields, Content_Type=f"{FORM};charset=UTF-8").status == 200
 
 

@@ -104,8 +104,8 @@ def test_the_mcp_sdk_signs_a_holder_in_by_the_challenge_alone(running: Running, 
     assert filed.token is not None
     said = claims(filed.token.access_token)
     assert (said["sub"], said["client_id"], said["aud"]) == (hana.did, app.did, running.wire.url + PREFIX)
-    # It asks for every scope that the metadata names, and gets those that a client can have.
-    assert said["scope"] == "credentials:read delegations:read zkp:prove zkp:verify"
+    # The scope is the one that the challenge of the operation names (RFC 6750 §3).
+    assert said["scope"] == "delegations:read"
 
 
 def test_oauth4webapi(packages: Path, running: Running, hana: Holder, shop: Holder) -> None:
