@@ -49,7 +49,7 @@ __all__ = ["postgres_server"]
 ADMIN = {"X-API-Key": API_KEY}
 SCHEMA = "https://schemas.example/once"
 # Each lock costs the timeout of several writes; the first is always taken.
-TABLES = ("did_versions", "ledger_entries", "idempotency_keys", "audit_lines", "credentials", "api_keys", "usage")
+TABLES = ("did_versions", "ledger_entries", "idempotency_keys", "audit_lines", "credentials", "keys_api_keys", "usage")
 FILES = ("identity", "ledger")
 
 
