@@ -29,7 +29,7 @@ from identity_core.domain.dids.challenge import hash_body
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.domain.tokens import audiences
-from identity_core.errors import AuthRequired, InvalidRequest, StorageMismatch
+from identity_core.errors import AuthRequired, IdentityError, InvalidRequest
 from identity_core.use_cases.auth.authorization import (
     DECISION,
     NATIVE,
@@ -88,7 +88,7 @@ class AuthorizationEndpoint:
     quotas: Quotas
     issuer: str
     resources: Sequence[str]
-    mismatch: Callable[[], StorageMismatch | None]
+    mismatch: Callable[[], IdentityError | None]
 
     @property
     def form(self) -> PageForm:
@@ -135,7 +135,7 @@ class AuthorizationEndpoint:
         """Where the browser goes with the code, for the holder's signature. Raises ``InvalidRequest``, ``AuthRequired``, ``AuthFailed``,
         ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``QuotaExceeded``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
-            raise StorageMismatch(str(found))
+            raise type(found)(str(found), details=found.details)
         scheme, _, header = (request.header("authorization") or "").partition(" ")
         if scheme != DID_AUTH:
             raise AuthRequired("The holder signs this decision.")

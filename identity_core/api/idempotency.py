@@ -42,7 +42,7 @@ from identity_core.errors import (
     RequestInProgress,
 )
 from identity_core.ports.activity import IdempotencyKeys, IdempotencyRecord, StoredAnswer
-from identity_core.ports.clock import Clock
+from identity_core.ports.clock import Clock, erasing_time
 from identity_core.values import value_class
 
 REPLAYED = ("Idempotent-Replayed", "true")
@@ -85,7 +85,7 @@ class Idempotency:
             return await run()
         if _KEY.fullmatch(key) is None:
             raise InvalidRequest("An Idempotency-Key has 1 to 255 printable ASCII characters and no blanks.")
-        slot, now = self._slot(request, key, request.caller.identity), self.clock.now()
+        slot, now = self._slot(request, key, request.caller.identity), erasing_time(self.clock)
         earlier = await self.keys.begin(slot.key_hash, slot.fingerprint, now)
         if earlier is not None and earlier.intent is None:
             return _replay(slot, earlier)

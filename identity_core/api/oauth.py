@@ -20,7 +20,7 @@ from identity_core.codec.structs import UNSET
 from identity_core.domain.callers import OF_DIDS, Caller
 from identity_core.domain.client_assertion import ASSERTION_TYPE, AUTH_METHOD
 from identity_core.domain.tokens import parse_scopes, scope_text
-from identity_core.errors import AuthFailed, AuthRequired, InvalidRequest, JsonValue, StorageMismatch
+from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest, JsonValue
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.tokens import GRANT, IssueToken
 from identity_core.values import value_class
@@ -61,7 +61,7 @@ class TokenEndpoint:
     issue: IssueToken
     refusals: AuditRefusals
     resources: Sequence[str]
-    mismatch: Callable[[], StorageMismatch | None]
+    mismatch: Callable[[], IdentityError | None]
     grants: Mapping[str, TokenGrant] = field(default_factory=dict)
 
     @property
@@ -72,7 +72,7 @@ class TokenEndpoint:
     async def __call__(self, request: Request) -> Answer:
         """Raises ``TokenRequestRefused``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what IssueToken raises."""
         if (found := self.mismatch()) is not None:
-            raise StorageMismatch(str(found))
+            raise type(found)(str(found), details=found.details)
         if request.header("authorization") is not None or request.header("x-api-key") is not None:
             raise AuthRequired(f"A client shows who it is by {AUTH_METHOD}, and not by a header.")
         found_members = members(request.body_octets)

@@ -12,7 +12,7 @@ from identity_core.api.errors import WALLET_ERROR
 from identity_core.api.oauth import members
 from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
 from identity_core.codec import strict_json
-from identity_core.errors import StorageMismatch
+from identity_core.errors import IdentityError
 from identity_core.use_cases.wallets.collect import WalletRefused
 from identity_core.use_cases.wallets.present import AcceptPresentation, SignRequestObject
 from identity_core.values import value_class
@@ -35,7 +35,7 @@ class PresentationEndpoints:
     origin: str
     sign: SignRequestObject
     accept: AcceptPresentation
-    mismatch: Callable[[], StorageMismatch | None]
+    mismatch: Callable[[], IdentityError | None]
 
     @property
     def pages(self) -> dict[str, Handler]:
@@ -57,7 +57,7 @@ class PresentationEndpoints:
         """The answer of a wallet, ``direct_post`` or ``direct_post.jwt`` (OpenID4VP 1.0 §8.2, §8.3.1). Raises ``WalletRefused``,
         ``PresentationNotFound``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
-            raise StorageMismatch(str(found))
+            raise type(found)(str(found), details=found.details)
         form, request_id = members(request.body_octets), request.path["request"]
         if "response" in form:
             return _done(await self.accept.encrypted(request_id, form["response"]))

@@ -26,7 +26,6 @@ from identity_core.errors import (
     AuthRequired,
     IdentityError,
     PluginUnavailable,
-    StorageMismatch,
 )
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, bucket_address, client_address
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
@@ -59,7 +58,7 @@ class ClaimedCaller(NamedTuple):
 
 @value_class
 class Gate:
-    """Admits requests. ``mismatch`` tells how the databases are not those that this service wrote, None when they are: nothing is
+    """Admits requests. ``mismatch`` tells how the databases are not those that this service wrote, or that its clock is ahead: nothing is
     changed meanwhile, and even a signature that is checked is spent in them; reading goes on."""
 
     reader: DidReader
@@ -68,7 +67,7 @@ class Gate:
     bearers: AuthenticateBearer
     policy: Policy
     trusted_proxies: Sequence[Network]
-    mismatch: Callable[[], StorageMismatch | None]
+    mismatch: Callable[[], IdentityError | None]
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
         """The caller (None where the operation needs no caller) and the headers that the bucket gives the answer.
@@ -76,11 +75,11 @@ class Gate:
         The address pays for every credential that this process has not found good before, and before any store or signature
         is asked; who turned out to be calling pays for the request itself, an API key or a DID out of its own bucket.
 
-        Raises ``StorageMismatch``, ``RateLimited``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``; for an operation on a DID that
+        Raises what ``mismatch`` tells, ``RateLimited``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``; for an operation on a DID that
         needs a signature also ``InvalidDid``, ``DidNotFound`` and ``DidDeactivated``, which come before the question who is asking.
         """
         if operation.method != "GET" and (found := self.mismatch()) is not None:
-            raise StorageMismatch(str(found))
+            raise type(found)(str(found), details=found.details)
         refusal: IdentityError | None = None
         credential = key = None
         try:

@@ -22,10 +22,10 @@ from identity_core.errors import (
     AuthFailed,
     AuthRequired,
     FeatureNotSupported,
+    IdentityError,
     InvalidRequest,
     NotFound,
     SchemaNotFound,
-    StorageMismatch,
 )
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.credentials.offer import WalletOffer
@@ -94,7 +94,7 @@ class WalletEndpoints:
     grants: WalletGrants
     clock: Clock
     methods: tuple[str, ...]
-    mismatch: Callable[[], StorageMismatch | None]
+    mismatch: Callable[[], IdentityError | None]
 
     @property
     def pages(self) -> dict[str, Handler]:
@@ -154,7 +154,7 @@ class WalletEndpoints:
     async def credential(self, request: Request) -> Answer:
         """The credential (§8). Raises ``WalletRefused``, ``AuthRequired``, ``AuthFailed``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
-            raise StorageMismatch(str(found))
+            raise type(found)(str(found), details=found.details)
         scheme, _, token = (request.header("authorization") or "").strip().partition(" ")
         if scheme.lower() != "bearer" or request.header("x-api-key") is not None:
             raise AuthRequired("A wallet shows the access token that it got for its code, as Bearer.")

@@ -10,6 +10,7 @@ from identity_core import __version__, build
 from identity_core.api.metrics import Metrics
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.bootstrap.runtime import Runtime
+from identity_core.errors import StorageMismatch
 from identity_core.plugin.choose import InUse
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
@@ -68,9 +69,13 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
         return "ok" if all(state in ("active", "available") for state in states) else "degraded"
 
     async def storage_is_ours() -> str:
-        if opened.jobs.watch.mismatch is not None:
+        if isinstance(opened.jobs.watch.mismatch, StorageMismatch):
             return "mismatch"
-        return "degraded" if opened.jobs.watch.unremembered or opened.jobs.watch.fault else "ok"
+        return (
+            "degraded"
+            if opened.jobs.watch.mismatch or opened.jobs.watch.unremembered or opened.jobs.watch.fault
+            else "ok"
+        )
 
     feeder = opened.jobs.feeder
     witnesses = {} if feeder is None else {"witnesses": _degraded_by(lambda: feeder.fault or feeder.is_late)}

@@ -92,7 +92,7 @@ async def watch_over(settings: Settings, logged: TransparencyLog, store: Store, 
         StoredAuditEnd(store.database),
         memory,
         settings.ledger.checkpoint_seconds,
-        clock.monotonic,
+        clock,
     )
     await logged.follower.now()
     kept = load_remembered(settings)

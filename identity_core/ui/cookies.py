@@ -22,7 +22,7 @@ from identity_core.api.request import Request
 from identity_core.codec import multibase
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.errors import Forbidden, StorageMismatch
+from identity_core.errors import Forbidden, IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.record import Record
@@ -62,7 +62,7 @@ class CookieSessions(ABC):
     secret: bytes = field(repr=False)
     random: Callable[[int], bytes]
     origin: str
-    mismatch: Callable[[], StorageMismatch | None]
+    mismatch: Callable[[], IdentityError | None]
 
     @abstractmethod
     async def find(self, request: Request) -> Opened | None:
@@ -102,7 +102,7 @@ class CookieSessions(ABC):
         self.require_own_page(request)
         found = self.mismatch()
         if found is not None:
-            raise StorageMismatch(str(found))
+            raise type(found)(str(found), details=found.details)
 
     @property
     def _is_secure(self) -> bool:

@@ -36,7 +36,7 @@ from identity_core.domain.activity import (
 )
 from identity_core.domain.callers import Caller
 from identity_core.errors import Forbidden, StorageMismatch
-from identity_core.ports.clock import Clock
+from identity_core.ports.clock import Clock, erasing_time
 from identity_core.ports.repositories import AuditLog
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.record import line_of
@@ -167,7 +167,7 @@ class CutAuditLog(Repeating):
     async def step(self) -> float:
         if await self.size.step(lambda limit: self.audit.drop_cut(limit=limit)):
             return SOON_SECONDS
-        now = self.clock.now()
+        now = erasing_time(self.clock)
         through = await self._past(now - self.kept)
         if through is None:
             return self.interval_seconds

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from identity_core.domain.activity import Event, RequestContext
-from identity_core.ports.clock import Clock
+from identity_core.ports.clock import Clock, erasing_time
 from identity_core.ports.retention import KINDS, RecordKind, RecordRetention
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.record import Record
@@ -60,7 +60,7 @@ class SweepRecords(Repeating):
 
     async def step(self) -> float:
         """One step of each kind. Comes back soon while there is more."""
-        now, more = self.clock.now(), False
+        now, more = erasing_time(self.clock), False
         for kind, kept in self.kept.items():
             more |= await self.sizes[kind].step(partial(self._forget, kind, now - kept))
         return SOON_SECONDS if more else self.interval_seconds

@@ -16,7 +16,7 @@ import pytest
 
 from identity_core.domain.dids.log import verify
 from tests import servers
-from tests.attack.stranger import Holder, rotation, service
+from tests.attack.stranger import PREFIX, Answer, Holder, rotation, service
 from tests.fault.creators import all_events
 from tests.fault.service_process import API_KEY, Running
 from tests.fault.turned_service import turned_service
@@ -147,3 +147,30 @@ def test_a_minute_ahead_is_within_bounds(turned: tuple[Running, Turn]) -> None:
     assert hana.act("update", service("ahead")).status == 200
     turn(0)
     assert hana.act("update", service("after")).status == 200
+
+
+def test_while_the_clock_is_ahead_nothing_is_signed_or_erased(turned: tuple[Running, Turn]) -> None:
+    """What is signed would be valid from a time to come, and an answer that is gone lets a retry make its change twice."""
+    running, turn = turned
+
+    def post(path: str, body: object, key: str) -> Answer:
+        headers = {"X-API-Key": API_KEY, "Idempotency-Key": key}
+        return running.wire.call("POST", PREFIX + path, body, headers)
+
+    def storage() -> tuple[int, str]:
+        answer = running.wire.call("GET", "/ready", headers={"X-API-Key": API_KEY})
+        return answer.status, answer.json["dependencies"]["storage"]
+
+    first = post("/dids", {"method": "ids"}, "first")
+    assert first.status == 201, first.body
+    turn(DAYS)
+    for path, body in (("/dids", {"method": "ids"}), ("/admin/api-keys", {"name": "late"}), ("/credentials", {})):
+        refused = post(path, body, "second")
+        assert (refused.status, refused.code) == (503, "PLUGIN_UNAVAILABLE"), refused.body
+        assert refused.headers["retry-after"] == "60"
+    assert running.wire.call("GET", f"{PREFIX}/dids", headers={"X-API-Key": API_KEY}).status == 200
+    assert storage() == (200, "degraded")
+    turn(0)
+    assert storage() == (200, "ok")
+    assert post("/dids", {"method": "ids"}, "first").json["did"] == first.json["did"]
+    assert post("/admin/api-keys", {"name": "late"}, "second").status == 201

@@ -31,7 +31,7 @@ from identity_core.domain.dids.evidence import RECOVERY_KEY
 from identity_core.errors import AuthFailed, InvalidRequest, JsonValue
 from identity_core.ports.activity import IdempotencyKeys, VerifierChallenges
 from identity_core.ports.api_keys import Usage
-from identity_core.ports.clock import Clock
+from identity_core.ports.clock import Clock, erasing_time
 from identity_core.ports.consents import ConsentReplies
 from identity_core.ports.presentations import Presentations
 from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow, SpentChallenges
@@ -266,7 +266,7 @@ class ForgetExpired(Repeating):
 
     async def step(self) -> float:
         """Comes back soon while there is more."""
-        now = self.clock.now()
+        now = erasing_time(self.clock)
         today = timedelta(seconds=now.timestamp()) // DAY
         asked_until = now - max(self.proof_lifetime, CLOCK_SET_BACK)
         forget: Sequence[Callable[[int], Awaitable[int]]] = (

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -33,7 +32,8 @@ from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry
+from identity_core.ports.clock import Clock
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry, clock_fault
 from identity_core.ports.repositories import AuditLog, DocumentIndex
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
@@ -155,8 +155,8 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class WatchStorage(Repeating):
-    """``mismatch`` is what the last look found, None when all was well. ``unremembered`` is why the last checkpoint could not be
-    remembered, empty when it could."""
+    """``mismatch`` is why nothing may be changed: what the last look found, or a clock that is ahead. None when all is well.
+    ``unremembered`` is why the last checkpoint could not be remembered, empty when it could."""
 
     complaint: ClassVar[str] = "ALARM: nothing vouches for the databases"
 
@@ -166,8 +166,8 @@ class WatchStorage(Repeating):
     audit_end: AuditEnd
     memory: CheckpointMemory
     every_seconds: float
-    monotonic: Callable[[], float]
-    mismatch: StorageMismatch | None = field(default=None, init=False)
+    clock: Clock
+    _mismatch: StorageMismatch | None = field(default=None, init=False)
     unremembered: str = field(default="", init=False)
     _tree: Frontier = field(default=Frontier(), init=False)
     _audit: tuple[int, bytes] = field(default=(0, GENESIS), init=False)
@@ -178,13 +178,17 @@ class WatchStorage(Repeating):
         try:
             await self.look()
         except StorageMismatch as error:
-            self.mismatch = error
+            self._mismatch = error
             raise
-        self.mismatch = None
-        if self.monotonic() >= self._next:
-            self._next = self.monotonic() + self.every_seconds
+        self._mismatch = None
+        if self.clock.monotonic() >= self._next:
+            self._next = self.clock.monotonic() + self.every_seconds
             await self.remember()
         return self.interval_seconds
+
+    @property
+    def mismatch(self) -> IdentityError | None:
+        return self._mismatch or clock_fault(self.clock)
 
     @property
     def log_size(self) -> int:

@@ -13,6 +13,7 @@ from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from tests.rooms import START, MovableClock
+from tests.unit.use_cases.test_clock_ahead import WatchedClock
 
 
 def sweep_of(store: Store, clock: MovableClock) -> ForgetExpired:
@@ -98,6 +99,29 @@ def test_expired_rows_go_by_themselves(tmp_path: Path) -> None:
         clock.time = START + timedelta(hours=25)
         await sweep.step()
         assert await left() == [0, 0, 1]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_clock_that_jumped_ahead_erases_nothing(tmp_path: Path) -> None:
+    """What has been counted since the start counts, so that an answer stays for its 24 hours."""
+
+    async def scenario() -> None:
+        store, clock = Store.open(tmp_path), WatchedClock()
+        await store.idempotency.begin("key", "print", START)
+        count = "SELECT count(*) FROM idempotency_keys"
+
+        async def left() -> int:
+            found = await store.database.read(lambda transaction: transaction.execute(count).fetchone())
+            return int(found[0])
+
+        clock.time = START + timedelta(days=3)
+        await sweep_of(store, clock).step()
+        assert await left() == 1
+        clock.seconds = timedelta(days=3).total_seconds()
+        await sweep_of(store, clock).step()
+        assert await left() == 0
         await store.close()
 
     asyncio.run(scenario())
