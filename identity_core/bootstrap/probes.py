@@ -69,15 +69,11 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
         return "ok" if all(state in ("active", "available") for state in states) else "degraded"
 
     async def storage_is_ours() -> str:
-        if isinstance(opened.jobs.watch.mismatch, StorageMismatch):
+        if isinstance(watch.mismatch, StorageMismatch):
             return "mismatch"
-        return (
-            "degraded"
-            if opened.jobs.watch.mismatch or opened.jobs.watch.unremembered or opened.jobs.watch.fault
-            else "ok"
-        )
+        return "degraded" if watch.mismatch or watch.unremembered or watch.fault else "ok"
 
-    feeder = opened.jobs.feeder
+    watch, feeder = opened.jobs.watch, opened.jobs.feeder
     witnesses = {} if feeder is None else {"witnesses": _degraded_by(lambda: feeder.fault or feeder.is_late)}
     return {
         "ledger": ledger_answers,

@@ -149,28 +149,37 @@ def test_a_minute_ahead_is_within_bounds(turned: tuple[Running, Turn]) -> None:
     assert hana.act("update", service("after")).status == 200
 
 
-def test_while_the_clock_is_ahead_nothing_is_signed_or_erased(turned: tuple[Running, Turn]) -> None:
-    """What is signed would be valid from a time to come, and an answer that is gone lets a retry make its change twice."""
-    running, turn = turned
+def post(running: Running, path: str, body: object, key: str) -> Answer:
+    return running.wire.call("POST", PREFIX + path, body, {"X-API-Key": API_KEY, "Idempotency-Key": key})
 
-    def post(path: str, body: object, key: str) -> Answer:
-        headers = {"X-API-Key": API_KEY, "Idempotency-Key": key}
-        return running.wire.call("POST", PREFIX + path, body, headers)
+
+def test_a_stored_answer_outlives_a_clock_that_was_ahead(turned: tuple[Running, Turn]) -> None:
+    """An answer that is gone lets a retry make its change twice."""
+    running, turn = turned
+    first = post(running, "/dids", {"method": "ids"}, "first")
+    assert first.status == 201, first.body
+    turn(DAYS)
+    assert post(running, "/dids", {"method": "ids"}, "second").code == "PLUGIN_UNAVAILABLE"
+    turn(0)
+    assert post(running, "/dids", {"method": "ids"}, "first").json["did"] == first.json["did"]
+
+
+def test_while_the_clock_is_ahead_nothing_is_signed(turned: tuple[Running, Turn]) -> None:
+    """What is signed then is valid from a time to come. Reading goes on, and ``/ready`` tells it."""
+    running, turn = turned
 
     def storage() -> tuple[int, str]:
         answer = running.wire.call("GET", "/ready", headers={"X-API-Key": API_KEY})
         return answer.status, answer.json["dependencies"]["storage"]
 
-    first = post("/dids", {"method": "ids"}, "first")
-    assert first.status == 201, first.body
+    late = {"name": "late", "admin": True}
     turn(DAYS)
-    for path, body in (("/dids", {"method": "ids"}), ("/admin/api-keys", {"name": "late"}), ("/credentials", {})):
-        refused = post(path, body, "second")
+    for path, body in (("/admin/api-keys", late), ("/dids", {"method": "ids"}), ("/credentials", {})):
+        refused = post(running, path, body, "second")
         assert (refused.status, refused.code) == (503, "PLUGIN_UNAVAILABLE"), refused.body
         assert refused.headers["retry-after"] == "60"
     assert running.wire.call("GET", f"{PREFIX}/dids", headers={"X-API-Key": API_KEY}).status == 200
     assert storage() == (200, "degraded")
     turn(0)
     assert storage() == (200, "ok")
-    assert post("/dids", {"method": "ids"}, "first").json["did"] == first.json["did"]
-    assert post("/admin/api-keys", {"name": "late"}, "second").status == 201
+    assert post(running, "/admin/api-keys", late, "second").status == 201
