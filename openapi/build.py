@@ -19,7 +19,6 @@ from typing import Any, Final
 
 import yaml
 
-from identity_core.api.operations import PURPOSES
 from identity_core.api.resolution_problems import problem, registration_error
 from openapi.error_classes import write_errors
 from openapi.wire_stub import write_stub
@@ -97,8 +96,8 @@ def bundle() -> Json:
     responses: Json = {}
     reading = [item["get"]["operationId"] for item in document["paths"].values() if "get" in item]
     for method, operation in operations(document):
-        _say_purpose(operation)
-        if operation["operationId"] in PURPOSES and operation["operationId"] not in reading:
+        _describe_purpose(operation)
+        if "x-challenge-purpose" in operation and operation["operationId"] not in reading:
             operation["x-errors"] = [*operation.get("x-errors", []), *errors["rules"]["of_writing_dids"]]
         used |= _answer_errors(method, operation, errors, responses)
         operation["responses"] = dict(sorted(operation["responses"].items()))
@@ -166,14 +165,12 @@ def _words(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|-", "_", name).upper()
 
 
-def _say_purpose(operation: Json) -> None:
-    """Ends the description of an operation that takes signatures with the purpose that their challenge may have, and says it for clients
-    that are generated."""
-    if operation["operationId"] in PURPOSES:
-        operation["x-challenge-purpose"] = PURPOSES[operation["operationId"]]
+def _describe_purpose(operation: Json) -> None:
+    """End the description of an operation that takes signatures with the purpose that their challenge must have."""
+    purpose = operation.get("x-challenge-purpose")
+    if purpose is not None:
         description = operation["description"].rstrip()
         gap = "\n\n" if "\n\n" in description else " "
-        purpose = PURPOSES[operation["operationId"]]
         operation["description"] = f"{description}{gap}A challenge with a purpose must say `{purpose}`."
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
 
+from identity_core.api.costs import Cost
 from identity_core.codec import multibase, strict_json
 from identity_core.codec.times import micros, moment
 from identity_core.domain.activity import RequestContext
@@ -38,7 +39,8 @@ class Operation:
     ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401 says in
     ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, without their scope; empty where it takes none.
     ``error_schema`` is that of its refusals. ``resource`` is the path of the resource that a bearer token must be for, empty for the
-    interface."""
+    interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it stores rows that do not expire;
+    ``ends``: it revokes, deactivates or erases, so a caller whose quota is used up may still call it."""
 
     operation_id: str
     method: str
@@ -49,6 +51,10 @@ class Operation:
     error_schema: str = "ErrorResponse"
     bearer: str = ""
     resource: str = ""
+    purpose: str = ""
+    cost: Cost = Cost()
+    keeps: bool = False
+    ends: bool = False
 
 
 @value_class
@@ -210,13 +216,12 @@ Handler = Callable[[Request], Awaitable[Answer]]
 
 @value_class
 class PageForm:
-    """What takes a POST outside the document: a page's form, or a request that carries nothing. The address pays what the operation
-    ``priced_as`` costs for a body of that size. ``operation`` is what it is counted, logged and refused as, None for a page;
+    """What takes a POST outside the document: a page's form, or a request that carries nothing. The address pays for the size of the
+    body. ``operation`` is what it is counted, logged and refused as, None for a page;
     ``max_body`` caps the form in octets, None for what caps every body. ``media_type`` is what it takes; of a form ``request.body`` has the
     fields."""
 
     handler: Handler
-    priced_as: str = ""
     operation: Operation | None = None
     max_body: int | None = None
     media_type: str = FORM

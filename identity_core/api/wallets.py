@@ -109,8 +109,8 @@ class WalletEndpoints:
     def forms(self) -> dict[str, PageForm]:
         """What POST takes, by path."""
         return {
-            NONCE_PATH: PageForm(self.nonce, NONCE.operation_id, NONCE, MAX_BODY, JSON),
-            CREDENTIAL_PATH: PageForm(self.credential, CREDENTIAL.operation_id, CREDENTIAL, MAX_BODY, JSON),
+            NONCE_PATH: PageForm(self.nonce, NONCE, MAX_BODY, JSON),
+            CREDENTIAL_PATH: PageForm(self.credential, CREDENTIAL, MAX_BODY, JSON),
         }
 
     async def metadata(self, request: Request) -> Answer:

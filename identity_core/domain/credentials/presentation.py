@@ -37,13 +37,6 @@ class PresentationRefused(Exception):
         self.kind = kind
 
 
-def count_credentials(request: Any) -> int:
-    """Return how many credentials the body of a request to verify a presentation has; 0 for one that has another form."""
-    presentation = request.get("verifiablePresentation") if isinstance(request, dict) else None
-    credentials = presentation.get("verifiableCredential") if isinstance(presentation, dict) else None
-    return len(credentials) if isinstance(credentials, list) else 0
-
-
 @value_class
 class SignedPresentation:
     """Unverified presentation: its holder, the members of its proof, and the credentials as received."""
