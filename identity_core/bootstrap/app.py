@@ -32,6 +32,7 @@ from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.agents import agent_endpoints, agent_pages, agent_places, open_consents
 from identity_core.bootstrap.authorization import authorization_pages, code_grant
+from identity_core.bootstrap.extensions import open_extensions
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
@@ -43,10 +44,11 @@ from identity_core.bootstrap.pages import PageTags, page_tags, pages_for_people
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import service_handlers
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.vcalm import vcalm_handlers
-from identity_core.bootstrap.wallets import presentation_endpoints, wallet_endpoints, wallet_grants
+from identity_core.bootstrap.wallets import copy_status, presentation_endpoints, wallet_endpoints, wallet_grants
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED
+from identity_core.extension.compose import CompositionError
+from identity_core.extension.order import in_order
 from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.ui.operator import OperatorHandlers
@@ -56,9 +58,11 @@ from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBoo
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
+from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.wallets.collect import RedeemCode
+from identity_core.use_cases.wallets.status import CopyStatus
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
@@ -186,7 +190,6 @@ def _handlers(
         tags.dids,
         identifiers,
         registration_handlers(opened, tags.dids, operations),
-        vcalm_handlers(opened, tags.credentials.verify),
         auth_handlers(opened, token_keys, challenges),
         operator.events,
         tags.ledger,
@@ -251,10 +254,14 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
     )
+    installed = in_order(opened.plugins.collection.extensions)
+    services = {VerifyCredential: tags.credentials.verify, CopyStatus: copy_status(opened)}
+    added = await open_extensions(installed, opened, services, stack)
+    own = _handlers(opened, tags, identifiers, operator, token_keys, challenges, wiring.operations)
     try:
         return build_app(
-            load_document(),
-            _handlers(opened, tags, identifiers, operator, token_keys, challenges, wiring.operations),
+            load_document({one.declared.name: one.declared.document for one in installed if one.declared.document}),
+            (*own, *(handlers for each in added for handlers in each.handlers)),
             wiring,
             observe=await _observer(opened, measured),
             identify=request_ids(secrets.token_hex(4)),
@@ -262,5 +269,5 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
             limit=settings.server.max_requests_in_flight,
             validate=False,
         )
-    except ContractError as error:
+    except (ContractError, CompositionError) as error:
         raise StartError(str(error)) from error

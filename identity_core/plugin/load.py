@@ -8,11 +8,12 @@ depends on it.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,7 +25,7 @@ import pluggy
 
 from identity_core.plugin import hookspecs
 from identity_core.plugin.provider import PluginError, Provider
-from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
+from identity_core.plugin.sockets import BEARER_HOOK, EXTEND_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, SettingsError
 from identity_core.settings.sources import did_you_mean
 from identity_core.settings.tree import PLUGIN_NAME, Plugins
@@ -133,10 +134,12 @@ class BearerOffer:
 
 @dataclass(slots=True)
 class Collection:
-    """Everything that was found. ``failed`` holds plugins with the hook that failed (or ``-``) and the reason."""
+    """Everything that was found. ``extensions`` are as the hook returned them, unchecked. ``failed`` holds plugins with the hook that
+    failed (or ``-``) and the reason."""
 
     offers: list[Offer] = field(default_factory=list)
     bearers: list[BearerOffer] = field(default_factory=list)
+    extensions: list[tuple[PluginSource, object]] = field(default_factory=list)
     disabled: list[PluginSource] = field(default_factory=list)
     failed: list[tuple[PluginSource, str, str]] = field(default_factory=list)
 
@@ -161,6 +164,10 @@ def collect(sources: Iterable[PluginSource], settings: Settings) -> Collection:
     for hook in PROVIDE_HOOKS:
         for implementation in _implementations(manager, hook):
             _take_offer(collection, hook, implementation, registered[implementation.plugin_name])
+    for implementation in _implementations(manager, EXTEND_HOOK):
+        source = registered[implementation.plugin_name]
+        with _failing(collection, source, EXTEND_HOOK):
+            collection.extensions.append((source, implementation.function()))
     for implementation in _implementations(manager, BEARER_HOOK):
         source = registered[implementation.plugin_name]
         collection.bearers.append(BearerOffer(implementation.function, tuple(implementation.argnames), source))
@@ -213,7 +220,7 @@ def _refuse_misspelt(manager: pluggy.PluginManager, registered: dict[str, Plugin
         hook = re.search(r"unknown hook '(\w+)'", str(error))
         if name is None or hook is None:
             raise
-        known = [*PROVIDE_HOOKS, BEARER_HOOK]
+        known = [*PROVIDE_HOOKS, BEARER_HOOK, EXTEND_HOOK]
         raise registered[name].error(f"there is no hook {hook[1]}. {did_you_mean(hook[1], known, '')}") from error
 
 
@@ -223,25 +230,30 @@ def _implementations(manager: pluggy.PluginManager, hook: str) -> list[pluggy.Ho
     return sorted(found, key=lambda implementation: implementation.plugin_name)
 
 
-def _take_offer(collection: Collection, hook: str, implementation: pluggy.HookImpl, source: PluginSource) -> None:
+@contextlib.contextmanager
+def _failing(collection: Collection, source: PluginSource, hook: str) -> Iterator[None]:
+    """List the plugin as failed when its hook raises."""
     try:
-        provided = implementation.function()
+        yield
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  (the plugin border)
         collection.failed.append((source, hook, f"{hook} raised {described(error)}"))
-        return
-    if isinstance(provided, Provider):
+
+
+def _take_offer(collection: Collection, hook: str, implementation: pluggy.HookImpl, source: PluginSource) -> None:
+    with _failing(collection, source, hook):
+        provided: Any = implementation.function()
         fault = _fault_of(provided)
         if fault is None:
             collection.offers.append(Offer(hook, provided, source))
-            return
-    else:
-        fault = f"returned a {type(provided).__name__}, not a Provider"
-    collection.failed.append((source, hook, f"{hook} {fault}"))
+        else:
+            collection.failed.append((source, hook, f"{hook} {fault}"))
 
 
-def _fault_of(provided: Provider[Any]) -> str | None:
+def _fault_of(provided: object) -> str | None:
+    if not isinstance(provided, Provider):
+        return f"returned a {type(provided).__name__}, not a Provider"
     reserved = {one.name for one in dataclasses.fields(Plugins)}
     if not isinstance(provided.name, str) or re.fullmatch(PLUGIN_NAME, provided.name, re.ASCII) is None:
         return f"returned a Provider whose name is not of the form {PLUGIN_NAME}"

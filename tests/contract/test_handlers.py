@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from identity_core.api.app import ALWAYS_ANSWERED
-from identity_core.api.contract import bind, load_document, operations
+from identity_core.api.contract import bind, operations
 from identity_core.api.security import DOCUMENT_SCHEMES
 from identity_core.codec.structs import python_name
+from tests.reference import DOCUMENT, handlers_module
 
-DOCUMENT = load_document().value
 TAGS = sorted({operation["tags"][0] for _, _, operation in operations(DOCUMENT)})
 
 
 def handler_classes(tag: str) -> Iterator[type]:
-    """The classes of ``api/<tag>.py`` whose public coroutine methods take a request."""
-    module = importlib.import_module(f"identity_core.api.{tag}")
+    """The classes of the module of a tag whose public coroutine methods take a request."""
+    module = importlib.import_module(handlers_module(tag))
     for _, each in inspect.getmembers(module, inspect.isclass):
         methods = inspect.getmembers(each, inspect.iscoroutinefunction)
         if each.__module__ == module.__name__ and each.__name__.endswith("Handlers") and methods:

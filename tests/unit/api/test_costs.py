@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from identity_core.api import contract
-from identity_core.api.contract import load_document
 from identity_core.api.costs import Cost
-from identity_core.api.dispatch import facts
 from identity_core.api.request import Operation, Request
-from identity_core.api.security import DOCUMENT_SCHEMES
-
-DOCUMENT = load_document().value
-
-
-def known(operation_id: str) -> Operation:
-    """Return what the gate knows of an operation of the document."""
-    wiring: Any = SimpleNamespace(schemes=DOCUMENT_SCHEMES, resource_metadata="")
-    found = [each for each in contract.operations(DOCUMENT) if each[2]["operationId"] == operation_id]
-    return facts(DOCUMENT, *found[0], wiring)
+from tests.operations import known
+from tests.reference import DOCUMENT
 
 
 def request(body: bytes) -> Request:

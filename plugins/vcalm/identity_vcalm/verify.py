@@ -16,12 +16,6 @@ from typing import Any, Final
 from identity_core.codec.structs import given
 from identity_core.domain.credentials import bound_credential, verifiable_credential
 from identity_core.domain.credentials.credential import CredentialStatus
-from identity_core.domain.credentials.presentation import (
-    CHALLENGE_PREFIX,
-    PresentationChallengeKey,
-    PresentationRefused,
-    SignedPresentation,
-)
 from identity_core.errors import (
     DidDeactivated,
     DidNotFound,
@@ -38,11 +32,17 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.wallets.status import CopyStatus
 from identity_core.values import value_class
-from identity_core.wire import (
+from identity_core.wire import VerifyCredentialRequest
+from identity_vcalm.presentation import (
+    CHALLENGE_PREFIX,
+    PresentationChallengeKey,
+    PresentationRefused,
+    SignedPresentation,
+)
+from identity_vcalm.wire import (
     VcalmCredentialOptions,
     VcalmPresentationOptions,
     VcalmProblem,
-    VerifyCredentialRequest,
     VerifyVcalmCredentialRequest,
     VerifyVcalmPresentationRequest,
 )

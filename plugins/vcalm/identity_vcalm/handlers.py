@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.structs import UNSET, UnsetType, given
-from identity_core.use_cases.vcalm import CreateVcalmChallenge, VerifyVcalmCredential, VerifyVcalmPresentation
 from identity_core.values import value_class
+from identity_vcalm import wire
+from identity_vcalm.verify import CreateVcalmChallenge, VerifyVcalmCredential, VerifyVcalmPresentation
 
 
 @value_class

@@ -9,8 +9,8 @@ from pytest_bdd import given, parsers, then, when
 
 from features.credentialing import issued
 from features.steps.answers import body_of
-from features.vcalm_stories import DOMAIN, OWN_CHALLENGE, disclosed, presentation
 from features.world import World
+from plugins.vcalm.features.stories import DOMAIN, OWN_CHALLENGE, disclosed, presentation
 
 PERIODS = {
     "not yet valid": {"validFrom": "2999-01-01T00:00:00Z"},

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-
-from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.credentials.presentation import (
+from identity_vcalm.presentation import (
     CHALLENGE_LIFETIME,
     CHALLENGE_PREFIX,
     PresentationChallengeKey,
 )
+
+from identity_core.codec.multibase import base64url_decode, base64url_encode
 
 NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
 KEY = PresentationChallengeKey(bytes(32))
