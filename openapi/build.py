@@ -334,9 +334,10 @@ def outputs() -> dict[Path, bytes]:
     for name, folder in extensions().items():
         parts[name], package = part_of(bundle(folder), kernel), folder / f"identity_{name}"
         found[package / "document.json"] = encode(parts[name])
-        found[package / "wire.pyi"] = write_stub(
-            f"{package.name}.wire", types.add(parts[name]), head="\nDOCUMENT: bytes\n"
-        ).encode()
+        before = set(types.named)
+        types.add(parts[name])
+        own = {each: made for each, made in types.named.items() if each not in before}
+        found[package / "wire.pyi"] = write_stub(f"{package.name}.wire", own, head="\nDOCUMENT: bytes\n").encode()
     found[REFERENCE] = encode(compose(kernel, parts))
     return found
 

@@ -34,7 +34,7 @@ class Cost:
     items: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, declared: Mapping[str, Any], *, needs_caller: bool) -> Cost:
+    def from_document(cls, declared: Mapping[str, Any], *, needs_caller: bool) -> Cost:
         """Return the cost of an operation; ``declared`` is its ``x-cost``."""
         items = tuple(declared["items"].split("/")) if "items" in declared else ()
         return cls(declared.get("first", 1), declared.get("bySize", not needs_caller), items)

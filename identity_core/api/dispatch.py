@@ -190,7 +190,7 @@ def facts(
         declared.get("x-error-schema", "ErrorResponse"),
         bearer,
         purpose=declared.get("x-challenge-purpose", ""),
-        cost=Cost.of(declared.get("x-cost", {}), needs_caller=bool(names) and {} not in requirements),
+        cost=Cost.from_document(declared.get("x-cost", {}), needs_caller=bool(names) and {} not in requirements),
         keeps=declared.get("x-keeps", False),
         ends=declared.get("x-ends", False),
     )

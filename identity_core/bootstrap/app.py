@@ -6,12 +6,13 @@ import secrets
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
-from identity_core.api.contract import ContractError, load_document
+from identity_core.api.contract import ContractError, OpenApiDocument, load_document
 from identity_core.api.cross_origin import Origins
 from identity_core.api.dids import DidHandlers
 from identity_core.api.dispatch import Wiring
@@ -32,7 +33,6 @@ from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.agents import agent_endpoints, agent_pages, agent_places, open_consents
 from identity_core.bootstrap.authorization import authorization_pages, code_grant
-from identity_core.bootstrap.extensions import open_extensions
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
@@ -47,7 +47,7 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.wallets import copy_status, presentation_endpoints, wallet_endpoints, wallet_grants
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED
-from identity_core.extension.compose import CompositionError
+from identity_core.extension.opening import OpenKernel, open_extensions
 from identity_core.extension.order import in_order
 from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
@@ -223,6 +223,16 @@ def _pages_for_programs(opened: Runtime, dids: DidHandlers, keys: TokenKeys) -> 
     return metadata | did_pages(opened, dids) | guide_pages(guide_folder()) | agent_pages(opened, keys)
 
 
+async def _extended(opened: Runtime, tags: PageTags, stack: AsyncExitStack) -> tuple[OpenApiDocument, list[object]]:
+    """Open the extensions; return the document with their parts, and their handlers."""
+    installed = in_order(opened.plugins.collection.extensions)
+    spent, securing = opened.store.spent_challenges, opened.plugins.securing_workers
+    services = {VerifyCredential: tags.credentials.verify, CopyStatus: copy_status(opened)}
+    kernel = partial(OpenKernel, opened.clock, opened.reader, spent, opened.challenge_secret, securing, services)
+    document = load_document({one.declared.name: one.declared.document for one in installed if one.declared.document})
+    return document, [each for one in await open_extensions(installed, kernel, stack) for each in one.handlers]
+
+
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, store, clock = opened.settings, opened.store, opened.clock
@@ -254,14 +264,12 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
     )
-    installed = in_order(opened.plugins.collection.extensions)
-    services = {VerifyCredential: tags.credentials.verify, CopyStatus: copy_status(opened)}
-    added = await open_extensions(installed, opened, services, stack)
     own = _handlers(opened, tags, identifiers, operator, token_keys, challenges, wiring.operations)
+    document, added = await _extended(opened, tags, stack)
     try:
         return build_app(
-            load_document({one.declared.name: one.declared.document for one in installed if one.declared.document}),
-            (*own, *(handlers for each in added for handlers in each.handlers)),
+            document,
+            (*own, *added),
             wiring,
             observe=await _observer(opened, measured),
             identify=request_ids(secrets.token_hex(4)),
@@ -269,5 +277,5 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
             limit=settings.server.max_requests_in_flight,
             validate=False,
         )
-    except (ContractError, CompositionError) as error:
+    except ContractError as error:
         raise StartError(str(error)) from error

@@ -98,21 +98,14 @@ class Types:
         self.named: dict[str, Any] = {}
         self.add(document)
 
-    def add(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Add the types of a document, or of a part that refers to one added before; return the new ones by name.
-
-        Raises ``ValueError``: when a component is there with another content.
-        """
-        before = set(self.named)
+    def add(self, document: Mapping[str, Any]) -> None:
+        """Add the types of a document, or of a part that refers to one added before."""
         for kind, members in document.get("components", {}).items():
-            known = self._components.setdefault(kind, {})
-            if differing := [name for name in members if known.setdefault(name, members[name]) != members[name]]:
-                raise ValueError(f"two parts of the document have different {kind} {differing}")
+            self._components.setdefault(kind, {}).update(members)
         for name in document.get("components", {}).get("schemas", ()):
             self._of_name(name)
         for operation_id, parameters in self._queries(document):
             self.named[f"{pascal_name(operation_id)}Query"] = self._query(operation_id, parameters)
-        return {name: made for name, made in self.named.items() if name not in before}
 
     def of(self, schema: Schema) -> Any:
         """The type of the values of ``schema``."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from identity_core.settings import StartError
+
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 CATALOGUE: Final = "x-error-catalogue"
 
 Json = Mapping[str, Any]
 
 
-class CompositionError(Exception):
+class CompositionError(StartError):
     """Two parts do not fit; the message is one line that names both."""
 
 

@@ -8,12 +8,11 @@ depends on it.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import importlib
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -161,13 +160,9 @@ def collect(sources: Iterable[PluginSource], settings: Settings) -> Collection:
         elif _register(manager, source, plugins.import_seconds, collection):
             registered[source.name] = source
     _refuse_misspelt(manager, registered)
-    for hook in PROVIDE_HOOKS:
+    for hook in (*PROVIDE_HOOKS, EXTEND_HOOK):
         for implementation in _implementations(manager, hook):
             _take_offer(collection, hook, implementation, registered[implementation.plugin_name])
-    for implementation in _implementations(manager, EXTEND_HOOK):
-        source = registered[implementation.plugin_name]
-        with _failing(collection, source, EXTEND_HOOK):
-            collection.extensions.append((source, implementation.function()))
     for implementation in _implementations(manager, BEARER_HOOK):
         source = registered[implementation.plugin_name]
         collection.bearers.append(BearerOffer(implementation.function, tuple(implementation.argnames), source))
@@ -230,25 +225,20 @@ def _implementations(manager: pluggy.PluginManager, hook: str) -> list[pluggy.Ho
     return sorted(found, key=lambda implementation: implementation.plugin_name)
 
 
-@contextlib.contextmanager
-def _failing(collection: Collection, source: PluginSource, hook: str) -> Iterator[None]:
-    """List the plugin as failed when its hook raises."""
+def _take_offer(collection: Collection, hook: str, implementation: pluggy.HookImpl, source: PluginSource) -> None:
     try:
-        yield
+        provided: Any = implementation.function()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  (the plugin border)
         collection.failed.append((source, hook, f"{hook} raised {described(error)}"))
-
-
-def _take_offer(collection: Collection, hook: str, implementation: pluggy.HookImpl, source: PluginSource) -> None:
-    with _failing(collection, source, hook):
-        provided: Any = implementation.function()
-        fault = _fault_of(provided)
-        if fault is None:
-            collection.offers.append(Offer(hook, provided, source))
-        else:
-            collection.failed.append((source, hook, f"{hook} {fault}"))
+        return
+    if hook == EXTEND_HOOK:
+        collection.extensions.append((source, provided))
+    elif (fault := _fault_of(provided)) is None:
+        collection.offers.append(Offer(hook, provided, source))
+    else:
+        collection.failed.append((source, hook, f"{hook} {fault}"))
 
 
 def _fault_of(provided: object) -> str | None:

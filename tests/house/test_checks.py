@@ -26,14 +26,14 @@ OPENERS = {
 }
 # Every reader of a Data Integrity proof. A new one is added here, and calls ``check_proof_options``.
 PROOF_READERS = {
-    "identity_core/domain/credentials/presentation.py": "presentations of VCALM",
+    "plugins/vcalm/identity_vcalm/presentation.py": "presentations of VCALM",
     "identity_core/domain/credentials/verifiable_credential.py": "credentials of this service's own suites",
     "identity_core/domain/delegations/ibct.py": "proofs of holders under a delegation",
     "identity_core/domain/dids/log/entry.py": "entries of logs and approvals of witnesses",
     "plugins/securing_bbs2023/identity_securing_bbs2023/credentials.py": "credentials of bbs-2023",
 }
 # It chooses a reader by the suite.
-OTHER_PROOFS = {"identity_core/use_cases/vcalm.py"}
+OTHER_PROOFS = {"plugins/vcalm/identity_vcalm/verify.py"}
 # The entity tags of answers that a client may have; ``unless_known`` compares them with If-None-Match.
 TAGGED = {
     "identity_core/api/caching.py",

@@ -11,25 +11,26 @@ from tests.house.measure import CORE, code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (585, 8),
-    "api": (4_945, 58),
+    "api": (4_822, 56),
     "backup": (265, 4),
-    "bootstrap": (2_425, 27),
+    "bootstrap": (2_425, 26),
     "cli": (8_615, 96),
     "client": (665, 12),
     "codec": (420, 7),
     "conformance": (2_530, 26),
     "crypto": (1_855, 31),
     "database": (1_380, 12),
-    "domain": (8_275, 89),
+    "domain": (8_195, 88),
+    "extension": (150, 6),
     "plugin": (2_175, 22),
     "ports": (995, 25),
     "settings": (900, 7),
     "store": (3_450, 34),
     "throttle": (670, 8),
     "ui": (1_080, 16),
-    "use_cases": (7_355, 87),
+    "use_cases": (7_170, 86),
 }
-ALL = (48_560, 570)
+ALL = (48_260, 570)
 # What stands between uvicorn and the application: a subclass of its protocol class, and the open connections.
 CONNECTION_CODE = {"bounded_protocol": 125, "connections": 45}
 

@@ -9,4 +9,5 @@ import orjson
 from identity_core.wire import TYPES
 
 DOCUMENT = resources.files("identity_vcalm").joinpath("document.json").read_bytes()
-globals().update(TYPES.add(orjson.loads(DOCUMENT)))
+TYPES.add(orjson.loads(DOCUMENT))
+globals().update(TYPES.named)

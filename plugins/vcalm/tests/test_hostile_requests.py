@@ -151,7 +151,7 @@ BLS = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
 TERMS = "https://www.w3.org/ns/credentials/undefined-terms/v2"
 
 
-def shown(issuer: Any, subject: Any, **changed: Any) -> dict[str, Any]:
+def disclose(issuer: Any, subject: Any, **changed: Any) -> dict[str, Any]:
     """A credential that the issuer has signed, of which everything is disclosed."""
     claims = {"@context": [VC, TERMS], "type": ["VerifiableCredential"], "issuer": issuer.did} | changed
     key = issuer.created["keys"]["assertionMethod"]
@@ -184,17 +184,17 @@ def test_sixteen_kilobytes_and_64_blank_nodes_are_taken_and_no_more(target: Targ
     def padded(size: int) -> dict[str, Any]:
         """With another proof in the set, which is not of this format and nobody's to sign."""
 
-        def of(padding: int) -> dict[str, Any]:
+        def credential_of(padding: int) -> dict[str, Any]:
             return whole | {"proof": [whole["proof"], {"type": "Other", "proofValue": "x" * padding}]}
 
-        return of(size - len(json.dumps(of(0), separators=(",", ":")).encode()))
+        return credential_of(size - len(json.dumps(credential_of(0), separators=(",", ":")).encode()))
 
-    whole = shown(issuer, {"text": "x" * 12_000})
+    whole = disclose(issuer, {"text": "x" * 12_000})
     assert verified(target, padded(16_384))
     assert problem(target, padded(16_385)) == ("PARSING_ERROR", "it has more than 16384 octets")
     # The subject and the credential are blank nodes, too.
     nodes = [{"n": number} for number in range(62)]
-    full = shown(issuer, {"of": nodes})
+    full = disclose(issuer, {"of": nodes})
     assert verified(target, full)
     grown = full | {"credentialSubject": {"of": [*nodes, {"n": 62}]}}
     assert problem(target, grown) == ("PARSING_ERROR", "the document has more than 64 blank nodes")
@@ -209,7 +209,7 @@ def test_nobody_is_asked_for_what_a_credential_names(target: Target) -> None:
         status = {"id": f"{place}/1#7", "type": "BitstringStatusListEntry", "statusPurpose": "revocation"}
         status |= {"statusListIndex": "7", "statusListCredential": f"{place}/1"}
         schema = {"id": f"{place}/schema", "type": "JsonSchema"}
-        named = shown(issuer, {"age": 24}, credentialStatus=status, credentialSchema=schema)
+        named = disclose(issuer, {"age": 24}, credentialStatus=status, credentialSchema=schema)
         assert not verified(target, named)
         for checks in (["status"], ["proof", "credentialStatus"], ["Proof"], ["proof "]):
             assert not verified(target, named, checks=checks)
@@ -228,7 +228,7 @@ STATUS |= {"statusListIndex": "7", "statusListCredential": "https://x.example/1"
 @pytest.mark.parametrize("term", ["stamp", f"{MODEL}credentialStatus"])
 def test_renamed_status_is_still_a_status(target: Target, term: str) -> None:
     """The holder renames the member; its statements are signed (VC Data Integrity BBS 1.0 §3.4). Correct: STATUS_RETRIEVAL_ERROR."""
-    named = shown(target.stranger.holder(additionalKeys=[BLS]), {"age": 24}, credentialStatus=STATUS)
+    named = disclose(target.stranger.holder(additionalKeys=[BLS]), {"age": 24}, credentialStatus=STATUS)
     assert problem(target, named)[0] == "STATUS_RETRIEVAL_ERROR"
     renamed = {name: part for name, part in named.items() if name != "credentialStatus"} | {term: STATUS}
     renamed["@context"] = [*named["@context"], {"stamp": f"{MODEL}credentialStatus"}]
@@ -238,7 +238,7 @@ def test_renamed_status_is_still_a_status(target: Target, term: str) -> None:
 
 def test_claim_is_returned_by_its_signed_name(target: Target) -> None:
     """Signed is ``nickname``; the holder's own context calls it ``role``."""
-    named = shown(target.stranger.holder(additionalKeys=[BLS]), {"nickname": "administrator"})
+    named = disclose(target.stranger.holder(additionalKeys=[BLS]), {"nickname": "administrator"})
     context = [*named["@context"], {"role": NICKNAME}]
     forged = named | {"@context": context, "credentialSubject": {"role": "administrator"}}
     body = {"verifiableCredential": forged, "options": {"returnCredential": True}}

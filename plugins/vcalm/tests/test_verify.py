@@ -64,7 +64,7 @@ def toy(method: str = "did:web:issuer.example#k", **said: Any) -> ToyText:
     return ToyText(SecuredHead("did:web:issuer.example", method, **said), claims)
 
 
-def found(securing: ToyText, credential: Any = ENVELOPED, *, needs_status: bool = True) -> CredentialFindings:
+def verify(securing: ToyText, credential: Any = ENVELOPED, *, needs_status: bool = True) -> CredentialFindings:
     formats: Any = {securing.name: securing}
     status = CopyStatus(Statuses(), "https://id.example")  # type: ignore[arg-type]
     verify = VerifyVcalmCredential(formats, Keys(), None, status, Clock())  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def kinds(findings: CredentialFindings) -> list[str]:
 
 def test_an_envelope_is_opened_by_its_media_type() -> None:
     securing = toy(valid_from=NOW - HOUR, valid_until=NOW + HOUR)
-    findings = found(securing)
+    findings = verify(securing)
     assert findings.verified
     assert securing.asked == [("abc,def", "zKey")]
     assert (findings.claims, findings.valid_from, findings.valid_until) == ({"name": "Hana"}, True, True)
@@ -97,7 +97,7 @@ def test_an_envelope_is_opened_by_its_media_type() -> None:
 )
 def test_no_other_envelope_is_opened(envelope: Any) -> None:
     securing = toy()
-    assert kinds(found(securing, envelope)) == ["PROOF_VERIFICATION_ERROR"]
+    assert kinds(verify(securing, envelope)) == ["PROOF_VERIFICATION_ERROR"]
     assert securing.asked == []
 
 
@@ -112,31 +112,31 @@ def test_no_other_envelope_is_opened(envelope: Any) -> None:
     ],
 )
 def test_a_good_proof_is_not_all(said: dict[str, Any], problem: str) -> None:
-    assert kinds(found(toy(**said))) == [problem]
+    assert kinds(verify(toy(**said))) == [problem]
 
 
 @pytest.mark.parametrize("needs_status", [True, False])
 def test_the_status_of_a_copy_of_here_is_looked_up(needs_status: bool) -> None:
-    def said(place: int) -> CredentialFindings:
+    def claimed(place: int) -> CredentialFindings:
         listed = {"idx": place, "uri": "https://id.example/openid/status/" + "A" * 22}
-        return found(toy(claims={"status": {"status_list": listed}}), needs_status=needs_status)
+        return verify(toy(claims={"status": {"status_list": listed}}), needs_status=needs_status)
 
-    good = said(0)
+    good = claimed(0)
     assert (good.verified, good.statuses) == (True, [True])
     for place in (1, 2):
-        assert kinds(said(place)) == ["STATUS_VERIFICATION_ERROR"]
-        assert said(place).statuses == [False]
+        assert kinds(claimed(place)) == ["STATUS_VERIFICATION_ERROR"]
+        assert claimed(place).statuses == [False]
 
 
 def test_a_status_that_the_verifier_looks_for_itself_is_a_warning_and_nothing_else_is() -> None:
     claims = {"credentialStatus": [{"id": "https://x.example/1"}, {"id": "https://x.example/2"}]}
-    findings = found(toy(claims=claims), needs_status=False)
+    findings = verify(toy(claims=claims), needs_status=False)
     assert findings.verified
     assert [one.title for one in findings.warnings] == ["STATUS_RETRIEVAL_ERROR"]
     assert findings.statuses == [False, False]
-    ended = found(toy(claims=claims, valid_until=NOW), needs_status=False)
+    ended = verify(toy(claims=claims, valid_until=NOW), needs_status=False)
     assert kinds(ended) == ["RANGE_ERROR"]
-    assert found(toy(), needs_status=False).warnings == []
+    assert verify(toy(), needs_status=False).warnings == []
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_status_that_the_verifier_looks_for_itself_is_a_warning_and_nothing_el
 def test_a_refusal_of_the_format_is_a_problem(error: Exception, problem: str) -> None:
     securing = toy()
     securing.error = error
-    findings = found(securing)
+    findings = verify(securing)
     assert kinds(findings) == [problem]
     assert findings.problems[0].detail == "why"
 
@@ -158,19 +158,19 @@ def test_a_format_that_cannot_be_asked_tells_nothing() -> None:
     securing = toy()
     securing.error = PluginUnavailable()
     with pytest.raises(PluginUnavailable):
-        found(securing)
+        verify(securing)
 
 
 def test_validity_is_that_of_the_verified_statements() -> None:
     """What a format reads before it verifies is the holder's JSON, which may hide when the credential ends."""
     securing = toy(valid_until=NOW - HOUR)
     securing.read_head = SecuredHead("did:web:issuer.example", "did:web:issuer.example#k")
-    assert kinds(found(securing)) == ["RANGE_ERROR"]
+    assert kinds(verify(securing)) == ["RANGE_ERROR"]
 
 
 def test_warning_of_a_format_is_passed_on() -> None:
     securing = toy()
     securing.warnings = ("a term was replaced",)
-    findings = found(securing)
+    findings = verify(securing)
     assert findings.verified
     assert [(one.title, one.detail) for one in findings.warnings] == [("MALFORMED_VALUE_ERROR", "a term was replaced")]

@@ -16,12 +16,12 @@ from tests.reference import DOCUMENT
 
 def request(body: bytes) -> Request:
     made = Request(method="POST", raw_path=b"/", arrived=0.0)
-    made.body_octets = body
+    made.body_size = body
     return made
 
 
 @pytest.mark.parametrize(
-    ("operation", "octets", "tokens"),
+    ("operation", "size", "tokens"),
     [
         ("resolveDid", 0, 1),
         ("verifyCredential", 900, 4),
@@ -40,8 +40,8 @@ def request(body: bytes) -> Request:
         ("issueCredential", 200_000, 1),
     ],
 )
-def test_cost_of_a_request(operation: str, octets: int, tokens: int) -> None:
-    assert known(operation).cost.tokens(request(b"x" * octets)) == tokens
+def test_cost_of_a_request(operation: str, size: int, tokens: int) -> None:
+    assert known(operation).cost.tokens(request(b"x" * size)) == tokens
 
 
 def test_cost_of_a_form() -> None:
@@ -55,7 +55,7 @@ def body_operations() -> list[Operation]:
 
 
 def test_every_body_of_an_unauthenticated_client_has_a_weight() -> None:
-    """Also that of an operation that nobody has thought of yet."""
+    """Also that of an operation of an extension."""
     found = body_operations()
     assert {"verifyProof", "verifyVcalmCredential", "verifyVcalmPresentation"} <= {one.operation_id for one in found}
     for operation in found:
@@ -79,5 +79,5 @@ def test_every_body_of_an_unauthenticated_client_has_a_weight() -> None:
 )
 def test_each_credential_of_a_presentation_has_a_cost(body: Any, tokens: int) -> None:
     operation = next(one for one in body_operations() if one.operation_id == "verifyVcalmPresentation")
-    octets = body if isinstance(body, bytes) else json.dumps(body).encode()
-    assert operation.cost.tokens(request(octets)) == tokens
+    size = body if isinstance(body, bytes) else json.dumps(body).encode()
+    assert operation.cost.tokens(request(size)) == tokens

@@ -1,17 +1,16 @@
-"""Opens the installed extensions over what is open."""
+"""Opens the installed extensions, each over a kernel object of its own."""
 
 from __future__ import annotations
 
+import logging
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Final, TypeVar
+from dataclasses import field
+from typing import Any, Final, NoReturn, TypeVar
 
 import orjson
 
-from identity_core.api.request import Answer, Request
-from identity_core.bootstrap.ports import log
-from identity_core.bootstrap.runtime import Runtime
 from identity_core.codec.structs import python_name
 from identity_core.crypto.sealing import derive_key
 from identity_core.errors import Overloaded
@@ -28,41 +27,35 @@ from identity_core.values import value_class
 
 S = TypeVar("S")
 
+log = logging.getLogger("identity.extensions")
+
 # Extension and label of the secrets that existed before there were extensions: they are the secret of challenges itself.
 _OF_CHALLENGES: Final = frozenset({("vcalm", "challenges")})
 
 
 @value_class
 class OpenKernel:
-    """The ``Kernel`` that one extension gets; ``services`` are those of the kernel by type."""
+    """The ``Kernel`` of one extension. ``root`` is what its secrets are derived from, ``securing`` is called with ``anonymous``, and
+    ``services`` are those of the kernel by type."""
 
-    name: str
-    opened: Runtime
+    clock: Clock
+    dids: DidReader
+    challenges: SpentChallenges
+    root: bytes = field(repr=False)
+    securing: Callable[..., Mapping[str, SecuringFormat]]
     services: Mapping[type[Any], Any]
-
-    @property
-    def clock(self) -> Clock:
-        return self.opened.clock
-
-    @property
-    def dids(self) -> DidReader:
-        return self.opened.reader
-
-    @property
-    def challenges(self) -> SpentChallenges:
-        return self.opened.store.spent_challenges
+    name: str = ""
 
     def random(self, count: int) -> bytes:
         return secrets.token_bytes(count)
 
     def secret(self, label: str) -> bytes:
-        root = self.opened.challenge_secret
         if (self.name, label) in _OF_CHALLENGES:
-            return root
-        return derive_key(root, info=f"identity: extension {self.name}, {label}, v1".encode())
+            return self.root
+        return derive_key(self.root, info=f"identity: extension {self.name}, {label}, v1".encode())
 
     def formats(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
-        return self.opened.plugins.securing_workers(anonymous=anonymous)
+        return self.securing(anonymous=anonymous)
 
     def need(self, service: type[S]) -> S:
         found: S | None = self.services.get(service)
@@ -76,18 +69,17 @@ class OpenKernel:
 
 
 async def open_extensions(
-    installed: Sequence[InstalledExtension],
-    opened: Runtime,
-    services: Mapping[type[Any], Any],
-    stack: AsyncExitStack,
+    installed: Sequence[InstalledExtension], kernel: Callable[[str], OpenKernel], stack: AsyncExitStack
 ) -> list[Contribution]:
-    """Open the extensions in their order; ``stack`` closes them in reverse. Raises ``PluginError``: when a vital one fails."""
+    """Open the extensions in their order, each with the ``kernel`` of its name; ``stack`` closes them in reverse.
+
+    Raises ``PluginError``: when a vital one fails.
+    """
     contributions = []
     for one in installed:
         try:
-            kernel = OpenKernel(one.declared.name, opened, services)
-            contributions.append(await stack.enter_async_context(one.declared.open(kernel)))
-        except Exception as error:  # the extension's own code
+            contributions.append(await stack.enter_async_context(one.declared.open(kernel(one.declared.name))))
+        except Exception as error:
             if one.declared.vital:
                 raise one.source.error(f"could not be opened: {described(error)}") from error
             log.error("%s could not be opened, so its operations answer 503: %s", one.source, described(error))
@@ -98,7 +90,7 @@ async def open_extensions(
 def _unavailable(one: InstalledExtension) -> object:
     """Return handlers that refuse every operation of an extension that could not be opened."""
 
-    async def refuse(self: object, request: Request) -> Answer:
+    async def refuse(self: object, request: object) -> NoReturn:
         raise Overloaded(
             "The extension of this operation could not be opened.",
             details={"extension": one.declared.name, "retryAfter": 60},
