@@ -1,10 +1,10 @@
-"""How much a request walks through: upper limits of modules, functions and domain objects. Lower them when a walk gets shorter."""
+"""Upper limits of the modules, functions and domain objects of a request's call path. A limit is lowered when a path gets shorter."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.house.walks import walks
+from tests.architecture.call_paths import call_paths
 
 # files, functions and domain objects of the core
 LIMITS = {
@@ -16,12 +16,12 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("operation", LIMITS)
-def test_a_request_does_not_walk_further_than_its_limit(operation: str) -> None:
-    walk = walks()[operation]
+def test_call_path_is_within_its_limit(operation: str) -> None:
+    path = call_paths()[operation]
     files, functions, objects = LIMITS[operation]
-    assert walk.files <= files
-    assert walk.functions <= functions
-    assert walk.objects <= objects
+    assert path.files <= files
+    assert path.functions <= functions
+    assert path.objects <= objects
 
 
 # statements, BEGIN, COMMIT and PRAGMA among them, and commits; each request asks a question that no one asked before
@@ -37,12 +37,12 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("operation", STATEMENTS)
-def test_a_request_takes_no_more_statements_and_commits_than_its_limit(operation: str) -> None:
-    walk = walks()[operation]
+def test_statements_and_commits_are_within_their_limit(operation: str) -> None:
+    path = call_paths()[operation]
     statements, commits = STATEMENTS[operation]
-    assert walk.statements <= statements
+    assert path.statements <= statements
     # What notes nothing would hold every limit.
-    assert 0 < walk.commits <= commits
+    assert 0 < path.commits <= commits
 
 
 @pytest.mark.parametrize(
@@ -60,5 +60,5 @@ def test_a_request_takes_no_more_statements_and_commits_than_its_limit(operation
         ("generateDelegatedProof", "identity_core.domain.proofs.stored", "DelegatedProof.__init__"),
     ],
 )
-def test_the_walk_is_seen_to_its_end(operation: str, module: str, function: str) -> None:
-    assert (module, function) in walks()[operation].called
+def test_call_path_is_recorded_to_its_end(operation: str, module: str, function: str) -> None:
+    assert (module, function) in call_paths()[operation].called

@@ -1,8 +1,8 @@
-"""The figures of the core's design: how much code there is, what a request walks through, and what a newcomer can guess.
+"""The figures of the core's design: how much code there is, the call path of a request, and what a newcomer can guess.
 
-    python -m tests.house.measure
+    python -m tests.architecture.measure
 
-prints all of them; ``test_size.py``, ``test_walks.py`` and ``test_names.py`` hold them. Code lines are those without blanks,
+prints all of them; ``test_size.py``, ``test_call_paths.py`` and ``test_names.py`` hold them. Code lines are those without blanks,
 comments, docstrings and imports.
 What a change costs in files is found by making the change; times are those of ``tox`` and ``tests/bench``.
 """
@@ -33,7 +33,7 @@ def modules() -> dict[Path, ast.Module]:
     }
 
 
-def room_of(path: Path) -> str:
+def package_of(path: Path) -> str:
     """The folder below the core that a module is in; ``.`` for the core's own modules."""
     parts = path.relative_to(CORE).parts
     return parts[0] if len(parts) > 1 else "."
@@ -69,12 +69,12 @@ def _not_counted(tree: ast.Module) -> Iterator[ast.stmt]:
 
 @cache
 def size() -> tuple[dict[str, int], dict[str, int]]:
-    """Code lines and files of each room."""
+    """Code lines and files of each package."""
     lines: Counter[str] = Counter()
     files: Counter[str] = Counter()
     for path, tree in modules().items():
-        lines[room_of(path)] += code_lines(path.read_text(), tree)
-        files[room_of(path)] += 1
+        lines[package_of(path)] += code_lines(path.read_text(), tree)
+        files[package_of(path)] += 1
     return dict(sorted(lines.items())), dict(sorted(files.items()))
 
 
@@ -129,9 +129,11 @@ def guessable() -> dict[str, tuple[bool, bool, bool]]:
 
 
 @cache
-def _defined(room: Path, tag: str, kind: type) -> frozenset[str]:
+def _defined(package: Path, tag: str, kind: type) -> frozenset[str]:
     """Names that the module or the folder of a tag defines."""
-    inside = (tree for path, tree in modules().items() if path == room / f"{tag}.py" or room / tag in path.parents)
+    inside = (
+        tree for path, tree in modules().items() if path == package / f"{tag}.py" or package / tag in path.parents
+    )
     return frozenset(node.name for tree in inside for node in ast.walk(tree) if isinstance(node, kind))
 
 
@@ -149,19 +151,19 @@ def repeated_lines() -> list[tuple[str, str]]:
 
 def main() -> None:
     """Prints every figure."""
-    from tests.house.walks import walks
+    from tests.architecture.call_paths import call_paths
 
     lines, files = size()
-    print("room            code lines  files")
-    for room in lines:
-        print(f"{room:15} {lines[room]:10,}  {files[room]:5}")
+    print("package            code lines  files")
+    for package in lines:
+        print(f"{package:15} {lines[package]:10,}  {files[package]:5}")
     print(f"{'all':15} {sum(lines.values()):10,}  {sum(files.values()):5}")
-    for name, walk in walks().items():
+    for name, path in call_paths().items():
         print(
-            f"{name}: {walk.files} files, {walk.functions} functions, {walk.objects} domain objects of {walk.classes} classes,"
+            f"{name}: {path.files} files, {path.functions} functions, {path.objects} domain objects of {path.classes} classes,"
         )
-        print(f"    and in plugins {walk.plugin_files} files, {walk.plugin_functions} functions")
-        print(f"    {walk.statements} statements, {walk.commits} commits")
+        print(f"    and in plugins {path.plugin_files} files, {path.plugin_functions} functions")
+        print(f"    {path.statements} statements, {path.commits} commits")
     places = guessable()
     for at, what in enumerate(("handler", "use case", "feature")):
         print(f"operations whose {what} can be guessed: {sum(each[at] for each in places.values())} of {len(places)}")

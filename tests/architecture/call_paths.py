@@ -1,9 +1,9 @@
-"""What one request walks through, in the server's process: modules and functions of ours, the domain objects that it makes, and the
-statements that it asks the database.
+"""The call path of one request in the server's process: modules and functions of this repository, the domain objects that it makes,
+and the statements that it sends to the database.
 
 A whole installation is opened in this process, over SQLite, with real plugins and prover processes; a profile hook counts while a
 request is under way, on the event loop and on the threads of the database. Each request is made four times: the first fills the
-caches, and of the others only what all three walked through counts.
+caches, and of the others only the calls that all three made count.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from identity_core.use_cases.background import Repeating
 ROUNDS = 3
 VALUES = "identity_core.values"
 # What works may wait for a busy machine.
-PATIENT = {
+LONG_DEADLINES = {
     "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "60",
     "IDENTITY_LEDGER_DEADLINE_SECONDS": "60",
     "IDENTITY_PLUGINS_DEADLINE_SECONDS": "60",
@@ -49,7 +49,7 @@ Send = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Walk:
+class CallPath:
     """How many modules and functions of the core a request touches, how many domain objects it makes, of how many classes; how many
     statements it takes, BEGIN, COMMIT and PRAGMA among them."""
 
@@ -116,11 +116,11 @@ class Statements:
             sqlite_connection.Connection = honest  # type: ignore[misc]
 
 
-def _walk(rounds: list[list[Call]], asked: list[list[str]]) -> Walk:
+def _call_path(rounds: list[list[Call]], asked: list[list[str]]) -> CallPath:
     called = reduce(frozenset.intersection, map(frozenset, rounds))
     core = {call for call in called if call[0].startswith("identity_core.")}
     made = [call for call in min(rounds, key=len) if call in core and _is_domain_object(call)]
-    return Walk(
+    return CallPath(
         files=len({module for module, _ in core}),
         functions=len(core),
         objects=len(made),
@@ -138,26 +138,26 @@ def _is_domain_object(call: Call) -> bool:
 
 
 @cache
-def walks() -> dict[str, Walk]:
-    """The walks of createDid, of generateDelegatedProof with a credential of each suite and under a token of the agent, and of
+def call_paths() -> dict[str, CallPath]:
+    """The call paths of createDid, of generateDelegatedProof with a credential of each suite and under a token of the agent, and of
     verifyStoredProof."""
     statements = Statements()
     with tempfile.TemporaryDirectory() as folder, statements.listening():
-        return asyncio.run(_walks(Path(folder), statements))
+        return asyncio.run(_measure_in(Path(folder), statements))
 
 
-async def _walks(folder: Path, statements: Statements) -> dict[str, Walk]:
+async def _measure_in(folder: Path, statements: Statements) -> dict[str, CallPath]:
     recorder = Recorder()
     threading.setprofile(recorder)
     try:
         settings = load(
-            environment=PATIENT | {"IDENTITY_PROOF_DISCLOSURES": str(2 + ROUNDS)}, overrides={"data_dir": folder}
+            environment=LONG_DEADLINES | {"IDENTITY_PROOF_DISCLOSURES": str(2 + ROUNDS)}, overrides={"data_dir": folder}
         )
         async with open_installation(settings) as installation:
             key = await installation.first_key()
             transport = httpx.ASGITransport(app=installation.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/v1") as client:
-                return await _measured(WalkedInstallation(client, str(key), recorder, statements))
+                return await _measured(MeasuredInstallation(client, str(key), recorder, statements))
     finally:
         threading.setprofile(None)  # type: ignore[arg-type]
 
@@ -182,7 +182,7 @@ def nothing_beside() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class WalkedInstallation:
+class MeasuredInstallation:
     client: httpx.AsyncClient
     key: str
     recorder: Recorder
@@ -202,7 +202,7 @@ class WalkedInstallation:
         answer = await self.post("/auth/token", {}, {"Authorization": signed})
         return {"Authorization": f"Bearer {answer['access_token']}"}
 
-    async def walk(self, request: Callable[[], tuple[Any, ...]]) -> Walk:
+    async def measure(self, request: Callable[[], tuple[Any, ...]]) -> CallPath:
         rounds, asked = [], []
         with nothing_beside():
             await self.post(*request())
@@ -218,16 +218,16 @@ class WalkedInstallation:
                     self.recorder.on = self.statements.on = False
                 rounds.append(self.recorder.calls)
                 asked.append(self.statements.noted)
-        return _walk(rounds, asked)
+        return _call_path(rounds, asked)
 
 
-async def _measured(house: WalkedInstallation) -> dict[str, Walk]:
-    create = await house.walk(lambda: ("/dids", {"method": "ids"}))
-    requests = {suite: await proof_requests(house, suite) for suite in (1, 2)}
-    proofs = {suite: await house.walk(request) for suite, request in requests.items()}
-    by_agent = await house.walk(await proof_requests(house, 1, by_agent=True))
-    made = await house.post(*requests[1]())
-    verify = await house.walk(lambda: (f"/zkp/proofs/{made['proof']['proofId']}/verify", {}))
+async def _measured(installation: MeasuredInstallation) -> dict[str, CallPath]:
+    create = await installation.measure(lambda: ("/dids", {"method": "ids"}))
+    requests = {suite: await proof_requests(installation, suite) for suite in (1, 2)}
+    proofs = {suite: await installation.measure(request) for suite, request in requests.items()}
+    by_agent = await installation.measure(await proof_requests(installation, 1, by_agent=True))
+    made = await installation.post(*requests[1]())
+    verify = await installation.measure(lambda: (f"/zkp/proofs/{made['proof']['proofId']}/verify", {}))
     return {
         "createDid": create,
         "generateDelegatedProof of suite 1": proofs[1],
@@ -238,20 +238,22 @@ async def _measured(house: WalkedInstallation) -> dict[str, Walk]:
 
 
 async def proof_requests(
-    house: WalkedInstallation, suite: int = 2, *, by_agent: bool = False
+    installation: MeasuredInstallation, suite: int = 2, *, by_agent: bool = False
 ) -> Callable[[], tuple[Any, ...]]:
     """What makes a request for a proof under an IBCT of its own, with a question that no one has asked before; of the agent with an access
     token, or of the operator."""
     bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
-    ivo = await house.post("/dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
-    hana, aki = [await house.post("/dids", {"method": "ids"}) for _ in range(2)]
+    ivo = await installation.post(
+        "/dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}}
+    )
+    hana, aki = [await installation.post("/dids", {"method": "ids"}) for _ in range(2)]
     schema = {
-        "id": f"https://schemas.example/walk/{suite}/{by_agent}",
+        "id": f"https://schemas.example/path/{suite}/{by_agent}",
         "attributes": [{"name": "age", "type": "integer"}],
     }
-    await house.post("/credential-schemas", schema)
+    await installation.post("/credential-schemas", schema)
     claims = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": schema["id"], "attributes": {"age": 37}}
-    credential = await house.post("/credentials", claims | {"suite": suite})
+    credential = await installation.post("/credentials", claims | {"suite": suite})
     action = ibct.action_text("age", "gte")
     terms = {
         "holderDid": hana["did"],
@@ -262,9 +264,9 @@ async def proof_requests(
     }
     bounds = count(18)
     expires = {"expiresAt": printed(datetime.now(UTC) + timedelta(days=1))}
-    delegation = await house.post("/delegations", terms | expires)
+    delegation = await installation.post("/delegations", terms | expires)
     signer = Signer.of(hana)
-    headers = await house.token(Signer.of(aki)) if by_agent else None
+    headers = await installation.token(Signer.of(aki)) if by_agent else None
 
     def request() -> tuple[Any, ...]:
         wish = ibct.IbctTemplate(aki["did"], action, delegation["id"], timedelta(hours=1))
