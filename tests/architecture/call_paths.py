@@ -14,7 +14,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -34,10 +35,11 @@ from identity_core.database import sqlite_connection
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.settings import load
 from identity_core.use_cases.background import Repeating
+from tests.architecture.sizes import Size, size_of_functions
 
 ROUNDS = 3
 VALUES = "identity_core.values"
-# What works may wait for a busy machine.
+# A busy machine must not end a call that works.
 LONG_DEADLINES = {
     "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "60",
     "IDENTITY_LEDGER_DEADLINE_SECONDS": "60",
@@ -50,8 +52,11 @@ Send = Callable[..., Any]
 
 @dataclass(frozen=True)
 class CallPath:
-    """How many modules and functions of the core a request touches, how many domain objects it makes, of how many classes; how many
-    statements it takes, BEGIN, COMMIT and PRAGMA among them."""
+    """The call path of one request.
+
+    Counts of the core: modules, functions, domain objects and their classes. ``size`` is of all entered functions, those of packages and
+    plugins among them. ``statements`` are those of the database, BEGIN, COMMIT and PRAGMA among them.
+    """
 
     files: int
     functions: int
@@ -61,35 +66,39 @@ class CallPath:
     commits: int
     plugin_files: int
     plugin_functions: int
+    size: Size
     called: frozenset[Call]
 
 
 class Recorder:
-    """A profile hook that notes the calls of our functions while it is on."""
+    """A profile hook that records the calls of functions of this repository while it is on."""
 
     def __init__(self) -> None:
         self.on = False
         self.calls: list[Call] = []
+        self.places: dict[Call, tuple[str, int]] = {}
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         if self.on and event == "call":
             module = frame.f_globals.get("__name__", "")
             name = frame.f_code.co_qualname
-            # What a comprehension is depends on the version of Python; the lines of a dataclass have no file, and those by which values
-            # are compared and hashed are no step of a request.
+            # Whether a comprehension is a call depends on the version of Python. The functions that compare and hash values are generated
+            # and are no step of a request.
             if module.startswith("identity_") and module != VALUES and not frame.f_code.co_name.startswith("<"):
-                self.calls.append((module, self._made(frame) or name))
+                call = (module, self._made(frame) or name)
+                self.calls.append(call)
+                self.places[call] = (frame.f_code.co_filename, frame.f_code.co_firstlineno)
 
     @staticmethod
     def _made(frame: FrameType) -> str | None:
-        """The generated ``__init__`` of a dataclass has no class in its name."""
+        """Return the name of an ``__init__`` with its class: one that is generated has none in its name."""
         if frame.f_code.co_name != "__init__":
             return None
         return f"{type(frame.f_locals[frame.f_code.co_varnames[0]]).__name__}.__init__"
 
 
 class Statements:
-    """Notes what every connection to SQLite executes while it is on. Use ``with`` before any is opened."""
+    """The statements that every connection to SQLite executes while it is on. Use ``with`` before any is opened."""
 
     def __init__(self) -> None:
         self.on = False
@@ -116,7 +125,7 @@ class Statements:
             sqlite_connection.Connection = honest  # type: ignore[misc]
 
 
-def _call_path(rounds: list[list[Call]], asked: list[list[str]]) -> CallPath:
+def _call_path(rounds: list[list[Call]], asked: list[list[str]], places: Mapping[Call, tuple[str, int]]) -> CallPath:
     called = reduce(frozenset.intersection, map(frozenset, rounds))
     core = {call for call in called if call[0].startswith("identity_core.")}
     made = [call for call in min(rounds, key=len) if call in core and _is_domain_object(call)]
@@ -129,8 +138,22 @@ def _call_path(rounds: list[list[Call]], asked: list[list[str]]) -> CallPath:
         commits=min(sum(sql == "COMMIT" for sql in one) for one in asked),
         plugin_files=len({module for module, _ in called - core}),
         plugin_functions=len(called - core),
+        size=size_of_calls(called, places),
         called=called,
     )
+
+
+def size_of_calls(called: Iterable[Call], places: Mapping[Call, tuple[str, int]]) -> Size:
+    """Return code lines and statements of the called functions, and the number of modules that they are in.
+
+    A generated function has no code: its module counts, its lines do not.
+    """
+    beginnings: defaultdict[Path, set[int]] = defaultdict(set)
+    for call in called:
+        file, line = places[call]
+        if Path(file).is_file():
+            beginnings[Path(file)].add(line)
+    return size_of_functions(beginnings)._replace(files=len({module for module, _ in called}))
 
 
 def _is_domain_object(call: Call) -> bool:
@@ -218,7 +241,7 @@ class MeasuredInstallation:
                     self.recorder.on = self.statements.on = False
                 rounds.append(self.recorder.calls)
                 asked.append(self.statements.noted)
-        return _call_path(rounds, asked)
+        return _call_path(rounds, asked, self.recorder.places)
 
 
 async def _measured(installation: MeasuredInstallation) -> dict[str, CallPath]:
@@ -240,8 +263,10 @@ async def _measured(installation: MeasuredInstallation) -> dict[str, CallPath]:
 async def proof_requests(
     installation: MeasuredInstallation, suite: int = 2, *, by_agent: bool = False
 ) -> Callable[[], tuple[Any, ...]]:
-    """What makes a request for a proof under an IBCT of its own, with a question that no one has asked before; of the agent with an access
-    token, or of the operator."""
+    """Return a function that makes requests for proofs: each has a new IBCT and a new question.
+
+    ``by_agent`` sends them with an access token of the agent, else with the API key of the operator.
+    """
     bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
     ivo = await installation.post(
         "/dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}}

@@ -1,81 +1,109 @@
-"""The figures of the core's design: how much code there is, the call path of a request, and what a newcomer can guess.
+"""The measures of the architecture: sizes, imports of extensions, call paths, and what a name leads to.
 
     python -m tests.architecture.measure
 
-prints all of them; ``test_size.py``, ``test_call_paths.py`` and ``test_names.py`` hold them. Code lines are those without blanks,
-comments, docstrings and imports.
-What a change costs in files is found by making the change; times are those of ``tox`` and ``tests/bench``.
+prints all of them: the value, the limit now, and the targets of ``targets.toml``. README.md says what each counts.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import orjson
 
-ROOT = Path(__file__).resolve().parents[2]
-CORE = ROOT / "identity_core"
+from tests.architecture import language
+from tests.architecture.imports import KERNEL, destinations, extension_imports, module_circles, name_of
+from tests.architecture.sizes import (
+    CORE,
+    ROOT,
+    Size,
+    lines_of,
+    modules,
+    not_counted,
+    package_sizes,
+    shipped,
+    size_of,
+    size_of_file,
+)
+
 # No identifier may contain one: a private language is one that a newcomer has to learn.
 PRIVATE_WORDS = ("desk", "house", "staff", "vault", "bell", "sight", "office", "dice", "whoever")
 SAME_LINES = 6
+# The first words of docstrings that the measure counts; the rule of ``language`` has more.
+RELATIVE_WORDS = frozenset({"what", "who", "where", "of", "those", "that"})
+
+
+@dataclass(frozen=True)
+class Target:
+    """The limits of one measure: ``now`` is tested, ``step_9`` and ``done`` are where it must arrive."""
+
+    now: int
+    done: int
+    step_9: int | None = None
 
 
 @cache
-def modules() -> dict[Path, ast.Module]:
-    """Every module of the core."""
-    return {
-        path: ast.parse(path.read_text()) for path in sorted(CORE.rglob("*.py")) if "plugin_templates" not in path.parts
-    }
-
-
-def package_of(path: Path) -> str:
-    """The folder below the core that a module is in; ``.`` for the core's own modules."""
-    parts = path.relative_to(CORE).parts
-    return parts[0] if len(parts) > 1 else "."
-
-
-def code_lines(source: str, tree: ast.Module) -> int:
-    """How many lines carry code."""
-    written = {
-        at for at, line in enumerate(source.splitlines(), 1) if line.strip() and not line.lstrip().startswith("#")
-    }
-    for node in _not_counted(tree):
-        written.difference_update(_lines(node))
-    return len(written)
-
-
-def _lines(node: ast.stmt) -> range:
-    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
-
-
-def _not_counted(tree: ast.Module) -> Iterator[ast.stmt]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node
-        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
-            first = node.body[0]
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                yield first
+def targets() -> dict[str, Target]:
+    """Return the table of ``targets.toml``."""
+    table = tomllib.loads((Path(__file__).parent / "targets.toml").read_text("utf-8"))
+    return {name: Target(**limits) for name, limits in table.items()}
 
 
 @cache
-def size() -> tuple[dict[str, int], dict[str, int]]:
-    """Code lines and files of each package."""
-    lines: Counter[str] = Counter()
-    files: Counter[str] = Counter()
-    for path, tree in modules().items():
-        lines[package_of(path)] += code_lines(path.read_text(), tree)
-        files[package_of(path)] += 1
-    return dict(sorted(lines.items())), dict(sorted(files.items()))
+def trees() -> dict[str, ast.Module]:
+    """Return the modules of the core by name, without ``identity_core.``."""
+    return {name_of(path.relative_to(CORE)): tree for path, tree in modules().items()}
+
+
+def kernel() -> Size:
+    """Return the size of the kernel: the whole core, until modules move."""
+    return size_of(shipped("identity_core"))
+
+
+def everything() -> Size:
+    """Return the size of kernel, packages and plugins without their tests."""
+    return size_of([*shipped("identity_core"), *shipped("packages"), *shipped("plugins")])
+
+
+# Measures that are read from the code; ``test_measures.py`` tests each. Those of call paths are in ``path_measures``.
+MEASURES: dict[str, Callable[[], int]] = {
+    "kernel_lines": lambda: kernel().lines,
+    "kernel_files": lambda: kernel().files,
+    "all_lines": lambda: everything().lines,
+    "packages_lines": lambda: size_of(shipped("packages")).lines,
+    "packages_largest_file": lambda: max(size_of_file(path).lines for path in shipped("packages")),
+    "extension_imports": lambda: len(extension_imports(trees(), destinations())),
+    "circles": lambda: len(module_circles(trees())),
+    "relative_docstrings": lambda: len(language.wrong_docstrings(RELATIVE_WORDS)),
+}
+PATHS = {"create": "createDid", "proof": "generateDelegatedProof of suite 1"}
+
+
+def path_measures() -> dict[str, int]:
+    """Return the measures of call paths: a whole installation is opened for them."""
+    from tests.architecture.call_paths import call_paths
+
+    found = {}
+    for short, operation in PATHS.items():
+        path = call_paths()[operation]
+        found[f"{short}_lines"], found[f"{short}_files"] = path.size.lines, path.size.files
+        found[f"{short}_statements"], found[f"{short}_commits"] = path.statements, path.commits
+    return found
+
+
+def extension_sizes() -> dict[str, Size]:
+    """Return the size of what moves to each distribution, and of the kernel that stays."""
+    paths: defaultdict[str, list[Path]] = defaultdict(list)
+    for path in modules():
+        paths[destinations().of(name_of(path.relative_to(CORE)))].append(path)
+    return {name: size_of(paths[name]) for name in [*destinations().extensions, *destinations().libraries, KERNEL]}
 
 
 def repeated_classes() -> dict[str, list[str]]:
@@ -141,7 +169,7 @@ def repeated_lines() -> list[tuple[str, str]]:
     """Pairs of modules that have the same six lines of code in a row; imports do not count."""
     runs: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
     for path, tree in modules().items():
-        skipped = {line for node in _not_counted(tree) for line in _lines(node)}
+        skipped = {line for node in not_counted(tree) for line in lines_of(node)}
         text = [line.strip() for at, line in enumerate(path.read_text().splitlines(), 1) if at not in skipped]
         kept = [line for line in text if line and not line.startswith("#")]
         for at in range(len(kept) - SAME_LINES + 1):
@@ -149,21 +177,44 @@ def repeated_lines() -> list[tuple[str, str]]:
     return sorted({(a, b) for where in runs.values() for a in where for b in where if a < b})
 
 
+def print_sizes(title: str, sizes: dict[str, Size]) -> None:
+    """Print a table of sizes, the last row of which is their sum."""
+    print(f"{title:20} {'lines':>9} {'statements':>11} {'files':>6}")
+    together = Size(*(sum(parts) for parts in zip(*sizes.values(), strict=True)))
+    for name, size in [*sizes.items(), ("all", together)]:
+        print(f"{name:20} {size.lines:9,} {size.statements:11,} {size.files:6,}")
+    print()
+
+
+def print_targets(values: dict[str, int]) -> None:
+    """Print each measure with its limit and targets."""
+    print(f"{'measure':22} {'value':>8} {'limit now':>10} {'step 9':>8} {'done':>8}")
+    for name, target in targets().items():
+        step_9 = "-" if target.step_9 is None else f"{target.step_9:,}"
+        print(f"{name:22} {values[name]:8,} {target.now:10,} {step_9:>8} {target.done:8,}")
+    print()
+
+
 def main() -> None:
-    """Prints every figure."""
+    """Print every measure."""
     from tests.architecture.call_paths import call_paths
 
-    lines, files = size()
-    print("package            code lines  files")
-    for package in lines:
-        print(f"{package:15} {lines[package]:10,}  {files[package]:5}")
-    print(f"{'all':15} {sum(lines.values()):10,}  {sum(files.values()):5}")
+    print_sizes("package", package_sizes())
+    print_sizes("folder", {folder: size_of(shipped(folder)) for folder in ("identity_core", "packages", "plugins")})
+    print_sizes("moves to", extension_sizes())
+    imported = Counter(destinations().of(one.imported) for one in extension_imports(trees(), destinations()))
+    print("names that the kernel imports:", ", ".join(f"{name} {count}" for name, count in imported.most_common()))
+    print("circles:", "; ".join(" - ".join(circle) for circle in module_circles(trees())), end="\n\n")
     for name, path in call_paths().items():
         print(
-            f"{name}: {path.files} files, {path.functions} functions, {path.objects} domain objects of {path.classes} classes,"
+            f"{name}: {path.size.lines:,} lines, {path.size.statements:,} statements of code, {path.size.files} files,"
         )
-        print(f"    and in plugins {path.plugin_files} files, {path.plugin_functions} functions")
-        print(f"    {path.statements} statements, {path.commits} commits")
+        print(f"    {path.statements} statements and {path.commits} commits of the database;")
+        print(f"    in the core {path.files} files, {path.functions} functions,", end=" ")
+        print(f"{path.objects} domain objects of {path.classes} classes;", end=" ")
+        print(f"elsewhere {path.plugin_files} files, {path.plugin_functions} functions")
+    print()
+    print_targets({name: count() for name, count in MEASURES.items()} | path_measures())
     places = guessable()
     for at, what in enumerate(("handler", "use case", "feature")):
         print(f"operations whose {what} can be guessed: {sum(each[at] for each in places.values())} of {len(places)}")

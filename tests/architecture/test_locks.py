@@ -14,7 +14,7 @@ from tests.architecture.write_locks import BESIDE
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = {".": ("postgresql", "redis")}
 TESTS = {
-    ".": ("house", "postgresql", "redis", "template", "test"),
+    ".": ("checks", "postgresql", "redis", "template", "test"),
     "plugins/did_web": ("test",),
     "plugins/did_webvh": ("test",),
     "plugins/ledger_evm": ("test", "chain"),

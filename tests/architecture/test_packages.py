@@ -93,7 +93,7 @@ def test_libraries_stay_in_their_packages(trees: dict[str, ast.Module]) -> None:
 
 
 def test_the_core_names_no_plugin_of_ours() -> None:
-    """Neither its distribution nor its package, in code or prose: whoever has other plugins has the same core."""
+    """Neither its distribution nor its package, in code or prose: the core is the same with other plugins."""
     projects = [tomllib.loads(path.read_text()) for path in (ROOT / "plugins").glob("*/pyproject.toml")]
     assert len(projects) >= 13
     names = [form for one in projects for name in [one["project"]["name"]] for form in (name, name.replace("-", "_"))]

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 LOCKS = {
     "requirements.lock": {".": ["postgresql", "redis"]},
     "tests/requirements.lock": {
-        ".": ["house", "postgresql", "redis", "site", "template", "test"],
+        ".": ["checks", "postgresql", "redis", "site", "template", "test"],
         "plugins/did_web": ["test"],
         "plugins/did_webvh": ["test"],
         "plugins/ledger_evm": ["test"],
