@@ -7,18 +7,25 @@ longer with each element, and its elements make the body large: 4,096 of them ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from identity_core.values import value_class
-
-if TYPE_CHECKING:
-    from identity_core.api.request import Request
 
 USUAL_BYTES: Final = 4_096
 """A body of at most so many bytes costs no more than an empty one: a proof of a bound or an interval, and the request for one."""
 BYTES_PER_TOKEN: Final = 512
 COUNTED_BELOW: Final = 16
 """The items of a body that costs so many tokens by its bytes are not counted."""
+
+
+class Body(Protocol):
+    """A request whose body has been read."""
+
+    body_octets: bytes
+
+    def json(self) -> Any:
+        """Return the body parsed as JSON. Raises ``ValueError``: when it is malformed."""
+        ...
 
 
 @value_class
@@ -39,7 +46,7 @@ class Cost:
         items = tuple(declared["items"].split("/")) if "items" in declared else ()
         return cls(declared.get("first", 1), declared.get("bySize", not needs_caller), items)
 
-    def tokens(self, request: Request) -> int:
+    def tokens(self, request: Body) -> int:
         """Return the tokens that ``request`` costs, at least 1. A bucket takes no more than it holds."""
         more = max(len(request.body_octets) - USUAL_BYTES, 0) // BYTES_PER_TOKEN
         tokens = self.first + more if self.by_size else self.first

@@ -264,12 +264,11 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
     )
-    own = _handlers(opened, tags, identifiers, operator, token_keys, challenges, wiring.operations)
     document, added = await _extended(opened, tags, stack)
     try:
         return build_app(
             document,
-            (*own, *added),
+            (*_handlers(opened, tags, identifiers, operator, token_keys, challenges, operations), *added),
             wiring,
             observe=await _observer(opened, measured),
             identify=request_ids(secrets.token_hex(4)),

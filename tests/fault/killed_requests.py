@@ -34,9 +34,9 @@ from identity_core.domain.dids.challenge import hash_body
 from identity_core.plugin.manager import PluginManager
 from identity_core.settings import load
 from identity_core.store.requests import StoredIdempotencyKeys
+from tests.architecture.call_paths import LONG_DEADLINES
 from tests.attack.stranger import ACTS, LEAVE, header, public, recovery_body, rotation, service, signing_key
 from tests.fault.killed_before_a_line import KilledBeforeALine
-from tests.house.walks import PATIENT
 
 ROOT, LEDGER = Path(identity_core.__file__).parent, Path(identity_ledger_sql.__file__).parent
 WRITE_PATH = {
@@ -202,7 +202,7 @@ def _terms(world: World) -> dict[str, Any]:
 
 
 def _settings(folder: Path, url: str | None) -> Any:
-    environment = PATIENT | {"IDENTITY_LEDGER_CHECKPOINT_PATH": str(folder / "checkpoint")}
+    environment = LONG_DEADLINES | {"IDENTITY_LEDGER_CHECKPOINT_PATH": str(folder / "checkpoint")}
     database = {} if url is None else {"IDENTITY_DATABASE_URL": url}
     return load(environment=environment | database, overrides={"data_dir": folder})
 

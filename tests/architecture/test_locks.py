@@ -1,4 +1,4 @@
-"""The lock files: exact, with hashes, and as the projects ask for them. `python -m tests.house.write_locks` writes them."""
+"""The lock files: exact, with hashes, and as the projects ask for them. `python -m tests.architecture.write_locks` writes them."""
 
 import re
 import subprocess
@@ -9,12 +9,12 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.house.write_locks import BESIDE
+from tests.architecture.write_locks import BESIDE
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = {".": ("postgresql", "redis")}
 TESTS = {
-    ".": ("house", "postgresql", "redis", "template", "test"),
+    ".": ("checks", "postgresql", "redis", "template", "test"),
     "plugins/did_web": ("test",),
     "plugins/did_webvh": ("test",),
     "plugins/ledger_evm": ("test", "chain"),

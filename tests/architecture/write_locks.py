@@ -1,4 +1,4 @@
-"""Writes the two lock files: `python -m tests.house.write_locks` (needs uv; asks the package index).
+"""Writes the two lock files: `python -m tests.architecture.write_locks` (needs uv; asks the package index).
 
 `requirements.lock` is what a server runs with: the core with its database drivers, and the first-party plugins.
 `tests/requirements.lock` adds what the tests and checks want. Both are exact, for every platform, and every file has its SHA-256, so
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 LOCKS = {
     "requirements.lock": {".": ["postgresql", "redis"]},
     "tests/requirements.lock": {
-        ".": ["house", "postgresql", "redis", "site", "template", "test"],
+        ".": ["checks", "postgresql", "redis", "site", "template", "test"],
         "plugins/did_web": ["test"],
         "plugins/did_webvh": ["test"],
         "plugins/ledger_evm": ["test"],

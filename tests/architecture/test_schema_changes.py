@@ -19,7 +19,7 @@ api = pytest.importorskip("mypy.api")
 
 ROOT = Path(__file__).resolve().parents[2]
 STUB = ROOT / "identity_core" / "wire.pyi"
-# Each room that reads requests or makes answers is named: mypy reports nothing of a module that it only follows into a folder of
+# Each package that reads requests or makes answers is named: mypy reports nothing of a module that it only follows into a folder of
 # ``sys.path``, and a process of pytest-xdist has the checkout there.
 READ = ("identity_core/api", "identity_core/domain", "identity_core/use_cases", "identity_core/bootstrap")
 

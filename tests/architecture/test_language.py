@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.house import language
+from tests.architecture import language
 
 CEILINGS = {
     "wrong_docstrings": 780,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.test_rooms import MODULES, ROOT
+from tests.architecture.test_packages import MODULES, ROOT
 
 # Every reader of a JWT. A new one is added here, and calls ``check_claims``.
 JWT_READERS = {

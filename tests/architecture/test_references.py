@@ -146,7 +146,7 @@ def test_whatever_is_cited_is_in_the_repository_or_a_public_standard() -> None:
         '"""Decided (openapi/DECISIONS.md §9.9)."""',
         '"""See ``domain.no_such_module.found``."""',
         '"""The tables are in ``store/no_such_file.py``."""',
-        "# As the house rules say (§5).",
+        "# As the rules of style say (§5).",
     ],
 )
 def test_a_citation_that_leads_nowhere_is_found(text: str) -> None:
@@ -160,7 +160,7 @@ def test_a_citation_that_leads_nowhere_is_found(text: str) -> None:
         "as RFC 9110 §7.8 allows. Trailers are read past (§6.5.1)",
         "PROTOCOL.md §4.2, §4.3",
         "`openapi/DECISIONS.md` §2.3",
-        "``tests/house/measure.py``",
+        "``tests/architecture/measure.py``",
         "`cli/ledger*.py`",
     ],
 )

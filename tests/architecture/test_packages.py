@@ -1,4 +1,4 @@
-"""Rules that no linter knows. The floors themselves are import-linter's contracts."""
+"""Rules that no linter knows. The layers themselves are import-linter's contracts."""
 
 import ast
 import re
@@ -15,8 +15,8 @@ MODULES = sorted(
     if "egg-info" not in str(path)
 )
 
-# One room a library: where it may be imported. A library that leaks out of its room is a fault.
-ROOMS = {
+# The packages that may import a library. An import of it elsewhere is a fault.
+PACKAGES = {
     "connexion": ("identity_core/api/",),
     "jsonschema_rs": ("identity_core/api/", "plugins/mcp/"),
     "mcp": ("plugins/mcp/",),
@@ -58,7 +58,7 @@ CATCH_ALL = (
 )
 
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
-# "About 250 lines" and "under 40", with the room that "about" leaves.
+# "About 250 lines" and "under 40", with the tolerance of "about".
 MODULE_LINES, FUNCTION_LINES = 300, 45
 # What may be longer, and why. An entry that is no longer needed fails, so that the list only grows with a reason.
 LONG_BY_NATURE = {
@@ -85,22 +85,22 @@ def trees() -> dict[str, ast.Module]:
     return {name_of(path): ast.parse(path.read_text()) for path in MODULES}
 
 
-def test_there_is_a_house() -> None:
+def test_modules_are_found() -> None:
     assert len(MODULES) > 50
 
 
-def test_libraries_stay_in_their_rooms(trees: dict[str, ast.Module]) -> None:
+def test_libraries_stay_in_their_packages(trees: dict[str, ast.Module]) -> None:
     leaks = [
         f"{name} imports {library}"
         for name, tree in trees.items()
         for library in set(imported(tree))
-        if library in ROOMS and not name.startswith(ROOMS[library])
+        if library in PACKAGES and not name.startswith(PACKAGES[library])
     ]
     assert leaks == []
 
 
 def test_the_core_names_no_plugin_of_ours() -> None:
-    """Neither its distribution nor its package, in code or prose: whoever has other plugins has the same core."""
+    """Neither its distribution nor its package, in code or prose: the core is the same with other plugins."""
     projects = [tomllib.loads(path.read_text()) for path in (ROOT / "plugins").glob("*/pyproject.toml")]
     assert len(projects) >= 13
     names = [form for one in projects for name in [one["project"]["name"]] for form in (name, name.replace("-", "_"))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.house.measure import guessable, private_words, repeated_classes
+from tests.architecture.measure import guessable, private_words, repeated_classes
 
 # The target is all of the document's operations in all three places.
 HANDLERS, USE_CASES, FEATURES, ALL_THREE = 67, 67, 67, 67

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
+
+from tests.architecture.sizes import parsed
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -38,12 +39,6 @@ def files(folders: tuple[str, ...], ending: str) -> Iterator[Path]:
                 yield path
 
 
-@cache
-def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a file."""
-    return ast.parse(path.read_text("utf-8"))
-
-
 Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -55,12 +50,12 @@ def definitions(folders: tuple[str, ...]) -> Iterator[tuple[Path, Definition]]:
                 yield path, node
 
 
-def wrong_docstrings() -> list[str]:
+def wrong_docstrings(words: frozenset[str] = FIRST_WORDS) -> list[str]:
     """Return the places of docstrings that begin with a relative clause, a condition or a pronoun."""
     found = []
     for path, node in definitions(SHIPPED):
         text = ast.get_docstring(node)
-        if text and text.split()[0].strip(".,:`").lower() in FIRST_WORDS:
+        if text and text.split()[0].strip(".,:`").lower() in words:
             found.append(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}")
     return found
 

@@ -1,9 +1,9 @@
-"""What one request walks through, in the server's process: modules and functions of ours, the domain objects that it makes, and the
-statements that it asks the database.
+"""The call path of one request in the server's process: modules and functions of this repository, the domain objects that it makes,
+and the statements that it sends to the database.
 
 A whole installation is opened in this process, over SQLite, with real plugins and prover processes; a profile hook counts while a
 request is under way, on the event loop and on the threads of the database. Each request is made four times: the first fills the
-caches, and of the others only what all three walked through counts.
+caches, and of the others only the calls that all three made count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -34,11 +35,12 @@ from identity_core.database import sqlite_connection
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.settings import load
 from identity_core.use_cases.background import Repeating
+from tests.architecture.sizes import Size, size_of_functions
 
 ROUNDS = 3
 VALUES = "identity_core.values"
-# What works may wait for a busy machine.
-PATIENT = {
+# A busy machine must not end a call that works.
+LONG_DEADLINES = {
     "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "60",
     "IDENTITY_LEDGER_DEADLINE_SECONDS": "60",
     "IDENTITY_PLUGINS_DEADLINE_SECONDS": "60",
@@ -49,9 +51,12 @@ Send = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Walk:
-    """How many modules and functions of the core a request touches, how many domain objects it makes, of how many classes; how many
-    statements it takes, BEGIN, COMMIT and PRAGMA among them."""
+class CallPath:
+    """The call path of one request.
+
+    Counts of the core: modules, functions, domain objects and their classes. ``size`` is of all entered functions, those of packages and
+    plugins among them. ``statements`` are those of the database, BEGIN, COMMIT and PRAGMA among them.
+    """
 
     files: int
     functions: int
@@ -61,35 +66,39 @@ class Walk:
     commits: int
     plugin_files: int
     plugin_functions: int
+    size: Size
     called: frozenset[Call]
 
 
 class Recorder:
-    """A profile hook that notes the calls of our functions while it is on."""
+    """A profile hook that records the calls of functions of this repository while it is on."""
 
     def __init__(self) -> None:
         self.on = False
         self.calls: list[Call] = []
+        self.places: dict[Call, tuple[str, int]] = {}
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         if self.on and event == "call":
             module = frame.f_globals.get("__name__", "")
             name = frame.f_code.co_qualname
-            # What a comprehension is depends on the version of Python; the lines of a dataclass have no file, and those by which values
-            # are compared and hashed are no step of a request.
+            # Whether a comprehension is a call depends on the version of Python. The functions that compare and hash values are generated
+            # and are no step of a request.
             if module.startswith("identity_") and module != VALUES and not frame.f_code.co_name.startswith("<"):
-                self.calls.append((module, self._made(frame) or name))
+                call = (module, self._made(frame) or name)
+                self.calls.append(call)
+                self.places[call] = (frame.f_code.co_filename, frame.f_code.co_firstlineno)
 
     @staticmethod
     def _made(frame: FrameType) -> str | None:
-        """The generated ``__init__`` of a dataclass has no class in its name."""
+        """Return the name of an ``__init__`` with its class: one that is generated has none in its name."""
         if frame.f_code.co_name != "__init__":
             return None
         return f"{type(frame.f_locals[frame.f_code.co_varnames[0]]).__name__}.__init__"
 
 
 class Statements:
-    """Notes what every connection to SQLite executes while it is on. Use ``with`` before any is opened."""
+    """The statements that every connection to SQLite executes while it is on. Use ``with`` before any is opened."""
 
     def __init__(self) -> None:
         self.on = False
@@ -116,11 +125,11 @@ class Statements:
             sqlite_connection.Connection = honest  # type: ignore[misc]
 
 
-def _walk(rounds: list[list[Call]], asked: list[list[str]]) -> Walk:
+def _call_path(rounds: list[list[Call]], asked: list[list[str]], places: Mapping[Call, tuple[str, int]]) -> CallPath:
     called = reduce(frozenset.intersection, map(frozenset, rounds))
     core = {call for call in called if call[0].startswith("identity_core.")}
     made = [call for call in min(rounds, key=len) if call in core and _is_domain_object(call)]
-    return Walk(
+    return CallPath(
         files=len({module for module, _ in core}),
         functions=len(core),
         objects=len(made),
@@ -129,8 +138,22 @@ def _walk(rounds: list[list[Call]], asked: list[list[str]]) -> Walk:
         commits=min(sum(sql == "COMMIT" for sql in one) for one in asked),
         plugin_files=len({module for module, _ in called - core}),
         plugin_functions=len(called - core),
+        size=size_of_calls(called, places),
         called=called,
     )
+
+
+def size_of_calls(called: Iterable[Call], places: Mapping[Call, tuple[str, int]]) -> Size:
+    """Return code lines and statements of the called functions, and the number of modules that they are in.
+
+    A generated function has no code: its module counts, its lines do not.
+    """
+    beginnings: defaultdict[Path, set[int]] = defaultdict(set)
+    for call in called:
+        file, line = places[call]
+        if Path(file).is_file():
+            beginnings[Path(file)].add(line)
+    return size_of_functions(beginnings)._replace(files=len({module for module, _ in called}))
 
 
 def _is_domain_object(call: Call) -> bool:
@@ -138,26 +161,26 @@ def _is_domain_object(call: Call) -> bool:
 
 
 @cache
-def walks() -> dict[str, Walk]:
-    """The walks of createDid, of generateDelegatedProof with a credential of each suite and under a token of the agent, and of
+def call_paths() -> dict[str, CallPath]:
+    """The call paths of createDid, of generateDelegatedProof with a credential of each suite and under a token of the agent, and of
     verifyStoredProof."""
     statements = Statements()
     with tempfile.TemporaryDirectory() as folder, statements.listening():
-        return asyncio.run(_walks(Path(folder), statements))
+        return asyncio.run(_measure_in(Path(folder), statements))
 
 
-async def _walks(folder: Path, statements: Statements) -> dict[str, Walk]:
+async def _measure_in(folder: Path, statements: Statements) -> dict[str, CallPath]:
     recorder = Recorder()
     threading.setprofile(recorder)
     try:
         settings = load(
-            environment=PATIENT | {"IDENTITY_PROOF_DISCLOSURES": str(2 + ROUNDS)}, overrides={"data_dir": folder}
+            environment=LONG_DEADLINES | {"IDENTITY_PROOF_DISCLOSURES": str(2 + ROUNDS)}, overrides={"data_dir": folder}
         )
         async with open_installation(settings) as installation:
             key = await installation.first_key()
             transport = httpx.ASGITransport(app=installation.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/v1") as client:
-                return await _measured(WalkedInstallation(client, str(key), recorder, statements))
+                return await _measured(MeasuredInstallation(client, str(key), recorder, statements))
     finally:
         threading.setprofile(None)  # type: ignore[arg-type]
 
@@ -182,7 +205,7 @@ def nothing_beside() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class WalkedInstallation:
+class MeasuredInstallation:
     client: httpx.AsyncClient
     key: str
     recorder: Recorder
@@ -202,7 +225,7 @@ class WalkedInstallation:
         answer = await self.post("/auth/token", {}, {"Authorization": signed})
         return {"Authorization": f"Bearer {answer['access_token']}"}
 
-    async def walk(self, request: Callable[[], tuple[Any, ...]]) -> Walk:
+    async def measure(self, request: Callable[[], tuple[Any, ...]]) -> CallPath:
         rounds, asked = [], []
         with nothing_beside():
             await self.post(*request())
@@ -218,16 +241,16 @@ class WalkedInstallation:
                     self.recorder.on = self.statements.on = False
                 rounds.append(self.recorder.calls)
                 asked.append(self.statements.noted)
-        return _walk(rounds, asked)
+        return _call_path(rounds, asked, self.recorder.places)
 
 
-async def _measured(house: WalkedInstallation) -> dict[str, Walk]:
-    create = await house.walk(lambda: ("/dids", {"method": "ids"}))
-    requests = {suite: await proof_requests(house, suite) for suite in (1, 2)}
-    proofs = {suite: await house.walk(request) for suite, request in requests.items()}
-    by_agent = await house.walk(await proof_requests(house, 1, by_agent=True))
-    made = await house.post(*requests[1]())
-    verify = await house.walk(lambda: (f"/zkp/proofs/{made['proof']['proofId']}/verify", {}))
+async def _measured(installation: MeasuredInstallation) -> dict[str, CallPath]:
+    create = await installation.measure(lambda: ("/dids", {"method": "ids"}))
+    requests = {suite: await proof_requests(installation, suite) for suite in (1, 2)}
+    proofs = {suite: await installation.measure(request) for suite, request in requests.items()}
+    by_agent = await installation.measure(await proof_requests(installation, 1, by_agent=True))
+    made = await installation.post(*requests[1]())
+    verify = await installation.measure(lambda: (f"/zkp/proofs/{made['proof']['proofId']}/verify", {}))
     return {
         "createDid": create,
         "generateDelegatedProof of suite 1": proofs[1],
@@ -238,20 +261,24 @@ async def _measured(house: WalkedInstallation) -> dict[str, Walk]:
 
 
 async def proof_requests(
-    house: WalkedInstallation, suite: int = 2, *, by_agent: bool = False
+    installation: MeasuredInstallation, suite: int = 2, *, by_agent: bool = False
 ) -> Callable[[], tuple[Any, ...]]:
-    """What makes a request for a proof under an IBCT of its own, with a question that no one has asked before; of the agent with an access
-    token, or of the operator."""
+    """Return a function that makes requests for proofs: each has a new IBCT and a new question.
+
+    ``by_agent`` sends them with an access token of the agent, else with the API key of the operator.
+    """
     bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
-    ivo = await house.post("/dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
-    hana, aki = [await house.post("/dids", {"method": "ids"}) for _ in range(2)]
+    ivo = await installation.post(
+        "/dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}}
+    )
+    hana, aki = [await installation.post("/dids", {"method": "ids"}) for _ in range(2)]
     schema = {
-        "id": f"https://schemas.example/walk/{suite}/{by_agent}",
+        "id": f"https://schemas.example/path/{suite}/{by_agent}",
         "attributes": [{"name": "age", "type": "integer"}],
     }
-    await house.post("/credential-schemas", schema)
+    await installation.post("/credential-schemas", schema)
     claims = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": schema["id"], "attributes": {"age": 37}}
-    credential = await house.post("/credentials", claims | {"suite": suite})
+    credential = await installation.post("/credentials", claims | {"suite": suite})
     action = ibct.action_text("age", "gte")
     terms = {
         "holderDid": hana["did"],
@@ -262,9 +289,9 @@ async def proof_requests(
     }
     bounds = count(18)
     expires = {"expiresAt": printed(datetime.now(UTC) + timedelta(days=1))}
-    delegation = await house.post("/delegations", terms | expires)
+    delegation = await installation.post("/delegations", terms | expires)
     signer = Signer.of(hana)
-    headers = await house.token(Signer.of(aki)) if by_agent else None
+    headers = await installation.token(Signer.of(aki)) if by_agent else None
 
     def request() -> tuple[Any, ...]:
         wish = ibct.IbctTemplate(aki["did"], action, delegation["id"], timedelta(hours=1))
