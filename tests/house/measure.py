@@ -4,7 +4,7 @@
 
 prints all of them; ``test_size.py``, ``test_walks.py`` and ``test_names.py`` hold them. Code lines are those without blanks,
 comments, docstrings and imports.
-What a change costs in files is found by making the change; times are those of ``tox`` and ``tests/bench``.
+What a change costs in files is found by making the change; times are those of ``tox`` and ``tools/bench``.
 """
 
 from __future__ import annotations
