@@ -77,7 +77,8 @@ def placed(document: Mapping[str, Any], aliases: Mapping[str, Sequence[str]]) ->
     """Every operation by the raw paths that lead to it, each as far as its first parameter."""
     base = document.get("servers", [{"url": ""}])[0]["url"]
     for path, _, declared in contract.operations(document):
-        for place in (base + path, *(alias for alias, named in aliases.items() if declared["operationId"] in named)):
+        others = (alias for alias, named in aliases.items() if declared["operationId"] in named)
+        for place in (base + path, *others):
             yield place.partition("{")[0].encode("ascii"), declared
 
 

@@ -94,7 +94,8 @@ def presentation_signals(question: Question, context: Context) -> tuple[str, ...
             asked = predicate.json
             signals += [str(asked["attributeName"]), str(asked["type"]), jcs.canonicalize(asked["value"]).decode()]
     headers = [sha256(credential.header.octets).digest() for credential in question.credentials]
-    return (*signals, *map(base64url_encode, (sha256(jcs.canonicalize(context.json)).digest(), *headers)))
+    context_digest = sha256(jcs.canonicalize(context.json)).digest()
+    return (*signals, *map(base64url_encode, (context_digest, *headers)))
 
 
 AnyPresented: TypeAlias = PresentedProof | PresentedPresentation
