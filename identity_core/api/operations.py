@@ -74,13 +74,13 @@ USUAL_OCTETS: Final = 4_096
 OCTETS_A_TOKEN: Final = 512
 
 MCP: Final = "callMcp"
-"""What a request of the Model Context Protocol is counted and logged as; it pays for the operation that it calls."""
+"""Operation name of a Model Context Protocol request in metrics and logs; its rate-limit weight is that of the operation it calls."""
 
 A2A: Final = "callA2a"
 """The same for a request of the Agent2Agent protocol."""
 
 _BY_SIZE: Final = frozenset({"generateDelegatedProof", "createDelegatedPresentation", "checkDelegatedProof", MCP, A2A})
-"""Of the operations that need a caller, those whose body costs what it holds. Of all others every body does."""
+"""Operations with a caller whose rate-limit weight depends on the size of the body. Without a caller it always does."""
 
 _FIRST: Final = {"verifyCredential": 4}
 """Checking an issuer's signature takes 2 ms for six attributes and 16 for 64, in the server's own process."""

@@ -62,10 +62,10 @@ class CreateDid:
         window, witness = given(options.recovery_window, None), given(options.witness, None)
         if witness is not None and not isinstance(method, PublishingDidMethod):
             raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
+        witness_ids = () if witness is None else tuple(one.id for one in witness.witnesses)
         change = Create(
             keys=asked if recovery is None else asked[:-1],
-            # The signer knows the current key of the log.
-            update_keys=(),
+            update_keys=(),  # the signer knows the current key of the log
             services=tuple(
                 NewService(each.type, each.service_endpoint, given(each.id, None))
                 for each in given(options.service_endpoints, ())
@@ -74,9 +74,7 @@ class CreateDid:
             recovery_key=None if recovery is None else recovery.public,
             strict_evidence=given(options.strict_evidence, None),
             recovery_window=None if window is None else timedelta(seconds=window),
-            witnesses=None
-            if witness is None
-            else WitnessList(witness.threshold, tuple(one.id for one in witness.witnesses)),
+            witnesses=None if witness is None else WitnessList(witness.threshold, witness_ids),
         )
         shown = asked if returned else tuple(replace(key, secret=None) for key in asked)
         version = None
