@@ -1,4 +1,4 @@
-"""What the edge hands to a handler, what a handler gives back, and the two seams between them and the dispatch.
+"""Requests and answers of handlers, and the two interfaces between handlers and the dispatch.
 
 A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. What is left out on
 purpose: uploads, and for operations cookies and forms, which are for pages alone.
@@ -184,7 +184,7 @@ class Request:
 
     @property
     def context(self) -> RequestContext:
-        """Who asks, for what is recorded. Raises ``AuthRequired`` for a stranger."""
+        """The caller and the operation, for records. Raises ``AuthRequired`` without a caller."""
         return RequestContext(self.operation_id, self.authenticated, self.request_id, attempt=self.attempt)
 
     def showing(self, show: Callable[[Any], Answer]) -> RequestContext:
@@ -216,7 +216,7 @@ Handler = Callable[[Request], Awaitable[Answer]]
 
 @value_class
 class PageForm:
-    """What takes a POST outside the document: a page's form, or a request that carries nothing. The address pays for the size of the
+    """A target of POST outside the document: a page's form, or a request without a body. The address pays for the size of the
     body. ``operation`` is what it is counted, logged and refused as, None for a page;
     ``max_body`` caps the form in octets, None for what caps every body. ``media_type`` is what it takes; of a form ``request.body`` has the
     fields."""
@@ -228,11 +228,11 @@ class PageForm:
 
 
 ROW_ID: Final = "[0-9a-f]{32}"
-"""What a cursor of a list of rows holds: an id that ascends with time."""
+"""Pattern of the position in a list of rows: an id that ascends with time."""
 
 
 URI: Final = "[A-Za-z][A-Za-z0-9+.-]*:[!-~]+"
-"""What a cursor of a list of credentials, of their schemas or of DIDs holds."""
+"""Pattern of the position in a list of credentials, schemas or DIDs: a URI."""
 
 
 def cursor(last: str | RowPosition, of: str = "") -> str:

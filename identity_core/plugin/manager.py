@@ -178,10 +178,11 @@ class PluginManager:
         ``anonymous`` ones. They start with their first call, and have the limits of a prover. What only this process can build stays in
         it."""
         found = dict(self.securing_formats())
+        use = ANONYMOUS_FORMATS if anonymous else KNOWN_FORMATS
+        seconds = self.settings.prover.deadline_seconds
         for offer in offers_of(self.collection, SECURING).values():
             built = self._built.get((offer.hook, offer.provider.name))
             if built is not None and offer.source.reference:
-                use, seconds = ANONYMOUS_FORMATS if anonymous else KNOWN_FORMATS, self.settings.prover.deadline_seconds
                 found[built.port.name] = self._in_processes(SECURING, offer, use, 1, seconds)
         return found
 

@@ -11,7 +11,7 @@ from tests.architecture.sizes import parsed
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-CODE = ("identity_core", "plugins", "packages", "openapi", "docs", "deploy", "tests", "features")
+CODE = ("identity_core", "plugins", "packages", "openapi", "docs", "deploy", "tests", "tools", "features")
 SHIPPED = ("identity_core", "plugins", "packages")
 PROSE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs")
 
@@ -83,7 +83,7 @@ def long_test_names() -> list[str]:
     """Return test functions whose name has more than 60 characters."""
     return [
         f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path, node in definitions((*SHIPPED, "tests", "features"))
+        for path, node in definitions((*SHIPPED, "tests", "tools", "features"))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.name.startswith("test_")
         and len(node.name) > 60
@@ -95,7 +95,7 @@ def refused_words() -> list[str]:
     found = []
     for path in (
         *files(CODE, ".py"),
-        *files((*PROSE, "identity_core", "plugins", "openapi", "deploy", "tests"), ".md"),
+        *files((*PROSE, "identity_core", "plugins", "openapi", "deploy", "tests", "tools"), ".md"),
     ):
         if path.name.startswith("PROTOCOL") or (path.parent == HERE and "language" in path.name):
             continue

@@ -1,4 +1,4 @@
-"""Every test that SECURITY.md and the attack tables name exists, so that a promise cannot outlive its test."""
+"""Pages about attacks: every test that they name exists, so that a promise cannot outlive its test."""
 
 import ast
 import re
@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("SECURITY.md", "tests/attack/README.md")
+THREAT_MODEL = "docs/explanation/threat-model.md"
+PAGES = (THREAT_MODEL, "tests/attack/README.md")
 FILE = r"[\w./-]*test_\w+\.py"
 # `file.py`, `file.py::test_name`, and `test_name` after a file that was named before it.
 NAMED = re.compile(rf"`(?:({FILE})(?:::(test_\w+))?|(test_\w+))`")
@@ -44,3 +45,11 @@ def test_every_test_that_a_page_names_exists(page: str) -> None:
                 missing.append(f"{file or 'the file before'}::{test}")
     assert missing == []
     assert named > 20
+
+
+def test_every_adversary_has_a_risk_a_protection_and_tests() -> None:
+    adversaries = (ROOT / THREAT_MODEL).read_text().partition("\n## What is not promised")[0].split("\n### ")[1:]
+    assert len(adversaries) >= 30
+    for part in ("**Remaining risk.** ", "**Protection.**", "**Tests.**"):
+        assert [text.partition("\n")[0] for text in adversaries if text.count(f"\n{part}") != 1] == []
+    assert [text.partition("\n")[0] for text in adversaries if not NAMED.search(text.partition("**Tests.**")[2])] == []

@@ -73,7 +73,7 @@ class KilledWhenArmed(KilledBeforeALine):
 
 @dataclass
 class World:
-    """What a base installation has, that requests are about."""
+    """The contents of a base installation that requests refer to."""
 
     key: str = ""
     other_key_id: str = ""
@@ -122,7 +122,7 @@ class Requester:
         return answer.json()
 
     async def count(self) -> dict[str, int]:
-        """What there is of each kind."""
+        """Return the number of objects of each kind."""
 
         async def items(path: str) -> list[Any]:
             answer = await self.client.get(path, headers={"X-API-Key": self.world.key})
@@ -274,7 +274,7 @@ async def again(order: Mapping[str, Any], world: World) -> dict[str, Any]:
 
 
 def forked(step: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
-    """What the step returned in a process of its own; nothing where it was killed."""
+    """Return the result of the step in a separate process; nothing if the process was killed."""
     reading, writing = os.pipe()
     process = os.fork()
     if not process:

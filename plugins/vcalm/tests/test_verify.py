@@ -162,7 +162,7 @@ def test_a_format_that_cannot_be_asked_tells_nothing() -> None:
 
 
 def test_validity_is_that_of_the_verified_statements() -> None:
-    """What a format reads before it verifies is the holder's JSON, which may hide when the credential ends."""
+    """Before verification a format reads the holder's JSON, which may hide the end of the credential."""
     securing = toy(valid_until=NOW - HOUR)
     securing.read_head = SecuredHead("did:web:issuer.example", "did:web:issuer.example#k")
     assert kinds(verify(securing)) == ["RANGE_ERROR"]
