@@ -7,11 +7,11 @@ import pytest
 from tests.architecture import language
 
 CEILINGS = {
-    "wrong_docstrings": 760,
-    "missing_docstrings": 56,
+    "wrong_docstrings": 758,
+    "missing_docstrings": 55,
     "bare_names": 208,
-    "long_test_names": 507,
-    "refused_words": 4_343,
+    "long_test_names": 506,
+    "refused_words": 4_335,
     "long_sentences": 27,
     "long_lines": 30,
 }
