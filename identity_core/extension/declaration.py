@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -19,10 +19,16 @@ S = TypeVar("S")
 class Contribution(Struct, frozen=True, kw_only=True):
     """The parts of an open extension.
 
-    ``handlers``: objects whose public coroutine methods are named after the operationIds of its document in snake case.
+    ``handlers``: objects whose public coroutine methods are named after the operationIds of its document in snake case. The others are
+    outside of the document, by path: ``pages`` answer GET without authentication, ``people`` are pages that know who is signed in,
+    ``forms`` take a POST of a page, ``endpoints`` take a POST of a program.
     """
 
     handlers: tuple[object, ...] = ()
+    pages: Mapping[str, Any] = {}
+    people: Mapping[str, Any] = {}
+    forms: Mapping[str, Any] = {}
+    endpoints: Mapping[str, Any] = {}
 
 
 class Kernel(Protocol):

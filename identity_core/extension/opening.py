@@ -35,8 +35,8 @@ _OF_CHALLENGES: Final = frozenset({("vcalm", "challenges")})
 
 @value_class
 class OpenKernel:
-    """The ``Kernel`` of one extension. ``root`` is what its secrets are derived from, ``securing`` is called with ``anonymous``, and
-    ``services`` are those of the kernel by type."""
+    """The ``Kernel`` of one extension. ``root`` is what its secrets are derived from, ``securing`` is called with ``anonymous``,
+    ``services`` are those of the kernel by type, and ``operations`` has the passes of all operations once the application is built."""
 
     clock: Clock
     dids: DidReader
@@ -44,6 +44,7 @@ class OpenKernel:
     root: bytes = field(repr=False)
     securing: Callable[..., Mapping[str, SecuringFormat]]
     services: Mapping[type[Any], Any]
+    operations: Mapping[str, Any]
     name: str = ""
 
     def random(self, count: int) -> bytes:
@@ -80,11 +81,24 @@ async def open_extensions(
         try:
             contributions.append(await stack.enter_async_context(one.declared.open(kernel(one.declared.name))))
         except Exception as error:
+            if one.declared.vital and isinstance(error, StartError):
+                raise
             if one.declared.vital:
                 raise one.source.error(f"could not be opened: {described(error)}") from error
             log.error("%s could not be opened, so its operations answer 503: %s", one.source, described(error))
             contributions.append(Contribution(handlers=(_unavailable(one),)))
     return contributions
+
+
+def joined(contributions: Sequence[Contribution], member: str) -> dict[str, Any]:
+    """Return a member of all contributions as one mapping. Raises ``StartError``: when two have the same path."""
+    found: dict[str, Any] = {}
+    for each in contributions:
+        places: Mapping[str, Any] = getattr(each, member)
+        if twice := found.keys() & places.keys():
+            raise StartError(f"Two parts of the service have the {member} {sorted(twice)}.")
+        found |= places
+    return found
 
 
 def _unavailable(one: InstalledExtension) -> object:

@@ -22,7 +22,7 @@ LIMITS = {
     "crypto": (1_834, 31),
     "database": (1_380, 12),
     "domain": (8_269, 89),
-    "extension": (150, 5),
+    "extension": (400, 8),
     "plugin": (2_175, 22),
     "ports": (953, 25),
     "settings": (899, 7),

@@ -18,7 +18,7 @@ import pytest
 from identity_core.api.request import Request
 from identity_core.errors import Overloaded
 from identity_core.extension.declaration import Contribution, Extension, Kernel
-from identity_core.extension.opening import OpenKernel, open_extensions
+from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import in_order
 from identity_core.plugin.load import PluginSource, installed_sources
 from identity_core.plugin.provider import PluginError
@@ -95,7 +95,7 @@ def test_vital_extension_that_cannot_be_opened_stops_the_startup() -> None:
 
 def kernel(name: str) -> OpenKernel:
     unused: Any = None
-    return OpenKernel(unused, unused, unused, bytes(range(32)), unused, {}, name)
+    return OpenKernel(unused, unused, unused, bytes(range(32)), unused, {}, {}, name)
 
 
 def test_secret_differs_by_extension_and_label() -> None:
@@ -130,3 +130,20 @@ def test_declaration_does_no_io(name: str, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(owner, attribute, partial(refused, attribute))
     monkeypatch.setattr("builtins.open", partial(refused, "open"))
     assert isinstance(hook(), Extension)
+
+
+def test_two_parts_with_one_path_stop_the_startup() -> None:
+    one, other = Contribution(pages={"/a": 1}), Contribution(pages={"/b": 2}, people={"/a": 3})
+    assert joined([one, other], "pages") == {"/a": 1, "/b": 2}
+    with pytest.raises(StartError, match="Two parts of the service have the pages"):
+        joined([one, one], "pages")
+
+
+def test_fault_of_the_settings_keeps_its_message() -> None:
+    @contextlib.asynccontextmanager
+    async def misconfigured(kernel: Kernel) -> AsyncIterator[Contribution]:
+        raise StartError("mcp.enabled is set.", "the settings", "Set it to false.")
+        yield Contribution()
+
+    with pytest.raises(StartError, match=r"^mcp\.enabled is set"):
+        opening(toy("a", open=misconfigured, vital=True))
