@@ -154,8 +154,9 @@ def split(wire: bytes, cuts: Sequence[int]) -> list[bytes]:
 
 def run_turn(run: Callable[[], None], turn: int) -> None:
     """Run the examples of one turn. Without a seed of its own, each turn under ``--hypothesis-seed`` would repeat the first."""
-    if core.global_force_seed is not None:
-        seed(f"{core.global_force_seed} {turn}")(run)
+    chosen = cast("int | str | None", core.global_force_seed)
+    if chosen is not None:
+        seed(f"{chosen} {turn}")(run)
     run()
 
 
