@@ -44,7 +44,7 @@ from identity_core.values import value_class
 
 PATIENCE_SECONDS = 2.0
 LOOK_SECONDS = 0.1
-QUIET_SECONDS = 2.5
+QUIET_SECONDS = 2.0
 REST_SECONDS = 60.0
 
 
@@ -176,6 +176,7 @@ class WatchStorage(Repeating):
     unremembered: str = field(default="", init=False)
     _resting: Sequence[Repeating] = field(default=(), init=False)
     _ends: object = field(default=None, init=False)
+    _noted: object = field(default=None, init=False)
     _look_at: float = field(default=0.0, init=False)
     _tree: Frontier = field(default=Frontier(), init=False)
     _audit: tuple[int, bytes] = field(default=(0, GENESIS), init=False)
@@ -189,9 +190,10 @@ class WatchStorage(Repeating):
             self.mismatch = error
             raise
         self.mismatch = None
-        if self.monotonic() >= self._next:
+        if self.monotonic() >= self._next and (not self._resting or self._ends != self._noted):
             self._next = self.monotonic() + self.every_seconds
             await self.remember()
+            self._noted = None if self.unremembered else self._ends
         return None if is_moved else QUIET_SECONDS
 
     async def _look_where_due(self) -> bool:

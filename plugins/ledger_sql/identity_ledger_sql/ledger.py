@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from identity_core.database import (
     MAPPED_MEBIBYTES,
+    READERS,
     BatchJob,
     Database,
     DatabaseClosed,
@@ -111,6 +112,7 @@ class SqlLedger:
         processes: int,
         read_only: bool = False,
         mapped_mebibytes: int = MAPPED_MEBIBYTES,
+        readers: int = READERS,
         shared: Database | None = None,
     ) -> SqlLedger:
         """Open the file, the server, or ``shared``, the store's database on that server. Raises ``DatabaseError``: no start without it."""
@@ -120,6 +122,7 @@ class SqlLedger:
             processes=processes,
             read_only=read_only,
             mapped_mebibytes=mapped_mebibytes,
+            readers=readers,
             writer_lock=_LOCK,
         )
         migrate(database, "identity_ledger_sql.migrations", "ledger_")

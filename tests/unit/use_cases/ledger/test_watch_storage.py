@@ -264,13 +264,36 @@ def test_what_rests_is_called_when_an_end_moves(tmp_path: Path) -> None:
             for change in (None, one.append(1), one.audit()):
                 if change is not None:
                     await change
-                called = other.called.next_change()
-                assert (await one.watch.step(), called.is_set()) == (None, True)
-                assert (await one.watch.step(), called is other.called.next_change()) == (QUIET_SECONDS, False)
-                assert (await one.watch.step(), other.called.next_change().is_set()) == (QUIET_SECONDS, False)
+                before = other.called.next_change()
+                assert (await one.watch.step(), before.is_set()) == (None, True)
+                after = other.called.next_change()
+                assert (await one.watch.step(), after.is_set()) == (QUIET_SECONDS, False)
             assert looks == 3
             one.clock.move(seconds=REST_SECONDS)
             assert (await one.watch.step(), looks) == (QUIET_SECONDS, 4)
+        await one.close()
+
+    run(scenario())
+
+
+def test_news_of_a_server_is_noted_in_time(tmp_path: Path) -> None:
+    """What moved within the time between two notes is noted when that is over, although nothing moves then."""
+
+    async def scenario() -> None:
+        one = Watched(tmp_path)
+        one.watch.spare(Other())
+        for _ in range(3):
+            await one.audit()
+            await one.watch.step()
+        assert [note.audit_lines for note in one.memory.saved] == [1]
+        one.memory.broken = True
+        one.clock.move(seconds=10)
+        await one.watch.step()
+        one.memory.broken = False
+        for _ in range(3):
+            one.clock.move(seconds=10)
+            await one.watch.step()
+        assert [note.audit_lines for note in one.memory.saved] == [1, 3]
         await one.close()
 
     run(scenario())
