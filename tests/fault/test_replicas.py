@@ -127,7 +127,7 @@ def test_a_capability_token_is_used_at_one_replica(replicas: list[Running], tmp_
         assert scene.uses == turn
 
 
-def test_identical_requests_at_two_replicas_use_a_capability_once(replicas: list[Running], tmp_path: Path) -> None:
+def test_identical_requests_at_replicas_use_a_capability_once(replicas: list[Running], tmp_path: Path) -> None:
     """The second gets the answer of the first, or is told to come back for it."""
     here, there = replicas
     scene = Scene.of(People.of(Target(here.wire, here.stranger, tmp_path, 1)))

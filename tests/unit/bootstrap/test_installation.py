@@ -94,7 +94,7 @@ def test_every_connection_to_a_file_maps_no_more_of_it_than_the_setting_says(
     assert len(mapped) == 2 * len(files)
 
 
-def test_every_database_on_a_server_has_the_readers_of_the_setting(
+def test_every_server_database_has_the_readers_of_the_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str
 ) -> None:
     """The store, the keys of the custodian and the API keys."""
