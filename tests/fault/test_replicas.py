@@ -19,8 +19,6 @@ import pytest
 from identity_core.database.postgresql_look_ups import PATIENCE_SECONDS
 from identity_core.domain.dids.log import verify
 from tests import servers
-from tests.attack.conftest import Target
-from tests.attack.delegated.scene import PROOFS, People, Scene
 from tests.attack.stranger import Answer, Holder, at_once, body_hash, did_path, header, rotation, service
 from tests.fault import service_process
 from tests.fault.creators import Acknowledged, all_events, check_all_are_there, creating, takes_writes
@@ -33,7 +31,6 @@ WRITERS = 4
 # Together below the 20 services that a DID may have.
 WRITERS_OF_ONE = 3
 CHANGES = 6
-CAPABILITIES = 20
 SECONDS_OF_LOAD = 1.0
 RECOVERY_SECONDS = 60.0
 
@@ -112,32 +109,6 @@ def test_a_challenge_of_one_replica_is_spent_at_all(replicas: list[Running]) -> 
     for turn in range(5):
         assert sorted(_spend(hana, service(f"s{turn}"), (there, here, there, here))) == [200, 401, 401, 401]
     assert versions(there, hana.did) == 6
-
-
-def test_a_capability_token_is_used_at_one_replica(replicas: list[Running], tmp_path: Path) -> None:
-    """It is presented at both at the same moment, for two questions: one is answered, and the other is refused as a replay."""
-    here, there = replicas
-    scene = Scene.of(People.of(Target(here.wire, here.stranger, tmp_path, 1)))
-    for turn in range(1, CAPABILITIES + 1):
-        token, sender = scene.token(), scene.by(scene.agent)
-        asked = [(replica, scene.body(value=18 + place, ibct=token)) for place, replica in enumerate(replicas)]
-        calls = [partial(replica.wire.call, "POST", PROOFS, body, sender) for replica, body in asked]
-        answers: list[Answer] = at_once(there.wire, calls)
-        assert sorted(answer.outcome for answer in answers) == [(201, None), (403, "IBCT_REPLAYED")]
-        assert scene.uses == turn
-
-
-def test_identical_requests_at_replicas_use_a_capability_once(replicas: list[Running], tmp_path: Path) -> None:
-    """The second gets the answer of the first, or is told to come back for it."""
-    here, there = replicas
-    scene = Scene.of(People.of(Target(here.wire, here.stranger, tmp_path, 1)))
-    for turn in range(1, CAPABILITIES + 1):
-        body, sender = scene.body(), scene.by(scene.agent)
-        calls = [partial(replica.wire.call, "POST", PROOFS, body, sender) for replica in replicas]
-        answers: list[Answer] = at_once(there.wire, calls)
-        assert {(201, None)} <= {answer.outcome for answer in answers} <= {(201, None), (409, "REQUEST_IN_PROGRESS")}
-        assert len({answer.json["proofId"] for answer in answers if answer.status == 201}) == 1
-        assert scene.uses == turn
 
 
 def _spend(hana: Holder, body: dict[str, Any], where: Sequence[Running]) -> list[int]:
