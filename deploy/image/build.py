@@ -157,7 +157,11 @@ def _clean(source: Path, copy: Path) -> Path:
     """A copy without what was built there before, which setuptools would take along."""
 
     def left_out(folder: str, names: list[str]) -> set[str]:
-        at_top = {"build", "dist", "tests", "features", "packages", "plugins"} if Path(folder) == source else set[str]()
+        at_top = (
+            {"build", "dist", "tests", "tools", "features", "packages", "plugins"}
+            if Path(folder) == source
+            else set[str]()
+        )
         return {
             one
             for one in names

@@ -6,12 +6,13 @@ import secrets
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
-from identity_core.api.contract import ContractError, load_document
+from identity_core.api.contract import ContractError, OpenApiDocument, load_document
 from identity_core.api.cross_origin import Origins
 from identity_core.api.dids import DidHandlers
 from identity_core.api.dispatch import Wiring
@@ -43,10 +44,11 @@ from identity_core.bootstrap.pages import PageTags, page_tags, pages_for_people
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import service_handlers
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.vcalm import vcalm_handlers
-from identity_core.bootstrap.wallets import presentation_endpoints, wallet_endpoints, wallet_grants
+from identity_core.bootstrap.wallets import copy_status, presentation_endpoints, wallet_endpoints, wallet_grants
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED
+from identity_core.extension.opening import OpenKernel, open_extensions
+from identity_core.extension.order import in_order
 from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.ui.operator import OperatorHandlers
@@ -56,9 +58,11 @@ from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBoo
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
+from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.wallets.collect import RedeemCode
+from identity_core.use_cases.wallets.status import CopyStatus
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
@@ -186,7 +190,6 @@ def _handlers(
         tags.dids,
         identifiers,
         registration_handlers(opened, tags.dids, operations),
-        vcalm_handlers(opened, tags.credentials.verify),
         auth_handlers(opened, token_keys, challenges),
         operator.events,
         tags.ledger,
@@ -220,6 +223,16 @@ def _pages_for_programs(opened: Runtime, dids: DidHandlers, keys: TokenKeys) -> 
     return metadata | did_pages(opened, dids) | guide_pages(guide_folder()) | agent_pages(opened, keys)
 
 
+async def _extended(opened: Runtime, tags: PageTags, stack: AsyncExitStack) -> tuple[OpenApiDocument, list[object]]:
+    """Open the extensions; return the document with their parts, and their handlers."""
+    installed = in_order(opened.plugins.collection.extensions)
+    spent, securing = opened.store.spent_challenges, opened.plugins.securing_workers
+    services = {VerifyCredential: tags.credentials.verify, CopyStatus: copy_status(opened)}
+    kernel = partial(OpenKernel, opened.clock, opened.reader, spent, opened.challenge_secret, securing, services)
+    document = load_document({one.declared.name: one.declared.document for one in installed if one.declared.document})
+    return document, [each for one in await open_extensions(installed, kernel, stack) for each in one.handlers]
+
+
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, store, clock = opened.settings, opened.store, opened.clock
@@ -251,10 +264,11 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
     )
+    document, added = await _extended(opened, tags, stack)
     try:
         return build_app(
-            load_document(),
-            _handlers(opened, tags, identifiers, operator, token_keys, challenges, wiring.operations),
+            document,
+            (*_handlers(opened, tags, identifiers, operator, token_keys, challenges, operations), *added),
             wiring,
             observe=await _observer(opened, measured),
             identify=request_ids(secrets.token_hex(4)),

@@ -57,12 +57,7 @@ class Jobs:
 
 
 async def begin_jobs(
-    settings: Settings,
-    signer: LogSigner,
-    reader: DidReader,
-    store: Store,
-    custodian: Custodian,
-    stack: AsyncExitStack,
+    settings: Settings, signer: LogSigner, reader: DidReader, store: Store, custodian: Custodian, stack: AsyncExitStack
 ) -> Jobs:
     """Brings the index up to the ledger, and sets everything to work until the stack is closed. Raises ``StartError``."""
     clock, check = SystemClock(), reader.check

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 from identity_core.cli.local_server import LocalServer
 
 ROUNDS: Final = max(1, int(os.environ.get("IDENTITY_ROUNDS", "100")) // 100)
-DOCUMENT: Final = Path(__file__).parents[2] / "identity_core" / "api" / "identity.json"
+DOCUMENT: Final = Path(__file__).parents[2] / "openapi" / "reference.json"
 CHECKS: Final = [
     not_a_server_error,
     status_code_conformance,
