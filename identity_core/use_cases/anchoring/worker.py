@@ -5,7 +5,8 @@ So every receipt has its path as soon as it has a batch, and whatever dies after
 The worker: one loop in every server process, or alone as ``identity anchor worker``; the process that holds the lease works.
 
 No queue library: the work is a table. An idle worker writes nothing and reads a glance a second, and every five seconds what is final
-(``recheck``). In a process that serves from a server it rests until ledger or audit log have moved (``WatchStorage.spare``). Whatever dies on the way, the next one goes on where the tables say.
+(``recheck``). In a process that serves from a server it rests until ledger or audit log have moved (``WatchStorage.spare``).
+Whatever dies on the way, the next one goes on where the tables say.
 """
 
 from __future__ import annotations
