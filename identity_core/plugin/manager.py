@@ -262,6 +262,7 @@ class PluginManager:
                 public_url=settings.server.public_url,
                 mapped_mebibytes=settings.mapped_mebibytes,
                 database=self.database if socket is LEDGER and settings.database_url else None,
+                database_readers=settings.database_readers,
             )
             limits = self.limits(getattr(settings, socket.table).deadline_seconds)
             name = f"{socket.kind}:{offer.provider.name}"
