@@ -92,10 +92,9 @@ class Store:
         installation gives it that of its custodian; a database that no one else knows of needs none.
         Raises ``DatabaseUnavailable``, ``MigrationFailed``.
         """
-        path = data_dir / "identity.sqlite"
         database = open_database(
             database_url,
-            path,
+            data_dir / "identity.sqlite",
             processes=processes,
             read_only=read_only,
             mapped_mebibytes=mapped_mebibytes,
