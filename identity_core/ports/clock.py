@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
 
@@ -16,10 +16,3 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds since an arbitrary moment; never goes back."""
         ...
-
-
-def erasing_time(clock: Clock) -> datetime:
-    """Return the time by which records may be erased: never later than a watched clock has counted since the start."""
-    now = clock.now()
-    ahead = getattr(clock, "ahead_seconds", None)
-    return now - timedelta(seconds=0.0 if ahead is None else max(0.0, ahead(now)))

@@ -206,15 +206,6 @@ class ClockAhead(LedgerUnavailable):
     message = "The service's clock is more than a minute ahead, so nothing is recorded. Set it, or restart the service if it is right."
 
 
-def clock_fault(clock: Clock) -> ClockAhead | None:
-    """Return why no time may be signed or stored for others now; None where a watched clock is right."""
-    try:
-        require_steady(clock, clock.now())
-    except ClockAhead as error:
-        return error
-    return None
-
-
 def require_steady(clock: Clock, at: datetime, *, server: datetime | None = None) -> None:
     """Raise ``ClockAhead`` when ``at``, a time to be recorded for good, is more than a minute ahead of what a watched clock
     counts, or of ``server``, the clock of the database."""

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from identity_core.domain.activity import Event, RequestContext
-from identity_core.ports.clock import Clock, erasing_time
+from identity_core.ports.clock import Clock
 from identity_core.ports.retention import KINDS, RecordKind, RecordRetention
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.record import Record
@@ -20,6 +20,13 @@ HELD_SECONDS: Final = 0.02
 
 FEWEST, MOST, FIRST = 10, 500, 25
 SOON_SECONDS: Final = 0.2
+
+
+def erasing_time(clock: Clock) -> datetime:
+    """Return the time by which records may be erased: never later than a watched clock has counted since the start."""
+    now = clock.now()
+    ahead = getattr(clock, "ahead_seconds", None)
+    return now - timedelta(seconds=0.0 if ahead is None else max(0.0, ahead(now)))
 
 
 @dataclass(slots=True)

@@ -31,13 +31,13 @@ from identity_core.domain.dids.evidence import RECOVERY_KEY
 from identity_core.errors import AuthFailed, InvalidRequest, JsonValue
 from identity_core.ports.activity import IdempotencyKeys, VerifierChallenges
 from identity_core.ports.api_keys import Usage
-from identity_core.ports.clock import Clock, erasing_time
+from identity_core.ports.clock import Clock
 from identity_core.ports.consents import ConsentReplies
 from identity_core.ports.presentations import Presentations
 from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.records import SOON_SECONDS, StepSize
+from identity_core.use_cases.records import SOON_SECONDS, StepSize, erasing_time
 from identity_core.values import replace, value_class
 from identity_core.wire import GetDidAuthChallengeQuery
 

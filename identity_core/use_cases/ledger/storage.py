@@ -37,7 +37,7 @@ from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory
 from identity_core.ports.clock import Clock
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry, clock_fault
+from identity_core.ports.ledger import ClockAhead, LedgerBackend, LedgerEntry, require_steady
 from identity_core.ports.repositories import AuditLog, DocumentIndex
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
@@ -210,7 +210,11 @@ class WatchStorage(Repeating):
 
     @property
     def mismatch(self) -> IdentityError | None:
-        return self._mismatch or clock_fault(self.clock)
+        try:
+            require_steady(self.clock, self.clock.now())
+        except ClockAhead as error:
+            return self._mismatch or error
+        return self._mismatch
 
     @property
     def log_size(self) -> int:
