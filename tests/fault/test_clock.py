@@ -165,7 +165,7 @@ def test_a_stored_answer_outlives_a_clock_that_was_ahead(turned: tuple[Running, 
 
 
 def test_while_the_clock_is_ahead_nothing_is_signed(turned: tuple[Running, Turn]) -> None:
-    """What is signed then is valid from a time to come. Reading goes on, and ``/ready`` tells it."""
+    """What is signed then is valid from a time to come. Reading is answered, and ``/ready`` shows it."""
     running, turn = turned
 
     def storage() -> tuple[int, str]:
