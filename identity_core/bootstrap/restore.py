@@ -33,7 +33,7 @@ from identity_core.codec.times import printed
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
 from identity_core.domain.ledger.remembered import Remembered
-from identity_core.errors import StorageMismatch
+from identity_core.errors import JsonValue, StorageMismatch
 from identity_core.files import sync_folder
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
@@ -236,7 +236,7 @@ async def _gone_on(
 async def _record(
     store: Store, manifest: BackupManifest, entries: int, known_entries: int, new_origin: str | None
 ) -> None:
-    details = {
+    details: dict[str, JsonValue] = {
         "madeAt": printed(manifest.created_at),
         "entries": entries,
         "entriesLost": known_entries - entries,

@@ -194,9 +194,8 @@ def _restored(body: dict[str, Any]) -> str:
         f"restored: {body['entries']} ledger entries of {body['log']} in {body['dataDirectory']}, as of {body['createdAt']}",
         f"lost, as far as anything tells: {body['entriesLost']} ledger entries, {body['auditLinesLost']} lines of the audit log, and "
         "whatever else was written since",
+        "tables: " + ("as in the backup" if body["asIs"] else "of this version; an earlier version needs --as-is"),
     ]
-    if not body["asIs"]:
-        lines.append("its databases have the tables of this version; for the earlier one that wrote them, use --as-is")
     for name, size in body["witnesses"].items():
         lines.append(f"witness {name}: " + ("nothing of this log" if size is None else f"has cosigned {size} entries"))
     lines += [f"witness {name} does not say: {why}" for name, why in body["silentWitnesses"].items()]

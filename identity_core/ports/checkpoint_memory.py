@@ -31,6 +31,10 @@ class AuditEnd(Protocol):
         disk: no loss of power takes it back. Raises ``PluginUnavailable``, ``Overloaded``, ``StorageMismatch``."""
         ...
 
+    async def last(self) -> tuple[int, bytes]:
+        """The same as it is now, on the disk or not."""
+        ...
+
     def require_in_place(self) -> None:
         """Raises ``StorageMismatch`` when the store's file is no longer the one that was opened."""
         ...

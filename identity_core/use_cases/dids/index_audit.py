@@ -148,12 +148,13 @@ def _method(did: str) -> str:
 @dataclass(slots=True)
 class RecordSuspicions(Repeating):
     """Brings what was put under suspicion into the table, the log and the audit log. ``withheld`` is how many DIDs there are; one that
-    another process has repaired meanwhile is not among them."""
+    another process has repaired meanwhile is not among them. Where it may rest, they are counted when it is called."""
 
     complaint = "what is wrong with the index cannot be recorded"
 
     audit: IndexAudit
     withheld: int = field(default=0, init=False)
+    _change: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def step(self) -> float:
         quarantine = self.audit.quarantine
@@ -164,8 +165,12 @@ class RecordSuspicions(Repeating):
             # The line comes first: what ends the process in between makes a second one, and not none.
             await asyncio.gather(*(self._record(one) for one in found))
             await quarantine.add([one for one in found if not await self.audit.is_released(one.did)])
-        self.withheld = await quarantine.count()
-        return self.interval_seconds
+        if found or not self.rest_seconds or self._change.is_set():
+            change = self.called.next_change()
+            self.withheld = await quarantine.count()
+            self._change = change
+        # A suspicion arises in memory, which does not call.
+        return self.interval_seconds / 2
 
     def _record(self, one: Suspicion) -> Awaitable[None]:
         event = Event(target=one.did, details={"reason": one.reason})
