@@ -38,9 +38,7 @@ key_options: Callable[[Any], Any] = all_of(
         type=FILE,
         help="32 or more random octets, kept apart from the data and from the backups: `head -c 32 /dev/urandom`.",
     ),
-    click.option(
-        "--passphrase-file", type=FILE, help="A passphrase, on the one line of a file. Instead of --key-file."
-    ),
+    click.option("--passphrase-file", type=FILE, help="A passphrase on one line of a file, instead of --key-file."),
 )
 
 
@@ -62,9 +60,8 @@ def operator_key(settings: Settings, key_file: Path | None, passphrase_file: Pat
         what = "the key lies beside what it protects: anyone who takes the one has the other"
         fail(what, str(place), "keep it apart from data and backups, and a copy of it in a safe", status=2)
     secret = secret.rstrip(b"\r\n") if is_passphrase else secret
-    with failing(
-        ValueError, str(place), "make it with `head -c 32 /dev/urandom`", what="this is no such key", status=2
-    ):
+    remedy = "make it with `head -c 32 /dev/urandom`"
+    with failing(ValueError, str(place), remedy, what="this is no such key", status=2):
         return OperatorKey(secret, is_passphrase)
 
 

@@ -113,7 +113,7 @@ class IndexAudit:
         return True
 
     async def release(self) -> None:
-        """Release each withheld DID whose index agrees with the ledger now, whatever reason another process recorded."""
+        """Release each withheld DID whose index agrees with the ledger, for any recorded reason."""
         last = ""
         while page := await self.quarantine.list(after=last, limit=PAGE):
             for last in [one.did for one in page]:
