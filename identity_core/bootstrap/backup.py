@@ -131,9 +131,8 @@ async def unpack(
         await bring_up(copy)
     end = await end_of(copy)
     if (end.key, end.remembered) != (manifest.key, manifest.remembered):
-        raise StartError(
-            f"{NO_BACKUP}: its databases are not those of its checkpoint", str(source), "take another backup"
-        )
+        what = f"{NO_BACKUP}: its databases are not those of its checkpoint"
+        raise StartError(what, str(source), "take another backup")
     return manifest, end.keys
 
 
@@ -179,9 +178,8 @@ def copy_installation(data_dir: Path, staging: Path) -> None:
     """What a backup holds, as it was at one moment, in ``staging``. Raises ``StartError``, ``DatabaseUnavailable``, ``OSError``."""
     databases = [path for path in sorted(data_dir.glob("*.sqlite")) if path.name not in NOT_KEPT]
     if not databases:
-        raise StartError(
-            "there is no installation to back up", str(data_dir), "name the one of the service with --data-dir"
-        )
+        fix = "name the one of the service with --data-dir"
+        raise StartError("there is no installation to back up", str(data_dir), fix)
     copy_at_one_moment(databases, staging)
     for path in sorted(data_dir.glob("*.key")):
         shutil.copyfile(path, staging / path.name)

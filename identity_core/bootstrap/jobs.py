@@ -105,6 +105,7 @@ async def _keep_index(
     await audit.seal()
     await catch_up()
     await audit.sample(settings.ledger.sample, secrets.randbelow)
+    await audit.release()
     suspicions = RecordSuspicions(audit)
     await suspicions.step()
     repair = IndexRepair(catch_up)

@@ -19,10 +19,10 @@ from identity_tlog.note import Checkpoint, VerifierKey
 from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.backup.archive import Advance
+from identity_core.backup.archive import Advance, read_archive
 from identity_core.backup.manifest import BackupManifest
 from identity_core.backup.seal import OperatorKey
-from identity_core.bootstrap.backup import end_of, examine_copy, settings_over, staged, unpack
+from identity_core.bootstrap.backup import end_of, examine_copy, refused, settings_over, staged, unpack
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.examiner import Finding
 from identity_core.bootstrap.fsck import examine
@@ -33,7 +33,7 @@ from identity_core.codec.times import printed
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
 from identity_core.domain.ledger.remembered import Remembered
-from identity_core.errors import StorageMismatch
+from identity_core.errors import JsonValue, StorageMismatch
 from identity_core.files import sync_folder
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
@@ -99,9 +99,10 @@ async def verify_server(settings: Settings, known: Known) -> VerifiedServer:
 
 
 async def restore_backup(
-    settings: Settings, key: OperatorKey, source: Path, known: Known, *, advance: Advance = lambda octets: None
+    settings: Settings, key: OperatorKey, source: Path, known: Known, *, as_is: bool, advance: Advance
 ) -> Restored:
-    """Puts the backup into the data directory, which must be empty or absent. Raises ``StartError``, ``OSError``; then nothing is there."""
+    """Put the backup into the data directory, which must be empty or absent. With ``as_is`` its files are the bytes of the backup, for the
+    version that wrote them. Raises ``StartError``, ``OSError``; then nothing is there."""
     data_dir = settings.data_dir.absolute()
     _require_empty(data_dir)
     kept = load_remembered(settings)
@@ -118,6 +119,12 @@ async def restore_backup(
         notes = _believed(keys, kept, known)
         with told_at_start(copy):
             restored, remembered = await _gone_on(copy, manifest, notes, known.new_origin, seen)
+        if as_is:
+            for path in staging.iterdir():
+                path.unlink()
+            with refused(source), source.open("rb") as file:
+                read_archive(file, key, staging, advance=lambda octets: None)
+            remembered = replace(manifest.remembered, note=remembered.note, is_published=remembered.is_published)
         _settle(staging)
         # Before the databases: a start between the two finds none that belong to it, and is refused.
         if remembered != kept:
@@ -170,8 +177,7 @@ def _believed(keys: CheckpointKeys, kept: Remembered | None, known: Known) -> li
         try:
             keys.open(note)
         except SignedByAnother as error:
-            fix = f"{_LATER_BACKUP}, without it"
-            raise StartError(f"the checkpoint {_REPLACED}", place, fix) from error
+            raise StartError(f"the checkpoint {_REPLACED}", place, f"{_LATER_BACKUP}, without it") from error
         except (Malformed, Refuted) as error:
             fix = f"give one of {keys.present.name}; see `identity ledger checkpoint`"
             raise StartError(f"the checkpoint is not one of the log in the backup: {error}", place, fix) from error
@@ -230,16 +236,14 @@ async def _gone_on(
 async def _record(
     store: Store, manifest: BackupManifest, entries: int, known_entries: int, new_origin: str | None
 ) -> None:
-    event = Event(
-        details={
-            "madeAt": printed(manifest.created_at),
-            "entries": entries,
-            "entriesLost": known_entries - entries,
-            "newOrigin": new_origin,
-        }
-    )
-    now = SystemClock().now()
-    await Record(store.activity)(RequestContext("restoreBackup", OPERATOR), event, now, durable=True)
+    details: dict[str, JsonValue] = {
+        "madeAt": printed(manifest.created_at),
+        "entries": entries,
+        "entriesLost": known_entries - entries,
+        "newOrigin": new_origin,
+    }
+    context = RequestContext("restoreBackup", OPERATOR)
+    await Record(store.activity)(context, Event(details=details), SystemClock().now(), durable=True)
 
 
 async def _require_one_history(logged: TransparencyLog, store: Store, known: Sequence[Checkpoint]) -> None:
@@ -255,12 +259,9 @@ async def _require_one_history(logged: TransparencyLog, store: Store, known: Seq
             try:
                 await check.tree_of(one.size, one.root)
             except StorageMismatch as error:
-                fix = (
-                    "take the backup of the history that others hold; this one was forked or is another installation's"
-                )
-                raise StartError(
-                    f"the backup contradicts a checkpoint: {error}", logged.signer.key.name, fix
-                ) from error
+                what = f"the backup contradicts a checkpoint: {error}"
+                fix = "take the backup of the history that others hold; this one is forked or another log's"
+                raise StartError(what, logged.signer.key.name, fix) from error
 
 
 def _settle(folder: Path) -> None:

@@ -38,9 +38,7 @@ key_options: Callable[[Any], Any] = all_of(
         type=FILE,
         help="32 or more random octets, kept apart from the data and from the backups: `head -c 32 /dev/urandom`.",
     ),
-    click.option(
-        "--passphrase-file", type=FILE, help="A passphrase, on the one line of a file. Instead of --key-file."
-    ),
+    click.option("--passphrase-file", type=FILE, help="A passphrase on one line of a file, instead of --key-file."),
 )
 
 
@@ -62,9 +60,8 @@ def operator_key(settings: Settings, key_file: Path | None, passphrase_file: Pat
         what = "the key lies beside what it protects: anyone who takes the one has the other"
         fail(what, str(place), "keep it apart from data and backups, and a copy of it in a safe", status=2)
     secret = secret.rstrip(b"\r\n") if is_passphrase else secret
-    with failing(
-        ValueError, str(place), "make it with `head -c 32 /dev/urandom`", what="this is no such key", status=2
-    ):
+    remedy = "make it with `head -c 32 /dev/urandom`"
+    with failing(ValueError, str(place), remedy, what="this is no such key", status=2):
         return OperatorKey(secret, is_passphrase)
 
 
@@ -141,6 +138,7 @@ def verify(
 )
 @click.option("--new-origin", metavar="NAME", help="Go on as another log, of this name, from where the backup ends.")
 @click.option("--nothing-newer", is_flag=True, help="No checkpoint newer than the backup was ever given out.")
+@click.option("--as-is", is_flag=True, help="Keep the bytes of the backup, for the earlier version that wrote them.")
 @of_installation
 def restore(
     settings: Settings,
@@ -151,13 +149,17 @@ def restore(
     policy: Path | None,
     new_origin: str | None,
     nothing_newer: bool,
+    as_is: bool,
 ) -> None:
     """Put a backup into the data directory, which must be empty or absent: whole, or not at all.
 
     A restored log is older than it was. Where a checkpoint of it is newer than the backup, the service does not start until the log reaches
     as far, or goes on under another name: signing on would show two histories under one. What is lost is said. With --policy the witnesses
-    say how far it was, each at its URL there; so many must answer that the others alone cannot have cosigned anything newer.
+    say how far it was, each at its URL there; so many must answer that the others alone cannot have cosigned anything newer. The databases
+    get the tables of this version. With --as-is they do not, and the version that wrote them starts over them.
     """
+    if as_is and new_origin:
+        misused("--new-origin changes the log, and --as-is changes nothing", "give one of the two")
     if settings.database_url is not None:
         what = "a database server is restored by its own tools"
         fail(what, shown_database(settings), "then look at it with `identity doctor`, and with `identity fsck --deep`")
@@ -167,7 +169,7 @@ def restore(
     noted = [(place, _checkpoint(place)) for place in checkpoints]
     known = Known(noted, new_origin, nothing_newer, None if policy is None else read_policy(policy))
     with progress(range(file.stat().st_size), "backup") as bar:
-        found = asyncio.run(restore_backup(settings, key, file, known, advance=bar.update))
+        found = asyncio.run(restore_backup(settings, key, file, known, as_is=as_is, advance=bar.update))
     body = {
         **_told(found.manifest),
         "dataDirectory": str(settings.data_dir),
@@ -177,6 +179,7 @@ def restore(
         "auditLines": found.audit_lines,
         "auditLinesLost": max(found.known_audit_lines - found.audit_lines, 0),
         "serves": found.serves,
+        "asIs": as_is,
         "witnesses": {label(name): _size(note) for name, note in found.seen.cosigned.items()},
         "silentWitnesses": {label(name): why for name, why in found.seen.silent.items()},
     }
@@ -188,6 +191,7 @@ def _restored(body: dict[str, Any]) -> str:
         f"restored: {body['entries']} ledger entries of {body['log']} in {body['dataDirectory']}, as of {body['createdAt']}",
         f"lost, as far as anything tells: {body['entriesLost']} ledger entries, {body['auditLinesLost']} lines of the audit log, and "
         "whatever else was written since",
+        "tables: " + ("as in the backup" if body["asIs"] else "of this version; an earlier version needs --as-is"),
     ]
     for name, size in body["witnesses"].items():
         lines.append(f"witness {name}: " + ("nothing of this log" if size is None else f"has cosigned {size} entries"))

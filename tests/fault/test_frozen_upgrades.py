@@ -9,7 +9,9 @@ import base64
 import json
 import math
 import os
+import sqlite3
 import tarfile
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -44,7 +46,7 @@ class Installation:
     environment: dict[str, str]
     expected: dict[str, Any]
 
-    def run(self, *arguments: str) -> Any:
+    def run(self, *arguments: str | Path) -> Any:
         """Return what a command prints as JSON."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
         environment = inherited | self.environment
@@ -83,6 +85,34 @@ def test_sqlite(commit: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("commit", COMMITS if ROUNDS > 1 else COMMITS[:1])
 def test_postgresql(commit: str, tmp_path: Path, postgres_server: PostgresServer) -> None:
     is_upgraded(on_postgresql(commit, tmp_path, postgres_server))
+
+
+@pytest.mark.parametrize("commit", COMMITS)
+def test_restore_as_is_keeps_the_bytes(commit: str, tmp_path: Path) -> None:
+    """A backup of before the upgrade is put back for the version of before."""
+    installation = on_sqlite(commit, tmp_path)
+    before = dumped(installation.folder)
+    (tmp_path / "safe").mkdir()
+    (tmp_path / "backups").mkdir()
+    key, backup = tmp_path / "safe" / "key", tmp_path / "backups" / "before"
+    key.write_bytes(os.urandom(32))
+    key.chmod(0o600)
+    installation.run("backup", "create", backup, "--key-file", key)
+    installation.run("upgrade", "apply", "--backup", backup, "--key-file", key)
+    installation.folder.rename(tmp_path / "upgraded")
+    assert installation.run("backup", "restore", backup, "--key-file", key, "--as-is")["serves"]
+    assert dumped(installation.folder) == before
+    assert dumped(tmp_path / "upgraded") != before
+
+
+def dumped(folder: Path) -> dict[str, list[str]]:
+    """Return every statement that makes each database of the installation."""
+    found = {}
+    for path in folder.glob("*.sqlite"):
+        if path.name != "limits.sqlite":
+            with closing(sqlite3.connect(path)) as connection:
+                found[path.name] = list(connection.iterdump())
+    return found
 
 
 def is_upgraded(installation: Installation) -> None:

@@ -71,7 +71,12 @@ def bench(folder: Path, dids: int, rounds: int) -> None:
         entries,
         rounds,
         lambda number: restore_backup(
-            settings_of(folder / f"restored-{number}"), key, folder / f"{number}.backup", Known(is_newest=True)
+            settings_of(folder / f"restored-{number}"),
+            key,
+            folder / f"{number}.backup",
+            Known(is_newest=True),
+            as_is=False,
+            advance=lambda octets: None,
         ),
     )
 

@@ -92,7 +92,7 @@ class IndexAudit:
     ) -> Sequence[str]:
         """What ``compare`` finds. A version that another process wrote between fold and comparison is no difference: then both are made
         again, and of a DID that is written to all the while the next audit tells."""
-        if did.partition(":")[2].partition(":")[0] not in self.check.methods:
+        if _method(did) not in self.check.methods:
             return ()
         for _ in range(LOOKS):
             folded = await self._folded(did)
@@ -103,10 +103,22 @@ class IndexAudit:
                 return found
         return ()
 
-    async def renew(self, did: str) -> None:
-        """Writes the rows of a DID anew that do not differ: then none is of an earlier form."""
+    async def is_released(self, did: str) -> bool:
+        """Release a DID whose index agrees with the ledger, and write its rows anew: then none is of an earlier form."""
+        if await self.differences(did):
+            return False
         if folded := await self._folded(did):
             await self.rows.rebuild(did, folded)
+        await self.quarantine.release(did)
+        return True
+
+    async def release(self) -> None:
+        """Release each withheld DID whose index agrees with the ledger, for any recorded reason."""
+        last = ""
+        while page := await self.quarantine.list(after=last, limit=PAGE):
+            for last in [one.did for one in page]:
+                if _method(last) in self.check.methods:
+                    await self.is_released(last)
 
     async def repair(self, did: str) -> int:
         """Writes the index of ``did`` anew from the ledger, for the operator; how many versions it has. Raises ``DidQuarantined``
@@ -114,8 +126,7 @@ class IndexAudit:
         folded = await self._folded(did)
         if folded is None:
             raise DidQuarantined("The log of the DID on the ledger does not hold.", details={"did": did})
-        left = await self.rows.rebuild(did, folded)
-        if left:
+        if left := await self.rows.rebuild(did, folded):
             raise Conflict(f"The ledger is not the one that the index came from: {left[0]}.", details={"did": did})
         await self.quarantine.release(did)
         event = Event(target=did, details={"versions": len(folded)})
@@ -128,6 +139,10 @@ class IndexAudit:
             return await self.check.folded(did) if did.method in self.check.methods else None
         except (DidQuarantined, InvalidDid):
             return None
+
+
+def _method(did: str) -> str:
+    return did.partition(":")[2].partition(":")[0]
 
 
 @dataclass(slots=True)
@@ -149,12 +164,7 @@ class RecordSuspicions(Repeating):
                 log.error("ALARM: %s is withheld: %s. See `identity ledger repair`", one.did, one.reason)
             # The line comes first: what ends the process in between makes a second one, and not none.
             await asyncio.gather(*(self._record(one) for one in found))
-            differing = [one for one in found if await self.audit.differences(one.did)]
-            await quarantine.add(differing)
-            for one in found:
-                if one not in differing:
-                    await self.audit.renew(one.did)
-                    await quarantine.release(one.did)
+            await quarantine.add([one for one in found if not await self.audit.is_released(one.did)])
         if found or not self.rest_seconds or self._change.is_set():
             change = self.called.next_change()
             self.withheld = await quarantine.count()

@@ -13,6 +13,7 @@ import pytest
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidQuarantined
+from identity_core.ports.repositories import Suspicion
 from identity_core.store.index_rows import NAMES, VERSIONS
 from identity_core.store.row_mac import RowMac, version_octets
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
@@ -162,3 +163,14 @@ async def test_restored_row_of_an_earlier_form_decides_nothing(rooms: Rooms) -> 
     assert head is not None
     assert head.state == (await rooms.check.folded(did))[0].state
     assert await rooms.store.quarantine.count() == 0
+
+
+@on_rooms
+async def test_start_releases_marks_of_other_replicas(rooms: Rooms) -> None:
+    """An earlier replica marked two DIDs during a rolling upgrade. One of them has a row that does differ."""
+    sound, spoiled = [str((await rooms.new_did()).version.state.did) for _ in range(2)]
+    await write_back(rooms, spoiled, deactivated)
+    reason = "entry 3 of its log is not valid: The parameters of the entry are not those of its change"
+    await rooms.store.quarantine.add([Suspicion(did, reason, rooms.clock.now()) for did in (sound, spoiled)])
+    await audit_of(rooms).release()
+    assert [one.did for one in await rooms.store.quarantine.list(after="", limit=9)] == [spoiled]
