@@ -31,6 +31,10 @@ Network = IPv4Network | IPv6Network | Literal["unix"]
 _NO_ADDRESS = "unknown"
 
 
+LEAST_RATE: Final = 0.001
+"""In requests a second, for API keys: a window has at most 15 digits then (RFC 9651, integers)."""
+
+
 @value_class
 class Limit:
     """A bucket: its public name, ``rate`` in requests a second, ``burst``. Raises ``ValueError`` for none at all."""
@@ -122,7 +126,7 @@ class Policy:
 
 @lru_cache(maxsize=4096)
 def _own_limit(rate: float | None, burst: int | None, default: Limit) -> Limit:
-    own_rate = default.rate if rate is None else rate
+    own_rate = default.rate if rate is None else max(rate, LEAST_RATE)
     # A key that names only its rate gets the default's proportion of burst to rate, not its absolute number.
     own_burst = max(1, ceil(own_rate * default.burst / default.rate)) if burst is None else burst
     return Limit(default.name, own_rate, own_burst)
