@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -20,6 +21,7 @@ from features.world import World
 from openapi.clients import PACKAGE, PYTHON_CLIENT, build_python_client
 from tests.once import once
 
+ROOT = Path(__file__).parents[1]
 pytest_plugins = [
     "features.steps.anchors",
     "features.steps.answers",
@@ -49,11 +51,11 @@ pytest_plugins = [
     "features.steps.rotations",
     "features.steps.theft",
     "features.steps.tokens",
-    "features.steps.vcalm",
     "features.steps.wallet_consents",
     "features.steps.web",
     "features.steps.verifications",
     "features.steps.witnesses",
+    *(f"plugins.{path.parents[1].name}.features.steps" for path in sorted(ROOT.glob("plugins/*/features/steps.py"))),
 ]
 
 

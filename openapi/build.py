@@ -1,11 +1,13 @@
-"""Builds what is generated from the document: the bundle, the stub of the wire types and the classes of errors.
+"""Build what is generated from the document: the bundles, the stubs of the wire types and the classes of errors.
 
-    python -m openapi.build            writes identity_core/api/identity.json, identity_core/wire.pyi and identity_core/errors.py
+    python -m openapi.build            writes the generated files
     python -m openapi.build --check    writes nothing, fails when one of them is not fresh
 
-Joins the root and the parts, writes the error responses of every operation from ``errors.yaml``, the purpose of its challenge and
-the examples of ``examples/`` into it. The output depends on the sources alone, byte for byte. It resolves no references: those of the
-sources are already those of the whole, and the bundle keeps them, since inlined ones are useless to generators.
+Join the root and the parts, write the error responses of every operation from ``errors.yaml``, the purpose of its challenge and
+the examples of ``examples/`` into it. ``identity_core/api/identity.json`` is the document of the kernel, ``document.json`` of an extension
+is what its sources in ``plugins/<name>/openapi`` add, and ``reference.json`` is all of them. The output depends on the sources alone,
+byte for byte. It resolves no references: those of the sources are already those of the whole, and the bundle keeps them, since inlined
+ones are useless to generators.
 """
 
 from __future__ import annotations
@@ -19,19 +21,21 @@ from typing import Any, Final
 
 import yaml
 
-from identity_core.api.operations import PURPOSES
 from identity_core.api.resolution_problems import problem, registration_error
+from identity_core.codec.structs import Types
+from identity_core.extension.compose import CompositionError, compose
 from openapi.error_classes import write_errors
 from openapi.wire_stub import write_stub
 
 # The parts of the document in its order. One that is not listed is written but not yet served.
 PARTS: Final = (
     *("dids", "events", "ledger", "auth", "api_keys", "service", "delegations", "credentials"),
-    *("proofs", "proof_checks", "verifications", "dashboard", "audit", "identifiers", "registration", "vcalm"),
+    *("proofs", "proof_checks", "verifications", "dashboard", "audit", "identifiers", "registration"),
 )
 
 HERE: Final = Path(__file__).resolve().parent
 BUNDLE: Final = HERE.parent / "identity_core" / "api" / "identity.json"
+REFERENCE: Final = HERE / "reference.json"
 STUB: Final = HERE.parent / "identity_core" / "wire.pyi"
 ERRORS: Final = HERE.parent / "identity_core" / "errors.py"
 METHODS: Final = ("get", "put", "post", "delete", "patch")
@@ -72,19 +76,26 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def read(name: str) -> Json:
-    """One source file. Aliases become copies, so that no one changes two places at once."""
-    loaded = yaml.load((HERE / name).read_text(encoding="utf-8"), Loader=_Loader)
+def read(source: Path) -> Json:
+    """Return a source file. Aliases become copies, so that no one changes two places at once."""
+    loaded = yaml.load(source.read_text(encoding="utf-8"), Loader=_Loader)
     copied: Json = json.loads(json.dumps(loaded, allow_nan=False))
     return copied
 
 
-def bundle() -> Json:
-    """The whole document as JSON."""
-    document = read("identity.yaml")
+def extensions() -> dict[str, Path]:
+    """Return the folder of each extension of this repository that has operations, by its name."""
+    return {folder.parent.name: folder.parent for folder in sorted((HERE.parent / "plugins").glob("*/openapi"))}
+
+
+def bundle(*added: Path) -> Json:
+    """Return the document of the kernel, with the operations of the extensions whose folders are ``added``, as JSON."""
+    document = read(HERE / "identity.yaml")
     document.setdefault("paths", {})
-    for name in PARTS:
-        part = read(f"paths/{name}.yaml")
+    sources = {name: (HERE / "paths" / f"{name}.yaml", HERE / "examples" / f"{name}.yaml") for name in PARTS}
+    sources |= {one.name: (one / "openapi" / "paths.yaml", one / "openapi" / "examples.yaml") for one in added}
+    for name, (paths, _) in sources.items():
+        part = read(paths)
         document["tags"] += part.get("tags", [])
         _join(document["paths"], part["paths"], name)
         for kind, members in part.get("components", {}).items():
@@ -92,13 +103,13 @@ def bundle() -> Json:
     _name_members(document["components"]["schemas"])
     _bound_integers(document)
     _refuse_control_characters(document)
-    errors = read("errors.yaml")
+    errors = read(HERE / "errors.yaml")
     used = set(errors["anywhere"])
     responses: Json = {}
     reading = [item["get"]["operationId"] for item in document["paths"].values() if "get" in item]
     for method, operation in operations(document):
-        _say_purpose(operation)
-        if operation["operationId"] in PURPOSES and operation["operationId"] not in reading:
+        _describe_purpose(operation)
+        if "x-challenge-purpose" in operation and operation["operationId"] not in reading:
             operation["x-errors"] = [*operation.get("x-errors", []), *errors["rules"]["of_writing_dids"]]
         used |= _answer_errors(method, operation, errors, responses)
         operation["responses"] = dict(sorted(operation["responses"].items()))
@@ -111,9 +122,28 @@ def bundle() -> Json:
         code: {"status": entry["status"], "message": entry["message"], "meaning": entry["meaning"]}
         for code, entry in codes.items()
     }
-    for name in PARTS:
-        _show_examples(document, read(f"examples/{name}.yaml"))
+    for _, examples in sources.values():
+        _show_examples(document, read(examples))
     return document
+
+
+def part_of(whole: Json, kernel: Json) -> Json:
+    """Return what ``whole`` adds to the document of the kernel. Raises ``SourceError``: when it changes something of that."""
+    part: Json = {"tags": [tag for tag in whole["tags"] if tag not in kernel["tags"]], "paths": {}, "components": {}}
+    for path, item in whole["paths"].items():
+        if more := {method: each for method, each in item.items() if method not in kernel["paths"].get(path, {})}:
+            part["paths"][path] = more
+    for kind, members in whole["components"].items():
+        if more := {name: one for name, one in members.items() if name not in kernel["components"][kind]}:
+            part["components"][kind] = more
+    part[CATALOGUE] = {code: one for code, one in whole[CATALOGUE].items() if code not in kernel[CATALOGUE]}
+    try:
+        changed = compose(kernel, {"part": part}) != whole
+    except CompositionError as error:
+        raise SourceError(str(error)) from error
+    if changed:
+        raise SourceError(f"{sorted(part['paths'])}: an extension changes a part of the kernel's document")
+    return part
 
 
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
@@ -166,14 +196,12 @@ def _words(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|-", "_", name).upper()
 
 
-def _say_purpose(operation: Json) -> None:
-    """Ends the description of an operation that takes signatures with the purpose that their challenge may have, and says it for clients
-    that are generated."""
-    if operation["operationId"] in PURPOSES:
-        operation["x-challenge-purpose"] = PURPOSES[operation["operationId"]]
+def _describe_purpose(operation: Json) -> None:
+    """End the description of an operation that takes signatures with the purpose that their challenge must have."""
+    purpose = operation.get("x-challenge-purpose")
+    if purpose is not None:
         description = operation["description"].rstrip()
         gap = "\n\n" if "\n\n" in description else " "
-        purpose = PURPOSES[operation["operationId"]]
         operation["description"] = f"{description}{gap}A challenge with a purpose must say `{purpose}`."
 
 
@@ -295,13 +323,23 @@ def encode(document: Mapping[str, Any]) -> bytes:
 
 
 def outputs() -> dict[Path, bytes]:
-    """Every generated file and what it must hold."""
-    document = bundle()
-    return {
-        BUNDLE: encode(document),
-        STUB: write_stub(document).encode(),
-        ERRORS: write_errors(read("errors.yaml")).encode(),
+    """Return every generated file and what it must hold."""
+    kernel = bundle()
+    types, parts = Types(kernel), dict[str, Json]()
+    found = {
+        BUNDLE: encode(kernel),
+        STUB: write_stub("identity_core.wire", types.named).encode(),
+        ERRORS: write_errors(read(HERE / "errors.yaml")).encode(),
     }
+    for name, folder in extensions().items():
+        parts[name], package = part_of(bundle(folder), kernel), folder / f"identity_{name}"
+        found[package / "document.json"] = encode(parts[name])
+        before = set(types.named)
+        types.add(parts[name])
+        own = {each: made for each, made in types.named.items() if each not in before}
+        found[package / "wire.pyi"] = write_stub(f"{package.name}.wire", own, head="\nDOCUMENT: bytes\n").encode()
+    found[REFERENCE] = encode(compose(kernel, parts))
+    return found
 
 
 def main(arguments: list[str]) -> int:

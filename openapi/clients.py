@@ -21,7 +21,7 @@ from identity_core.client.operations import operations_of
 from openapi import go_types
 
 HERE: Final = Path(__file__).resolve().parent
-DOCUMENT: Final = HERE.parent / "identity_core" / "api" / "identity.json"
+DOCUMENT: Final = HERE / "reference.json"
 PACKAGE: Final = "identity_service_client"
 # Where in the folder that they are given to fill.
 PYTHON_CLIENT: Final = "identity-service-client"

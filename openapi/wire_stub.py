@@ -8,26 +8,24 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct, UnsetType, structs
 
-from identity_core.codec.structs import Types
-
-HEADER: Final = '''"""GENERATED from openapi/ by `python -m openapi.build`: what identity_core.wire makes of the document. Do not edit."""
+HEADER: Final = '''"""GENERATED from openapi/ by `python -m openapi.build`: what {module} makes of the document. Do not edit."""
 
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
-
+'''
+TYPES: Final = """
 from identity_core.codec.structs import Types
 
 TYPES: Types
-'''
+"""
 
 
-def write_stub(document: Mapping[str, Any]) -> str:
-    """The stub, types in the order of their names. Raises ``ValueError`` for a schema that they cannot say."""
-    named = Types(document).named
+def write_stub(module: str, named: Mapping[str, Any], head: str = TYPES) -> str:
+    """Return the stub of ``module``, its types in the order of their names."""
     aliases = [f"{name} = {annotation(made)}\n" for name, made in sorted(named.items()) if not _is_struct(made)]
     records = ["\n".join(_record(made)) for _, made in sorted(named.items()) if _is_struct(made)]
-    return "\n".join([HEADER, "".join(aliases), *records])
+    return "\n".join([HEADER.format(module=module) + head, "".join(aliases), *records])
 
 
 def annotation(kind: Any) -> str:

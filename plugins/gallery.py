@@ -27,6 +27,7 @@ KINDS = {
     "securing": "securing format",
     "panel": "panel",
     "bearer": "bearer verifier",
+    "extension": "extension",
 }
 _MEMBERS = {"distribution", "kind", "name", "summary"}
 _PLACES = ({"folder"}, {"url"})

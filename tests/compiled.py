@@ -13,7 +13,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-HERE = ("features", "identity_core", "openapi", "tests")
+HERE = ("features", "identity_core", "openapi", "tests", "tools")
 COLLECT = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider"]
 
 

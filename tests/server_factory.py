@@ -234,7 +234,7 @@ def _prepare_the_start() -> None:
         for protocol in socket_of.protocols:
             conformity.members(protocol)
     parts = importlib.import_module("identity_core.api.connexion_parts")
-    document = importlib.import_module("identity_core.api.contract").load_document().value
+    document = importlib.import_module("tests.reference").DOCUMENT
     with parts.as_it_is():
         ready = parts.Specification.load(document)
     load = parts.Specification.load

@@ -118,7 +118,7 @@ class ShownLog:
         return TlogProof(one.index, self.recorded(one).hashes, self.note, one.encode()).encode()
 
     def answer(self, path: str, query: dict[str, str]) -> Any:
-        """What a service shows: octets, or a body of JSON."""
+        """Return the answer of a service: bytes, or a JSON body."""
         match path.split("/"):
             case ["ledger", "key"]:
                 return {"verifierKey": str(NEW.verifier), "serviceDid": SERVICE_DID, "earlierKeys": []}

@@ -41,7 +41,9 @@ DOCUMENT: dict[str, Any] = {
     "info": {"title": "Toy", "version": "1.0.0"},
     "servers": [{"url": "/api/v1"}],
     "paths": {
-        "/health": {"get": {"operationId": "getHealth", "responses": response(), "security": []}},
+        "/health": {
+            "get": {"operationId": "getHealth", "x-aliases": ["/health"], "responses": response(), "security": []}
+        },
         "/dids": {
             "get": {
                 "operationId": "listDids",
@@ -230,7 +232,6 @@ def build_toy(
         "monotonic": ticking(),
         "lifespan": no_lifespan,
         "pages": {},
-        "aliases": {"/health": ("getHealth",)},
     }
     settings |= options
     wiring = Wiring(**{each.name: settings.pop(each.name) for each in fields(Wiring) if each.name in settings})

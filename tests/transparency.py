@@ -74,7 +74,6 @@ class LoggedLedger:
             await self.ledger.append(did, b"%s entry %d" % (prefix.encode(), number), expected_version=version)
 
     async def close(self) -> None:
-        await self.follower.close()
         await self.store.close()
         await self.ledger.close()
 

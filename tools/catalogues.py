@@ -37,7 +37,7 @@ def written(language: str) -> tuple[bytes, bytes]:
         catalog = pofile.read_po(file, locale=language)
     catalog.update(extracted(), no_fuzzy_matching=True)
     catalog.obsolete.clear()
-    # The same templates and translations make the same octets, whenever.
+    # The same templates and translations make the same bytes at any time.
     catalog.creation_date = catalog.revision_date = _WHENEVER
     source, compiled = BytesIO(), BytesIO()
     pofile.write_po(source, catalog, omit_header=False, sort_output=True, no_location=True, width=120)
@@ -51,6 +51,6 @@ def _source(language: str) -> Path:
 
 if __name__ == "__main__":
     for each in LANGUAGES[1:]:
-        text, octets = written(each)
+        text, binary = written(each)
         _source(each).write_bytes(text)
-        _source(each).with_suffix(".mo").write_bytes(octets)
+        _source(each).with_suffix(".mo").write_bytes(binary)

@@ -2,7 +2,7 @@
 
     python -m tools.write_migration what_it_does
 
-Alembic (extra ``house``) compares the tables of ``store.tables`` with those that the steps make. Rows that must be moved are added by
+Alembic (extra ``checks``) compares the tables of ``store.tables`` with those that the steps make. Rows that must be moved are added by
 hand. First add, later remove, so that the version before still works.
 """
 

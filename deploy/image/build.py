@@ -139,7 +139,7 @@ def build(output: Path, *, mirror: Sequence[str] = ()) -> str:
         run("mmdebstrap", "--quiet", "--variant=extract", f"--include={','.join(PACKAGES)}", SUITE, system, *mirror)
         pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps")
         run(*pip, "--require-hashes", "-r", ROOT / "requirements.lock", "--target", locked)
-        sources = [ROOT, *sorted(path.parent for path in ROOT.glob("p*/*_*/pyproject.toml"))]
+        sources = [ROOT, *sorted(path.parent for path in ROOT.glob("p*/*/pyproject.toml") if path.parent.name != "mcp")]
         copies = [_clean(source, Path(scratch, "sources", source.name)) for source in sources]
         run(*pip, *copies, "--target", own)
         for folder in (locked, own):
@@ -157,7 +157,11 @@ def _clean(source: Path, copy: Path) -> Path:
     """A copy without what was built there before, which setuptools would take along."""
 
     def left_out(folder: str, names: list[str]) -> set[str]:
-        at_top = {"build", "dist", "tests", "features", "packages", "plugins"} if Path(folder) == source else set[str]()
+        at_top = (
+            {"build", "dist", "tests", "tools", "features", "packages", "plugins"}
+            if Path(folder) == source
+            else set[str]()
+        )
         return {
             one
             for one in names

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 METHODS = ("get", "post", "patch", "delete", "put")
@@ -50,8 +50,8 @@ class Document:
 
 
 def load() -> Document:
-    """The document that the service serves."""
-    return Document(json.loads(resources.files("identity_core.api").joinpath("identity.json").read_bytes()))
+    """Return the reference document: that of the kernel and of every extension of this repository."""
+    return Document(json.loads((Path(__file__).parents[2] / "openapi" / "reference.json").read_bytes()))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs.generate.document import page
-from tests.bench.page import body, load
+from tools.bench.page import body, load
 
 FIGURES = Path(__file__).resolve().parents[1] / "reference" / "figures.json"
 
@@ -14,7 +14,7 @@ def figures_page() -> str:
     """The committed figures."""
     return page(
         "# Figures",
-        "What the benchmarks measured when they were last run, beside what is promised. `python -m tests.bench.report` measures anew; "
-        "`tests/bench/README.md` says how to read the figures.",
+        "What the benchmarks measured when they were last run, beside what is promised. `python -m tools.bench.report` measures anew; "
+        "`tools/bench/README.md` says how to read the figures.",
         f"```{{raw}} html\n{body(load(FIGURES))}\n```",
     )

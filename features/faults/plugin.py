@@ -257,7 +257,7 @@ _rotate = StoredHolderSecrets.rotate
 
 
 async def _rotating(self: StoredHolderSecrets, *arguments: Any, **named: Any) -> Any:
-    """It stores its rows with what they tell of, and so can take a while itself."""
+    """Delay the change itself: it stores its rows in its own transaction."""
     await strike("secrets")
     return await _rotate(self, *arguments, **named)
 
@@ -268,7 +268,7 @@ _begin = StoredIdempotencyKeys.begin
 
 
 async def _reserving(self: StoredIdempotencyKeys, *arguments: Any) -> Any:
-    """What a request changes may be committed with its answer, so it can take a while only before that."""
+    """Delay the request before its change, which may be committed with its answer."""
     found = await _begin(self, *arguments)
     if found is None:
         await strike("reserved")

@@ -53,6 +53,10 @@ ASKED: Final = frozenset(
 _BEYOND_TOOLS: Final = frozenset({401, 429})
 
 # Credentials stay here, and a cookie says nothing to a program.
+MCP: Final = "callMcp"
+"""The operation as which a request of the Model Context Protocol is counted and logged; it pays for the operation that it calls."""
+A2A: Final = "callA2a"
+"""The same for a request of the Agent2Agent protocol."""
 _KEPT_BACK: Final = frozenset({b"authorization", b"x-api-key", b"cookie", b"proxy-authorization"})
 
 # JSON-RPC 2.0 §5.1: what is no JSON has no id that could be told.

@@ -64,9 +64,7 @@ class ApiKeyHandlers:
         rotated = await self.rotate(request.path["keyId"], request.body, request.context)
         successor = rotated.successor
         body = wire.RotatedApiKey(
-            api_key=successor.text,
-            record=self._shown(successor.key),
-            predecessor=self._shown(rotated.predecessor),
+            api_key=successor.text, record=self._shown(successor.key), predecessor=self._shown(rotated.predecessor)
         )
         return _issued(body, successor.key)
 

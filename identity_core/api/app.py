@@ -67,25 +67,25 @@ def build_app(
         identify=identify,
         charge=wiring.gate.charge,
         limit=limit,
-        exempt=frozenset(at for at, one in placed(value, wiring.aliases) if one["operationId"] in ALWAYS_ANSWERED),
-        shapes=early_shapes(value, wiring.aliases) | forms,
+        exempt=frozenset(at for at, one in placed(value) if one["operationId"] in ALWAYS_ANSWERED),
+        shapes=early_shapes(value) | forms,
         monotonic=monotonic,
     )
 
 
-def placed(document: Mapping[str, Any], aliases: Mapping[str, Sequence[str]]) -> Iterator[tuple[bytes, Any]]:
+def placed(document: Mapping[str, Any]) -> Iterator[tuple[bytes, Any]]:
     """Every operation by the raw paths that lead to it, each as far as its first parameter."""
     base = document.get("servers", [{"url": ""}])[0]["url"]
     for path, _, declared in contract.operations(document):
-        for place in (base + path, *(alias for alias, named in aliases.items() if declared["operationId"] in named)):
+        for place in (base + path, *declared.get("x-aliases", ())):
             yield place.partition("{")[0].encode("ascii"), declared
 
 
-def early_shapes(document: Mapping[str, Any], aliases: Mapping[str, Sequence[str]]) -> dict[bytes, Operation]:
+def early_shapes(document: Mapping[str, Any]) -> dict[bytes, Operation]:
     """Return the ``shapes`` of ``early_operation``: the operations of the document that follow another standard."""
     return {
         place: Operation(one["operationId"], "", "", frozenset(), "", error_schema=one["x-error-schema"])
-        for place, one in placed(document, aliases)
+        for place, one in placed(document)
         if "x-error-schema" in one
     }
 

@@ -93,7 +93,7 @@ class AuthorizationEndpoint:
     @property
     def form(self) -> PageForm:
         """What POST takes."""
-        return PageForm(self.decide, "issueToken", max_body=MAX_BODY)
+        return PageForm(self.decide, max_body=MAX_BODY)
 
     async def received(self, octets: bytes) -> ReceivedAuthorization:
         """The request of a query or form. Raises ``InvalidRequest``, for which nobody is sent anywhere."""

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
 from identity_core.api.request import Handler
 from identity_core.api.transport import READ
 from identity_core.codec.structs import python_name
+from identity_core.extension.compose import compose
+from identity_core.extension.compose import operations as operations
 from identity_core.values import value_class
-
-METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
 
 class ContractError(Exception):
@@ -34,22 +34,18 @@ class OpenApiDocument:
     octets: bytes
 
 
-def load_document() -> OpenApiDocument:
-    """The bundle that travels in this package."""
-    return parse_document(resources.files("identity_core.api").joinpath("identity.json").read_bytes())
+def load_document(parts: Mapping[str, bytes] | None = None) -> OpenApiDocument:
+    """Return the document of the kernel with the ``parts`` of extensions, by name. Raises ``CompositionError``."""
+    kernel = parse_document(resources.files("identity_core.api").joinpath("identity.json").read_bytes())
+    if not parts:
+        return kernel
+    value = compose(kernel.value, {name: orjson.loads(octets) for name, octets in parts.items()})
+    return OpenApiDocument(value, orjson.dumps(value))
 
 
 def parse_document(octets: bytes) -> OpenApiDocument:
     """A document from its file."""
     return OpenApiDocument(orjson.loads(octets), octets)
-
-
-def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """(path template, lower-case method, operation object) of every operation."""
-    for path, item in document["paths"].items():
-        for method in METHODS:
-            if method in item:
-                yield path, method, item[method]
 
 
 def dereference(document: Mapping[str, Any], part: Any) -> Any:

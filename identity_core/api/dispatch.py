@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
+from identity_core.api.costs import Cost
 from identity_core.api.cross_origin import Origins
 from identity_core.api.operation_pass import compile_operation
 from identity_core.api.page_requests import form_run, page_run
-from identity_core.api.placement import APART_PAGES, PAGES_WITH_BOTH, ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
 from identity_core.api.request import (
     Admission,
@@ -35,6 +35,9 @@ from identity_core.errors import MethodNotAllowed
 
 REALM: Final = "identity"
 BEARER: Final = "Bearer"
+# Where operators have a listener of their own, their pages are served there only; the others are served by both.
+OPERATOR_PAGES: Final = "/ui/operator"
+SHARED_PAGES: Final = ("/ui/static/", "/ui/did/", "/ui/transaction/", "/ui/search")
 
 
 class HandlerResolver(Resolver):  # type: ignore[misc]
@@ -54,14 +57,14 @@ class Wiring:
     """What the dispatch needs from outside.
 
     ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
-    handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``aliases``:
-    path at the root → operationIds. ``pages``: path → handler outside the document, GET only, without authentication. ``people``: the
-    same for pages that know who is signed in, ``forms`` what is POSTed to such, ``endpoints`` what is POSTed by programs and stands
-    beside the document, each with a pass of its own. ``max_body`` caps bodies in octets (an operation's own
-    ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
-    public. ``apart``, if not None, is the port of a listener of its own for the operations that are apart: they are routed there and
-    nowhere else. ``resource_metadata`` is the URL of that of the interface, for challenges; empty for none. ``operations`` is filled
-    with the passes of all operations, for one that asks another. ``verify`` checks every answer against the document: for tests.
+    handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``pages``:
+    path → handler outside the document, GET only, without authentication. ``people``: the same for pages that know who is signed in,
+    ``forms`` what is POSTed to such, ``endpoints`` what is POSTed by programs and stands beside the document, each with a pass of its
+    own. ``max_body`` caps bodies in octets (an operation's own ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one.
+    ``origins`` are those whose pages may read what is public. ``apart``, if not None, is the port of a listener of its own for the
+    operations whose ``x-listener`` is ``operator``: they are routed there and nowhere else. ``resource_metadata`` is the URL of that of
+    the interface, for challenges; empty for none. ``operations`` is filled with the passes of all operations, for one that asks another.
+    ``verify`` checks every answer against the document: for tests.
     """
 
     gate: Admission
@@ -72,7 +75,6 @@ class Wiring:
     people: Mapping[str, Handler] = field(default_factory=dict)
     forms: Mapping[str, PageForm] = field(default_factory=dict)
     endpoints: Mapping[str, Run] = field(default_factory=dict)
-    aliases: Mapping[str, Sequence[str]] = field(default_factory=lambda: ROOT_ALIASES)
     max_body: int = 256 * 1024
     body_seconds: float = 10.0
     origins: Origins = field(default_factory=lambda: Origins(()))
@@ -109,7 +111,6 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         """Compiles the operations of one loaded document."""
         raw = specification.raw
         schemas = Schemas(raw)
-        compiled: dict[str, tuple[str, Run, Sequence[str]]] = {}
         for path, method, declared in contract.operations(raw):
             operation = specification.operation_cls.from_spec(
                 specification, path=path, method=method, resolver=resolver
@@ -120,27 +121,20 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 run = verified(run, Promises(raw, known, declared, schemas))
             if method == "get" and not declared.get("security", raw.get("security", [])):
                 self._shared.add(run)
-            for routes in self._routes_of(declared["operationId"], declared.get("tags", ())):
-                routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
-            compiled[declared["operationId"]] = method.upper(), run, declared.get("tags", ())
+            for routes in self._routes_at(declared.get("x-listener", "public")):
+                for place in (specification.base_path + path, *declared.get("x-aliases", ())):
+                    routes.add(_template(raw, place, declared), {method.upper(): run})
             self._wiring.operations[declared["operationId"]] = run
-        for path, operation_ids in self._wiring.aliases.items():
-            for operation_id in operation_ids:
-                if operation_id not in compiled:
-                    raise contract.ContractError(f"the alias {path} stands for {operation_id}, which is no operation")
-                method, run, tags = compiled[operation_id]
-                for routes in self._routes_of(operation_id, tags):
-                    routes.add(path, {method: run})
 
-    def _routes_of(self, operation_id: str, tags: Sequence[str]) -> Sequence[Routes[Run]]:
-        if self._wiring.apart is None or operation_id in WITH_BOTH:
+    def _routes_at(self, listener: str) -> Sequence[Routes[Run]]:
+        """Return the routes of ``x-listener``: ``public``, ``operator`` or ``both``."""
+        if self._wiring.apart is None or listener == "both":
             return [self._routes, self._apart]
-        return [self._apart if is_apart(operation_id, tags) else self._routes]
+        return [self._apart if listener == "operator" else self._routes]
 
     def _routes_of_page(self, path: str) -> Sequence[Routes[Run]]:
-        if self._wiring.apart is None or path.startswith(PAGES_WITH_BOTH):
-            return [self._routes, self._apart]
-        return [self._apart if path.startswith(APART_PAGES) else self._routes]
+        shared, operator = path.startswith(SHARED_PAGES), path.startswith(OPERATOR_PAGES)
+        return self._routes_at("both" if shared else "operator" if operator else "public")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; raises every refusal for the guard to answer."""
@@ -195,6 +189,10 @@ def facts(
         {} in requirements,
         declared.get("x-error-schema", "ErrorResponse"),
         bearer,
+        purpose=declared.get("x-challenge-purpose", ""),
+        cost=Cost.from_document(declared.get("x-cost", {}), needs_caller=bool(names) and {} not in requirements),
+        keeps=declared.get("x-keeps", False),
+        ends=declared.get("x-ends", False),
     )
 
 

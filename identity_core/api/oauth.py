@@ -67,7 +67,7 @@ class TokenEndpoint:
     @property
     def form(self) -> PageForm:
         """For the application."""
-        return PageForm(self, OPERATION.operation_id, OPERATION, MAX_BODY)
+        return PageForm(self, OPERATION, MAX_BODY)
 
     async def __call__(self, request: Request) -> Answer:
         """Raises ``TokenRequestRefused``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what IssueToken raises."""

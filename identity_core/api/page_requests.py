@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import parse_qsl
 
+from identity_core.api.costs import Cost
 from identity_core.api.decode import has_body, refuse_body
-from identity_core.api.operations import tokens
 from identity_core.api.promises import Run
 from identity_core.api.request import FORM, Admission, Answer, Handler, PageForm, Request
 from identity_core.api.transport import Receive, Scope, admit_page_headers, read_body
@@ -43,7 +43,7 @@ def form_run(form: PageForm, gate: Admission, max_body: int, seconds: float) -> 
         if has_body(request) and media_type != form.media_type:
             raise UnsupportedMediaType(f"Send the body as {form.media_type}.", details={"supported": [form.media_type]})
         request.body_octets = await read_body(request, receive, cap=cap, seconds=seconds)
-        await gate.charge(request, tokens(form.priced_as, len(request.body_octets)))
+        await gate.charge(request, Cost().tokens(request))
         admit_page_headers(request, scope)
         if form.media_type == FORM:
             request.body = _fields(request.body_octets)

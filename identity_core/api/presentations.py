@@ -45,7 +45,7 @@ class PresentationEndpoints:
     @property
     def forms(self) -> dict[str, PageForm]:
         """What POST takes, by path."""
-        return {RESPONSES + "{request}": PageForm(self.response, PRESENT.operation_id, PRESENT, MAX_BODY)}
+        return {RESPONSES + "{request}": PageForm(self.response, PRESENT, MAX_BODY)}
 
     async def request_object(self, request: Request) -> Answer:
         """The request (OpenID4VP 1.0 §5.7). Raises ``PresentationNotFound``."""

@@ -1,4 +1,4 @@
-"""What the edge hands to a handler, what a handler gives back, and the two seams between them and the dispatch.
+"""Requests and answers of handlers, and the two interfaces between handlers and the dispatch.
 
 A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. What is left out on
 purpose: uploads, and for operations cookies and forms, which are for pages alone.
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
 
+from identity_core.api.costs import Cost
 from identity_core.codec import multibase, strict_json
 from identity_core.codec.times import micros, moment
 from identity_core.domain.activity import RequestContext
@@ -38,7 +39,8 @@ class Operation:
     ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401 says in
     ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, without their scope; empty where it takes none.
     ``error_schema`` is that of its refusals. ``resource`` is the path of the resource that a bearer token must be for, empty for the
-    interface."""
+    interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it stores rows that do not expire;
+    ``ends``: it revokes, deactivates or erases, so a caller whose quota is used up may still call it."""
 
     operation_id: str
     method: str
@@ -49,6 +51,10 @@ class Operation:
     error_schema: str = "ErrorResponse"
     bearer: str = ""
     resource: str = ""
+    purpose: str = ""
+    cost: Cost = Cost()
+    keeps: bool = False
+    ends: bool = False
 
 
 @value_class
@@ -178,7 +184,7 @@ class Request:
 
     @property
     def context(self) -> RequestContext:
-        """Who asks, for what is recorded. Raises ``AuthRequired`` for a stranger."""
+        """The caller and the operation, for records. Raises ``AuthRequired`` without a caller."""
         return RequestContext(self.operation_id, self.authenticated, self.request_id, attempt=self.attempt)
 
     def showing(self, show: Callable[[Any], Answer]) -> RequestContext:
@@ -210,24 +216,23 @@ Handler = Callable[[Request], Awaitable[Answer]]
 
 @value_class
 class PageForm:
-    """What takes a POST outside the document: a page's form, or a request that carries nothing. The address pays what the operation
-    ``priced_as`` costs for a body of that size. ``operation`` is what it is counted, logged and refused as, None for a page;
+    """A target of POST outside the document: a page's form, or a request without a body. The address pays for the size of the
+    body. ``operation`` is what it is counted, logged and refused as, None for a page;
     ``max_body`` caps the form in octets, None for what caps every body. ``media_type`` is what it takes; of a form ``request.body`` has the
     fields."""
 
     handler: Handler
-    priced_as: str = ""
     operation: Operation | None = None
     max_body: int | None = None
     media_type: str = FORM
 
 
 ROW_ID: Final = "[0-9a-f]{32}"
-"""What a cursor of a list of rows holds: an id that ascends with time."""
+"""Pattern of the position in a list of rows: an id that ascends with time."""
 
 
 URI: Final = "[A-Za-z][A-Za-z0-9+.-]*:[!-~]+"
-"""What a cursor of a list of credentials, of their schemas or of DIDs holds."""
+"""Pattern of the position in a list of credentials, schemas or DIDs: a URI."""
 
 
 def cursor(last: str | RowPosition, of: str = "") -> str:

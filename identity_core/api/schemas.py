@@ -40,8 +40,8 @@ class Schemas:
 
     @cached_property
     def types(self) -> Types:
-        """Those of ``identity_core.wire``, where the document is the service's own."""
-        own = self._document.get("components", {}).get("schemas") == wire.TYPES.schemas
+        """Those of ``identity_core.wire``, where the document is the service's own: they include those of each imported extension."""
+        own = self._document.get("components", {}).get("schemas", {}).items() <= wire.TYPES.schemas.items()
         return wire.TYPES if own else Types(self._document)
 
     def compile(self, schema: Mapping[str, Any], *, formats: bool = True) -> Draft202012Validator:

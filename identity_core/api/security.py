@@ -12,10 +12,8 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from identity_core.api.header_credentials import API_KEY, BEARER, HeaderCredential, credential_of
-from identity_core.api.operations import PURPOSES, tokens
 from identity_core.api.request import Headers, Operation, Request
 from identity_core.domain.callers import ApiKey, Caller
-from identity_core.domain.credentials.presentation import MAX_CREDENTIALS, count_credentials
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import SignedHeader
 from identity_core.domain.dids.did import Did
@@ -91,7 +89,7 @@ class Gate:
         if credential is None or not self._has_been_good(credential):
             # Where anybody is served, what is served has its price; elsewhere an unknown credential may yet be refused.
             is_stranger = credential is None or not operation.schemes
-            headers = await self._address_pays(operation, request, _cost(operation, request) if is_stranger else 1)
+            headers = await self._address_pays(operation, request, operation.cost.tokens(request) if is_stranger else 1)
         if isinstance(refusal, AuthAmbiguous):
             raise refusal
         try:
@@ -99,11 +97,11 @@ class Gate:
         except (AuthFailed, PluginUnavailable) as error:
             refusal = error
         if key is not None:
-            headers = await self._pays(request, self.policy.spend_key(key, _cost(operation, request)))
+            headers = await self._pays(request, self.policy.spend_key(key, operation.cost.tokens(request)))
         if not operation.schemes:
             # No caller is needed here, and a key that could not be checked is no refusal; one that is good may see more.
             anybody = None if key is None else Caller(api_key=key)
-            return anybody, headers or await self._address_pays(operation, request, _cost(operation, request))
+            return anybody, headers or await self._address_pays(operation, request, operation.cost.tokens(request))
         try:
             caller = await self._authenticated(operation, request, credential, key, refusal)
         except IdentityError:
@@ -185,10 +183,10 @@ class Gate:
     async def _caller_pays(self, operation: Operation, request: Request, caller: Caller) -> Headers:
         """What the credential is used for is paid by the key behind it, or by the DID."""
         if caller.key is not None:
-            return await self._pays(request, self.policy.spend_key(caller.key, _cost(operation, request)))
+            return await self._pays(request, self.policy.spend_key(caller.key, operation.cost.tokens(request)))
         if caller.account is None:
             raise AuthRequired
-        return await self._pays(request, self.policy.spend_did(caller.account, _cost(operation, request)))
+        return await self._pays(request, self.policy.spend_did(caller.account, operation.cost.tokens(request)))
 
     async def _address_pays(self, operation: Operation, request: Request, tokens: int = 1) -> Headers:
         address = self._address(request)
@@ -235,23 +233,11 @@ class Gate:
             signed,
             payer=self._payer(request),
             scheme=scheme,
-            purpose=PURPOSES[operation.operation_id],
+            purpose=operation.purpose,
             body_hash=hashed,
             body=None if hashed is None else request.json(),
         )
         return Caller(did=signed.did, authorization=authorization)
-
-
-def _cost(operation: Operation, request: Request) -> int:
-    needs_caller = bool(operation.schemes) and not operation.optional
-    cost = tokens(operation.operation_id, len(request.body_octets), needs_caller=needs_caller)
-    if operation.operation_id != "verifyVcalmPresentation" or cost >= MAX_CREDENTIALS:
-        return cost
-    try:
-        return max(cost, count_credentials(request.json()))
-    except ValueError:
-        # No JSON, which will be refused.
-        return cost
 
 
 def body_hash(request: Request) -> str | None:

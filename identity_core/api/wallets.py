@@ -109,8 +109,8 @@ class WalletEndpoints:
     def forms(self) -> dict[str, PageForm]:
         """What POST takes, by path."""
         return {
-            NONCE_PATH: PageForm(self.nonce, NONCE.operation_id, NONCE, MAX_BODY, JSON),
-            CREDENTIAL_PATH: PageForm(self.credential, CREDENTIAL.operation_id, CREDENTIAL, MAX_BODY, JSON),
+            NONCE_PATH: PageForm(self.nonce, NONCE, MAX_BODY, JSON),
+            CREDENTIAL_PATH: PageForm(self.credential, CREDENTIAL, MAX_BODY, JSON),
         }
 
     async def metadata(self, request: Request) -> Answer:
@@ -141,8 +141,8 @@ class WalletEndpoints:
         """A Status List Token (draft-ietf-oauth-status-list §8.1). Raises ``StatusListNotFound``; ``FeatureNotSupported`` for the list of
         another time (§8.4)."""
         if "time" in request.query:
-            says = "Status lists of other times are not served. Leave `time` out for the list of now."
-            raise FeatureNotSupported(says, details={"feature": "time"})
+            details = {"feature": "time", "remedy": "Leave `time` out: the current list is served."}
+            raise FeatureNotSupported("Status lists of other times are not served.", details=details)
         token = await self.status_list(request.path["list"])
         kept = f"public, max-age={int(token_status.FRESH.total_seconds())}"
         return Answer(200, token.encode("ascii"), STATUS_LIST, [("cache-control", kept)])

@@ -15,7 +15,6 @@ from datetime import timedelta
 from math import ceil
 from typing import Final
 
-from identity_core.api.operations import ENDING, KEEPING, PURPOSES
 from identity_core.api.request import Answer, Handler, Operation, Request
 from identity_core.domain.activity import REFUSED, Event, RequestContext
 from identity_core.errors import IdentityError, QuotaExceeded
@@ -54,7 +53,7 @@ class Quotas:
         """Counts one writing request of a day, and in one write with it ``kept``, where there is room for both: whether there was. Raises
         ``QuotaExceeded``. What a DID is not admitted to is free."""
         account = None if request.caller is None else request.caller.account
-        if account is None or operation.operation_id not in PURPOSES:
+        if account is None or not operation.purpose:
             return False
         of_the_day = list(self._of_a_day(operation, request, account))
         if kept is not None:
@@ -82,7 +81,7 @@ class Quotas:
     def kept(self, operation: Operation, request: Request) -> Charge | None:
         """What a request stores for good, where it does and a DID asks."""
         account = None if request.caller is None else request.caller.account
-        if account is None or operation.operation_id not in KEEPING:
+        if account is None or not operation.keeps:
             return None
         limits, more = self.limits, _factor(operation)
         most = _times(limits.did_records, more), _times(limits.did_octets, more)
@@ -118,7 +117,7 @@ def _octets(request: Request) -> int:
 
 
 def _factor(operation: Operation) -> int:
-    return 2 if operation.operation_id in ENDING else 1
+    return 2 if operation.ends else 1
 
 
 def _times(limit: int | None, more: int) -> int | None:

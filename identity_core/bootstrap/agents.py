@@ -14,8 +14,7 @@ import orjson
 from identity_core import __version__
 from identity_core.api.agent_card import CARD_PATH, EXTENSION_PATH, AgentCardPage, request_schema
 from identity_core.api.agent_tasks import SealedTasks, TaskEndpoint
-from identity_core.api.agents import AgentDoor, AgentEndpoint, Application, AskHolder
-from identity_core.api.operations import A2A, MCP
+from identity_core.api.agents import A2A, MCP, AgentDoor, AgentEndpoint, Application, AskHolder
 from identity_core.api.pages import static_page
 from identity_core.api.promises import Run
 from identity_core.api.request import Admission, Handler

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
@@ -13,40 +14,35 @@ from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import ContractError, load_document
 from identity_core.api.cross_origin import Origins
-from identity_core.api.dids import DidHandlers
 from identity_core.api.dispatch import Wiring
-from identity_core.api.errors import guide_folder
 from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, Observe, request_ids
-from identity_core.api.guide import guide_pages
 from identity_core.api.idempotency import Idempotency
-from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.metrics import Metrics
 from identity_core.api.oauth import TOKEN_PATH, TokenEndpoint
-from identity_core.api.pages import metadata_pages, resource_metadata_url, resources_of
+from identity_core.api.pages import resource_metadata_url, resources_of
 from identity_core.api.promises import Run
-from identity_core.api.request import Handler, Request
+from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
-from identity_core.bootstrap.agents import agent_endpoints, agent_pages, agent_places, open_consents
-from identity_core.bootstrap.authorization import authorization_pages, code_grant
+from identity_core.bootstrap.agents import agent_places, open_consents
+from identity_core.bootstrap.authorization import code_grant
 from identity_core.bootstrap.handlers import (
-    did_pages,
-    identifier_handlers,
-    registration_handlers,
     verification_handlers,
 )
 from identity_core.bootstrap.measures import open_metrics
-from identity_core.bootstrap.pages import PageTags, page_tags, pages_for_people
+from identity_core.bootstrap.pages import PageTags, page_tags
+from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import service_handlers
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.vcalm import vcalm_handlers
-from identity_core.bootstrap.wallets import presentation_endpoints, wallet_endpoints, wallet_grants
+from identity_core.bootstrap.wallets import copy_status, wallet_grants
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED
+from identity_core.extension.opening import OpenKernel, joined, open_extensions
+from identity_core.extension.order import in_order
 from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.ui.operator import OperatorHandlers
@@ -172,35 +168,6 @@ async def _observer(opened: Runtime, measured: Metrics) -> Observe:
     return observe
 
 
-def _handlers(
-    opened: Runtime,
-    tags: PageTags,
-    identifiers: IdentifierHandlers,
-    operator: OperatorHandlers,
-    token_keys: TokenKeys,
-    challenges: ChallengeBook,
-    operations: Mapping[str, Run],
-) -> tuple[object, ...]:
-    """Those of all operations."""
-    return (
-        tags.dids,
-        identifiers,
-        registration_handlers(opened, tags.dids, operations),
-        vcalm_handlers(opened, tags.credentials.verify),
-        auth_handlers(opened, token_keys, challenges),
-        operator.events,
-        tags.ledger,
-        operator.service,
-        tags.delegations,
-        tags.credentials,
-        tags.proofs,
-        operator.verifications,
-        tags.dashboard,
-        operator.audit,
-        operator.api_keys,
-    )
-
-
 def _operator_handlers(opened: Runtime, tags: PageTags, measured: Metrics) -> OperatorHandlers:
     """Those of what an operator's pages ask."""
     return OperatorHandlers(
@@ -214,36 +181,39 @@ def _operator_handlers(opened: Runtime, tags: PageTags, measured: Metrics) -> Op
     )
 
 
-def _pages_for_programs(opened: Runtime, dids: DidHandlers, keys: TokenKeys) -> dict[str, Handler]:
-    settings = opened.settings
-    metadata = metadata_pages(origin_of(settings), agent_places(settings), code_flow=settings.ui.enabled)
-    return metadata | did_pages(opened, dids) | guide_pages(guide_folder()) | agent_pages(opened, keys)
+async def _services(opened: Runtime, stack: AsyncExitStack) -> dict[type[Any], Any]:
+    """Return what the parts of the service share, by type; ``stack`` ends what runs beside it."""
+    token_keys, challenges = await open_token_keys(opened), challenge_book(opened)
+    await opened.plugins.proof_workers_settled()
+    sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
+    tags = page_tags(opened, sealed_credentials, autonomy_of(opened.settings))
+    refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
+    measured = open_metrics(opened, tags.dids.cache, stack)
+    shared = (
+        *(token_keys, challenges, sealed_credentials, tags, measured, tags.credentials.verify, copy_status(opened)),
+        *(_operator_handlers(opened, tags, measured), auth_handlers(opened, token_keys, challenges)),
+        *(token_endpoint(opened, token_keys, refusals), gate_of(opened, token_keys, challenges)),
+        await open_consents(opened),
+    )
+    return {type(each): each for each in shared}
 
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
-    settings, store, clock = opened.settings, opened.store, opened.clock
-    token_keys, challenges = await open_token_keys(opened), challenge_book(opened)
-    await opened.plugins.proof_workers_settled()
-    sealed_credentials = await open_sealed_credentials(opened.custodian, store)
-    tags = page_tags(opened, sealed_credentials, autonomy_of(settings))
-    wallets, presentations = wallet_endpoints(opened, sealed_credentials), presentation_endpoints(opened)
-    measured, operations = open_metrics(opened, tags.dids.cache, stack), dict[str, Run]()
-    operator = _operator_handlers(opened, tags, measured)
-    consents, refusals = await open_consents(opened), AuditRefusals(Record(store.activity), clock, quotas_of(opened))
-    token, render = token_endpoint(opened, token_keys, refusals), lambda: measured.render({})
-    pages, forms = await pages_for_people(opened, tags, operator, challenges, consents, render, stack)
-    decisions, decided = authorization_pages(opened, challenges, token)
-    gate, identifiers = gate_of(opened, token_keys, challenges), identifier_handlers(opened, tags.dids)
+    settings, services, clock = opened.settings, await _services(opened, stack), opened.clock
+    installed, operations = in_order(opened.plugins.collection.extensions), dict[str, Run]()
+    spent, securing = opened.store.spent_challenges, opened.plugins.securing_workers
+    kernel = partial(OpenKernel, clock, opened.reader, spent, opened.challenge_secret, securing, services, operations)
+    added = await open_extensions([*own_parts(opened), *installed], kernel, stack)
     wiring = Wiring(
-        gate=gate,
-        around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
-        refusals=refusals,
+        gate=services[Gate],
+        around=Idempotency(opened.store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
+        refusals=services[TokenEndpoint].refusals,
         schemes=DOCUMENT_SCHEMES,
-        pages=_pages_for_programs(opened, tags.dids, token_keys) | wallets.pages | presentations.pages,
-        people=pages | decisions,
-        forms=forms | decided | wallets.forms | presentations.forms | {TOKEN_PATH: token.form},
-        endpoints=await agent_endpoints(opened, gate, operations, consents, stack),
+        pages=joined(added, "pages"),
+        people=joined(added, "people"),
+        forms=joined(added, "forms"),
+        endpoints=joined(added, "endpoints"),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,
         origins=Origins(settings.server.cors_origins),
@@ -253,10 +223,10 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     )
     try:
         return build_app(
-            load_document(),
-            _handlers(opened, tags, identifiers, operator, token_keys, challenges, wiring.operations),
+            load_document({each.declared.name: each.declared.document for each in installed if each.declared.document}),
+            [handlers for each in added for handlers in each.handlers],
             wiring,
-            observe=await _observer(opened, measured),
+            observe=await _observer(opened, services[Metrics]),
             identify=request_ids(secrets.token_hex(4)),
             monotonic=clock.monotonic,
             limit=settings.server.max_requests_in_flight,

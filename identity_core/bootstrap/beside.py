@@ -62,7 +62,7 @@ class TransparencyLog:
     async def over(
         cls, settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian
     ) -> TransparencyLog:
-        """The log of ``ledger``; its follower has not begun."""
+        """The log of ``ledger``."""
         follower = LedgerFollower(ProjectLedger(ledger, store.transparency))
         here = f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
         # A log keeps its name on another port and behind another host: anyone who holds a checkpoint knows it by that.

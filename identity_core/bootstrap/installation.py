@@ -35,6 +35,7 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.servers import require_database, tell_limits
 from identity_core.bootstrap.storage import require_own_key, told_at_start
 from identity_core.domain.activity import SERVICE, RequestContext
+from identity_core.plugin.choose import ANONYMOUS_VERIFIER
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
 from identity_core.ports.custodian import Custodian
@@ -174,7 +175,7 @@ def _start_provers(
     stack.enter_context(copies_end_at_once())
     prover = settings.prover
     known = plugins.proof_workers(prover.backend, workers=prover.workers, deadline_seconds=prover.deadline_seconds)
-    strangers = plugins.anonymous_verifier(prover.backend, deadline_seconds=prover.deadline_seconds)
+    strangers = plugins.proof_workers(prover.backend, use=ANONYMOUS_VERIFIER, deadline_seconds=prover.deadline_seconds)
     return known or NoProver(), strangers or NoProver()
 
 

@@ -31,7 +31,7 @@ from identity_core.use_cases.custody import AttendCustodian
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
-from identity_core.use_cases.dids.log_keys import FollowServiceLog, KeepGenerations, LogSigner
+from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.ledger.feed import WitnessFeeder
 from identity_core.use_cases.ledger.storage import WatchStorage
 from identity_core.use_cases.record import Record
@@ -57,12 +57,7 @@ class Jobs:
 
 
 async def begin_jobs(
-    settings: Settings,
-    signer: LogSigner,
-    reader: DidReader,
-    store: Store,
-    custodian: Custodian,
-    stack: AsyncExitStack,
+    settings: Settings, signer: LogSigner, reader: DidReader, store: Store, custodian: Custodian, stack: AsyncExitStack
 ) -> Jobs:
     """Brings the index up to the ledger, and sets everything to work until the stack is closed. Raises ``StartError``."""
     clock, check = SystemClock(), reader.check
@@ -76,7 +71,7 @@ async def begin_jobs(
     chain = await stack.enter_async_context(FollowAuditChain(store.audit))
     logged = await TransparencyLog.over(settings, check.ledger, store, custodian)
     await follow.tell(logged.signer.hear)
-    watch = await _keep_watch(settings, logged, store, stack)
+    watch = await stack.enter_async_context(await watch_over(settings, logged, store, clock))
     feeder = await feed_witnesses(settings, logged, store, clock, stack)
     anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
     publisher = await stack.enter_async_context(
@@ -89,6 +84,8 @@ async def begin_jobs(
         )
     )
     watch.hold_up(repair, suspicions, anchorer, feeder, publisher)
+    if settings.database_url is not None:
+        watch.spare(repair, suspicions, anchorer, follow)
     return Jobs(follow, suspicions, logged, watch, feeder, anchorer, anchors, publisher, chain, cutter)
 
 
@@ -113,16 +110,8 @@ async def _keep_index(
     repair = IndexRepair(catch_up)
     await stack.enter_async_context(repair)
     await stack.enter_async_context(suspicions)
-    await stack.enter_async_context(KeepGenerations(follow))
+    await stack.enter_async_context(follow)
     return follow, repair, suspicions
-
-
-async def _keep_watch(settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack) -> WatchStorage:
-    """Holds the databases against what is remembered of them; from then on they are watched, and the log follows the ledger."""
-    watch = await watch_over(settings, logged, store, SystemClock())
-    await stack.enter_async_context(watch)
-    await stack.enter_async_context(logged.follower)
-    return watch
 
 
 async def _forget_expired(

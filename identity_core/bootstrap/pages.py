@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -14,8 +13,8 @@ from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.ledger import LedgerHandlers
+from identity_core.api.metrics import Metrics
 from identity_core.api.proofs import ProofHandlers
-from identity_core.api.request import Handler, PageForm
 from identity_core.bootstrap.handlers import (
     credential_handlers,
     delegation_handlers,
@@ -26,6 +25,8 @@ from identity_core.bootstrap.ports import origin_of, sessions_secret
 from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.extension.declaration import Contribution
+from identity_core.extension.opening import OpenKernel
 from identity_core.settings import show
 from identity_core.ui.anybody import PublicPages
 from identity_core.ui.consent import ConsentPages
@@ -78,19 +79,10 @@ def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: 
     )
 
 
-async def pages_for_people(
-    opened: Runtime,
-    tags: PageTags,
-    operator: OperatorHandlers,
-    challenges: ChallengeBook,
-    consents: HolderConsents,
-    render: Callable[[], bytes],
-    stack: AsyncExitStack,
-) -> tuple[dict[str, Handler], dict[str, PageForm]]:
-    """What GET serves and what POST takes, by path; nothing where the settings want no pages. ``render`` makes the exposition of the
-    metrics, which are sampled until ``stack`` ends."""
+async def pages_for_people(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    """Return the pages and their forms; nothing where the settings want no pages. The metrics are sampled until ``stack`` ends."""
     if not opened.settings.ui.enabled:
-        return {}, {}
+        return Contribution()
     common: dict[str, Any] = {
         "spent": opened.store.spent_challenges,
         "record": Record(opened.store.activity),
@@ -100,16 +92,17 @@ async def pages_for_people(
         "origin": origin_of(opened.settings),
         "mismatch": lambda: opened.jobs.watch.mismatch,
     }
-    signatures = AuthenticateDid(opened.reader, challenges, opened.clock)
+    tags, measured = kernel.need(PageTags), kernel.need(Metrics)
+    signatures = AuthenticateDid(opened.reader, kernel.need(ChallengeBook), opened.clock)
     sessions = Sessions(reader=opened.reader, signatures=signatures, **common)
     api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, opened.clock, opened.fingerprint)
     operators = OperatorSessions(api_keys=api_keys, **common)
     public = PublicPages(tags.dids, tags.ledger, tags.proofs, sessions, operators, __version__)
-    consent = ConsentPages(tags.credentials, sessions, consents)
+    consent = ConsentPages(tags.credentials, sessions, kernel.need(HolderConsents))
     holder = HolderPages(tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard, consent, sessions)
-    sampled = await stack.enter_async_context(KeepFigures(render, time.time))
-    shown = OperatorPages(operator, _installation(opened, sampled), operators)
-    return ui_pages(public, holder, shown), ui_forms(public, holder, shown)
+    sampled = await stack.enter_async_context(KeepFigures(lambda: measured.render({}), time.time))
+    shown = OperatorPages(kernel.need(OperatorHandlers), _installation(opened, sampled), operators)
+    return Contribution(people=ui_pages(public, holder, shown), forms=ui_forms(public, holder, shown))
 
 
 def _installation(opened: Runtime, sampled: KeepFigures) -> OwnInstallation:

@@ -186,6 +186,7 @@ async def open_store(settings: Settings, custodian: Custodian, *, processes: int
         processes=processes,
         secret=secret,
         mapped_mebibytes=settings.mapped_mebibytes,
+        readers=settings.database_readers,
     )
     # A custodian may be older than its database: one that has nothing in it yet has nothing to hide.
     if is_first or await store.is_new():
@@ -224,6 +225,7 @@ async def audit_log(settings: Settings) -> AsyncIterator[AuditTools]:
             processes=processes,
             secret=secret or secrets.token_bytes(32),
             mapped_mebibytes=settings.mapped_mebibytes,
+            readers=settings.database_readers,
         )
         stack.push_async_callback(store.close)
         yield AuditTools(store.audit, secret is not None)

@@ -48,7 +48,8 @@ def _condition(one: InUse) -> PluginCondition:
 def _probes(opened: Runtime) -> Mapping[str, Probe]:
     async def ledger_answers() -> str:
         await opened.jobs.logged.ledger.head()
-        return "unavailable" if opened.clock.monotonic() - opened.reader.check.refused_at < REFUSED_SECONDS else "ok"
+        is_refusing = opened.clock.monotonic() - opened.reader.check.refused_at < REFUSED_SECONDS
+        return "unavailable" if is_refusing else "ok"
 
     async def store_answers() -> str:
         await opened.store.documents.cursor()

@@ -51,7 +51,7 @@ def install(shell: str) -> None:
     """Put the script where the shell looks for it, for this user."""
     path = _place(shell)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_symlink() or (path.exists() and not _is_ours(path)):
+    if path.is_symlink() or (path.exists() and not path.read_bytes().startswith(MARK.encode())):
         fail(
             "there is a file that this command did not write", str(path), "move it away, or `identity completion show`"
         )
@@ -61,11 +61,6 @@ def install(shell: str) -> None:
     show(
         {"shell": shell, "path": str(path), "next": AFTER[shell]}, text="{path} completes `identity` in {shell}: {next}"
     )
-
-
-def _is_ours(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(MARK)) == MARK.encode()
 
 
 def _script(shell: str) -> str:

@@ -243,7 +243,8 @@ def _fetched(
 ) -> tuple[LoggedHistory, list[LogLeaf]]:
     """The history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of the
     service: that of its quorum, or any. And the leaves of the service's own DID, whether or not they are in it."""
-    known, service_did = service_did, service_did or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
+    known = service_did
+    service_did = known or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
     # The checkpoint comes second, so that it covers whatever the history names.
     recorded = leaves_of(http, did)
     leaves = [] if service_did is None else leaves_of(http, service_did)

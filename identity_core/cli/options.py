@@ -182,6 +182,7 @@ def plugin_context(settings: Settings) -> BuildContext:
         settings.server.workers,
         public_url=settings.server.public_url,
         mapped_mebibytes=settings.mapped_mebibytes,
+        database_readers=settings.database_readers,
     )
 
 

@@ -41,8 +41,7 @@ class Disproved(ValueError):
 
 @dataclass(slots=True)
 class Probe:
-    """What was done in order, each step with its milliseconds; the DIDs that are to be deactivated, and the credential of the first of them
-    that is to be revoked."""
+    """A run: its steps in order, each with its milliseconds; the DIDs to deactivate, and the credential of the first of them to revoke."""
 
     client: Client
     steps: dict[str, float] = field(default_factory=dict)
@@ -73,7 +72,7 @@ class Probe:
                 self.people.pop()
 
     def time(self, step: str, act: Callable[[], T]) -> T:
-        """What ``act`` answers."""
+        """Return the result of ``act``, and record its duration under ``step``."""
         self.step = step
         started = time.perf_counter()
         answer = act()

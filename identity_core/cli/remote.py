@@ -140,23 +140,21 @@ class RemoteCaller:
     def send(self, operation_id: str, *places: str, body: Any = None, token: str | None = None, **query: Any) -> Any:
         """The answer to the operation; ``places`` fill its path, in their order. An access ``token`` goes before any other
         credential. Raises ``ServiceError`` or ``ServiceUnreachable``."""
-        from identity_core.api.operations import PURPOSES
-
-        method, path = _operations()[operation_id]
+        method, path, purpose = _operations()[operation_id]
         names = iter(places)
         path = re.sub(r"\{\w+\}", lambda _: quote(next(names), safe=":"), path)
         if self.signer is None or token is not None:
             headers = {} if token is None else {"Authorization": f"Bearer {token}"}
             return self.session.call(method, path, body=body, query=query, headers=headers)
-        return self.session.signed(method, path, body, self.signer, PURPOSES[operation_id], query=query)
+        return self.session.signed(method, path, body, self.signer, purpose, query=query)
 
 
 @functools.cache
-def _operations() -> dict[str, tuple[str, str]]:
-    """Method and path by operationId, from the document of this version."""
+def _operations() -> dict[str, tuple[str, str, str]]:
+    """Return method, path and purpose of a signature by operationId, from the document of this version."""
     document = orjson.loads(resources.files("identity_core.api").joinpath("identity.json").read_bytes())
     return {
-        operation["operationId"]: (method.upper(), path)
+        operation["operationId"]: (method.upper(), path, operation.get("x-challenge-purpose", ""))
         for path, item in document["paths"].items()
         for method, operation in item.items()
         if "operationId" in operation
@@ -208,7 +206,7 @@ def add_command(
     def run(caller: RemoteCaller, **given: Any) -> None:
         if whose and caller.signer is None and not caller.has_credential:
             fail("nobody asks", "the options", f"give --keys of {whose}, or --api-key", status=2)
-        _, path = _operations()[operation_id]
+        _, path, _ = _operations()[operation_id]
         places = [given.pop(one) for one in arguments[: path.count("{")]]
         sent = {} if body is None else {"body": body(caller, **given)}
         with working("waiting for the service"):

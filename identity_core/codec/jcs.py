@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import partial
+from operator import methodcaller
 from typing import Any, Final
 
 import orjson
@@ -43,7 +44,7 @@ def canonicalize(value: Any) -> bytes:
             len(octets) <= _SHORT
             and octets.isascii()
             and b"\\" not in octets
-            and _UNSURE.search(_outside_strings(octets)) is None
+            and _UNSURE.search(b" ".join(octets.split(b'"')[::2]).translate(None, b"{}[]:")) is None
         ):
             return octets
         return octets if _is_plain(value) else orjson.dumps(_rewritten(value), option=_OPTIONS)
@@ -65,11 +66,6 @@ def canonicalize_each(values: Iterable[str | int]) -> list[bytes]:
         return [*map(_SCALAR, values)]
     except TypeError as error:
         raise ValueError(f"not canonicalizable: {error}") from error
-
-
-def _outside_strings(octets: bytes) -> bytes:
-    """What stands between the strings of a JSON text without escapes, the structural characters left out."""
-    return b" ".join(octets.split(b'"')[::2]).translate(None, b"{}[]:")
 
 
 def _is_plain(value: Any) -> bool:
@@ -99,9 +95,5 @@ def _rewritten(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_rewritten(child) if type(child) in _REWRITTEN else child for child in value]
     if isinstance(value, dict):
-        return {name: _rewritten(value[name]) for name in sorted(value, key=_utf_16)}
+        return {name: _rewritten(value[name]) for name in sorted(value, key=methodcaller("encode", "utf-16-be"))}
     return value
-
-
-def _utf_16(name: str) -> bytes:
-    return name.encode("utf-16-be")

@@ -93,12 +93,18 @@ class Types:
     """The types of one document, by name in ``named``. Raises ``ValueError`` for a schema that they cannot say."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self._document = document
-        self.schemas: Mapping[str, Any] = document.get("components", {}).get("schemas", {})
+        self._components: dict[str, dict[str, Any]] = {}
+        self.schemas: dict[str, Any] = self._components.setdefault("schemas", {})
         self.named: dict[str, Any] = {}
-        for name in self.schemas:
+        self.add(document)
+
+    def add(self, document: Mapping[str, Any]) -> None:
+        """Add the types of a document, or of a part that refers to one added before."""
+        for kind, members in document.get("components", {}).items():
+            self._components.setdefault(kind, {}).update(members)
+        for name in document.get("components", {}).get("schemas", ()):
             self._of_name(name)
-        for operation_id, parameters in self._queries():
+        for operation_id, parameters in self._queries(document):
             self.named[f"{pascal_name(operation_id)}Query"] = self._query(operation_id, parameters)
 
     def of(self, schema: Schema) -> Any:
@@ -170,9 +176,9 @@ class Types:
                 members[parameter["name"]] = (kind | None, None)
         return _struct(f"{pascal_name(operation_id)}Query", members, closed=True)
 
-    def _queries(self) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    def _queries(self, document: Mapping[str, Any]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
         """operationId and query parameters of every operation that has some."""
-        for item in self._document.get("paths", {}).values():
+        for item in document.get("paths", {}).values():
             for operation in (item[method] for method in METHODS if method in item):
                 parameters = [self._resolved(parameter) for parameter in operation.get("parameters", ())]
                 if any(parameter["in"] == "query" for parameter in parameters):
@@ -181,7 +187,7 @@ class Types:
     def _resolved(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
         while "$ref" in part:
             kind, _, name = part["$ref"].removeprefix("#/components/").partition("/")
-            part = self._document["components"][kind][name]
+            part = self._components[kind][name]
         return part
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from identity_core.database.group_commit import BatchJob, followed_by
 from identity_core.database.interface import (
     MAPPED_MEBIBYTES,
+    READERS,
     ConstraintViolated,
     Cursor,
     Database,
@@ -34,6 +35,7 @@ from identity_core.database.migrations import migrate
 
 __all__ = [
     "MAPPED_MEBIBYTES",
+    "READERS",
     "BatchJob",
     "ConstraintViolated",
     "Cursor",
@@ -76,14 +78,15 @@ def open_sqlite(path: Path, *, processes: int = 1, mapped_mebibytes: int = MAPPE
     return SqliteDatabase(path, processes=processes, mapped_mebibytes=mapped_mebibytes)
 
 
-def open_postgresql(url: str, writer_lock: str = "") -> Database:
-    """The database behind a ``postgresql://`` URL (several hosts allowed). ``writer_lock`` is a statement that locks a row: each
+def open_postgresql(url: str, writer_lock: str = "", readers: int = READERS) -> Database:
+    """The database behind a ``postgresql://`` URL (several hosts allowed). It opens at most ``readers`` connections for reading, one for
+    writing and one for look-ups. ``writer_lock`` is a statement that locks a row: each
     transaction of ``Database.write`` begins with it, so that of all processes one writes at a time, as to a file. Without it
     transactions that change the same rows in different orders may wait for each other; the server ends one of them after a second,
     and it is run again. Raises ``DatabaseUnavailable``."""
     from identity_core.database.postgresql import PostgresqlDatabase
 
-    return PostgresqlDatabase(url, writer_lock)
+    return PostgresqlDatabase(url, writer_lock, readers)
 
 
 def open_database(
@@ -93,12 +96,13 @@ def open_database(
     processes: int = 1,
     read_only: bool = False,
     mapped_mebibytes: int = MAPPED_MEBIBYTES,
+    readers: int = READERS,
     writer_lock: str = "",
 ) -> Database:
     """The server named by ``url``, or the embedded file ``path`` when there is none. ``read_only`` makes and changes nothing; there
-    ``DatabaseAbsent`` is raised for a file that is not there. ``writer_lock`` is for a server (``open_postgresql``)."""
+    ``DatabaseAbsent`` is raised for a file that is not there. ``readers`` and ``writer_lock`` are for a server (``open_postgresql``)."""
     if read_only:
         return look_at(url, path)
     if url is not None:
-        return open_postgresql(url, writer_lock)
+        return open_postgresql(url, writer_lock, readers)
     return open_sqlite(path, processes=processes, mapped_mebibytes=mapped_mebibytes)

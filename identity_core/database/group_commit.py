@@ -99,7 +99,7 @@ def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: tu
     """Runs the jobs as if none would raise. False when one did, and what all of them did is to be undone: no one is told yet,
     each runs again by itself, and its caller gets what it raises then. What is ``fatal`` costs the whole group and is raised."""
     try:
-        for run, alike in groupby(jobs, _batch_of):
+        for run, alike in groupby(jobs, lambda one: one.job.run if isinstance(one.job, BatchJob) else None):
             if run is None:
                 for pending in alike:
                     pending.result = pending.job(transaction)
@@ -133,14 +133,6 @@ def _followed(job: Job[T], follows: Sequence[Follow], transaction: Transaction) 
     return result
 
 
-def _batch_of(pending: Pending) -> Callable[..., Sequence[Any]] | None:
-    job = pending.job
-    return job.run if isinstance(job, BatchJob) else None
-
-
-Perform = Callable[[asyncio.AbstractEventLoop, Sequence[Pending]], None]
-
-
 @dataclass(slots=True, eq=False)
 class GroupCommit:
     """Collects jobs on the event loop and hands them to ``perform``, one group at a time.
@@ -149,7 +141,7 @@ class GroupCommit:
     loop. ``recover`` is called when an event loop died before its group was through.
     """
 
-    perform: Perform
+    perform: Callable[[asyncio.AbstractEventLoop, Sequence[Pending]], None]
     recover: Callable[[], None]
     queue_limit: int = QUEUE_LIMIT
     group_limit: int = GROUP_LIMIT

@@ -23,6 +23,9 @@ Dialect = Literal["sqlite", "postgresql"]
 MAPPED_MEBIBYTES = 0
 """How much of an SQLite file a connection maps into memory unless somebody says less; more SQLite does not."""
 
+READERS = 3
+"""Connections for reading that a database on a server opens at most, unless told otherwise."""
+
 Parameters = Mapping[str, object] | Sequence[object]
 
 NOTHING: Parameters = MappingProxyType({})

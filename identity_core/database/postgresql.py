@@ -20,6 +20,7 @@ from typing import Any
 
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
 from identity_core.database.interface import (
+    READERS,
     DatabaseClosed,
     DatabaseError,
     DatabaseLoad,
@@ -40,7 +41,6 @@ try:
 except ImportError as missing:
     raise DatabaseUnavailable("PostgreSQL needs psycopg: install identity-service[postgresql]") from missing
 
-READERS = 3
 RUNS = 3
 """How often a group is begun at most. The server needs a second (``deadlock_timeout``) to see a circle, a request may take five."""
 
@@ -89,15 +89,16 @@ class PostgresqlDatabase:
     dialect: Dialect = "postgresql"
     read_only = False
 
-    def __init__(self, url: str, writer_lock: str = "") -> None:
-        """``writer_lock`` is the statement that each group of ``write`` begins with."""
+    def __init__(self, url: str, writer_lock: str = "", readers: int = READERS) -> None:
+        """``writer_lock`` is the statement that each group of ``write`` begins with; ``readers`` are the connections for reading."""
+        self._most = readers
         self._writer_lock = writer_lock
         self._settings = _settings_of(url)
         self._writer = PostgresqlSession(lambda: self._connect(target_session_attrs="read-write"))
         self._local = threading.local()
         self._sessions: list[PostgresqlSession] = []
         self._reads: set[Future[Any]] = set()
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="database reader")
+        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="database reader")
         self._look_ups = LookUps(self._connect, self._readers)
         self._worker = WriterThread("database writer")
         # Where the event loop dies under a group, the thread finishes it all the same.
@@ -159,7 +160,7 @@ class PostgresqlDatabase:
     # Writing
 
     def load(self) -> DatabaseLoad:
-        return replace(self._queue.load, reads=len(self._reads) + self._look_ups.under_way, readers=READERS + 1)
+        return replace(self._queue.load, reads=len(self._reads) + self._look_ups.under_way, readers=self._most + 1)
 
     def write_now(self, job: Job[T]) -> T:
         if self._queue.busy:

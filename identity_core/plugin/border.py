@@ -80,8 +80,7 @@ class Bulkhead:
         """The circuit of one method: a ledger whose appends fail can still be read."""
         limits = self.limits
         return self.circuits.setdefault(
-            method,
-            Circuit(self.clock, failures_to_open=limits.failures_to_open, retry_seconds=limits.retry_seconds),
+            method, Circuit(self.clock, failures_to_open=limits.failures_to_open, retry_seconds=limits.retry_seconds)
         )
 
     def admit(self, circuit: Circuit) -> None:

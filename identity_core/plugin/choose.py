@@ -10,7 +10,16 @@ from identity_core.plugin.border import Bulkhead
 from identity_core.plugin.build import Built
 from identity_core.plugin.load import Collection, Offer, PluginSource
 from identity_core.plugin.provider import NotConfigured, PluginError
-from identity_core.plugin.sockets import BEARER_HOOK, CUSTODIAN, KEY_STORE, LEDGER, PROVER, SECURING, Socket
+from identity_core.plugin.sockets import (
+    BEARER_HOOK,
+    CUSTODIAN,
+    EXTEND_HOOK,
+    KEY_STORE,
+    LEDGER,
+    PROVER,
+    SECURING,
+    Socket,
+)
 from identity_core.settings import Settings, SettingsError, places_of
 from identity_core.values import value_class
 
@@ -112,6 +121,7 @@ def inventory(
         rows.append(_row(offer.source, offer.provider.name, offer.hook, state, reason, offer.provider.summary))
     for bearer in collection.bearers:
         rows.append(_row(bearer.source, bearer.source.name, BEARER_HOOK, "active"))
+    rows += [_row(source, source.name, EXTEND_HOOK, "active") for source, _ in collection.extensions]
     for source, hook, reason in collection.failed:
         rows.append(_row(source, source.name, hook, "failed", reason))
     for source in collection.disabled:

@@ -144,7 +144,8 @@ def _record(record: type[Any]) -> Check:
     names = [one.name for one in dataclasses.fields(record)]
     if len(names) > _MOST_FIELDS:
         return lambda value: isinstance(value, record)
-    nested = {name: check_for(hints[name]) for name in names if _has_parts(hints[name])}
+    parts = {name for name in names if dataclasses.is_dataclass(hints[name]) or get_origin(hints[name]) is Sequence}
+    nested = {name: check_for(hints[name]) for name in parts}
     fields = [(name, _plain_types(hints[name]), nested.get(name)) for name in names]
 
     def check(value: Any) -> bool:
@@ -157,10 +158,6 @@ def _record(record: type[Any]) -> Check:
         return True
 
     return check
-
-
-def _has_parts(hint: Any) -> bool:
-    return dataclasses.is_dataclass(hint) or get_origin(hint) is Sequence
 
 
 def _plain_types(hint: Any) -> tuple[type, ...]:

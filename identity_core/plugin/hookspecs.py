@@ -9,6 +9,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from identity_core.domain.callers import Caller
+    from identity_core.extension.declaration import Extension
     from identity_core.plugin.provider import Provider
     from identity_core.ports.custodian import Custodian
     from identity_core.ports.did_method import DidMethod
@@ -60,6 +61,12 @@ def identity_provide_panel() -> Provider[OperatorPanel]:  # type: ignore[empty-b
 def identity_provide_securing() -> Provider[SecuringFormat]:  # type: ignore[empty-body]
     """Hand over a format that secures credentials. Called once at start-up; all formats of all plugins are installed side by side, and
     two with one name stop the start-up."""
+
+
+@hookspec
+def identity_extend() -> Extension:  # type: ignore[empty-body]
+    """Return the extension that this distribution provides. Called once at startup, before anything is opened; all extensions of all
+    plugins are installed side by side. Must not do I/O."""
 
 
 @hookspec(firstresult=True)

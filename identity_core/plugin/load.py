@@ -24,7 +24,7 @@ import pluggy
 
 from identity_core.plugin import hookspecs
 from identity_core.plugin.provider import PluginError, Provider
-from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
+from identity_core.plugin.sockets import BEARER_HOOK, EXTEND_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, SettingsError
 from identity_core.settings.sources import did_you_mean
 from identity_core.settings.tree import PLUGIN_NAME, Plugins
@@ -133,10 +133,12 @@ class BearerOffer:
 
 @dataclass(slots=True)
 class Collection:
-    """Everything that was found. ``failed`` holds plugins with the hook that failed (or ``-``) and the reason."""
+    """Everything that was found. ``extensions`` are as the hook returned them, unchecked. ``failed`` holds plugins with the hook that
+    failed (or ``-``) and the reason."""
 
     offers: list[Offer] = field(default_factory=list)
     bearers: list[BearerOffer] = field(default_factory=list)
+    extensions: list[tuple[PluginSource, object]] = field(default_factory=list)
     disabled: list[PluginSource] = field(default_factory=list)
     failed: list[tuple[PluginSource, str, str]] = field(default_factory=list)
 
@@ -158,7 +160,7 @@ def collect(sources: Iterable[PluginSource], settings: Settings) -> Collection:
         elif _register(manager, source, plugins.import_seconds, collection):
             registered[source.name] = source
     _refuse_misspelt(manager, registered)
-    for hook in PROVIDE_HOOKS:
+    for hook in (*PROVIDE_HOOKS, EXTEND_HOOK):
         for implementation in _implementations(manager, hook):
             _take_offer(collection, hook, implementation, registered[implementation.plugin_name])
     for implementation in _implementations(manager, BEARER_HOOK):
@@ -213,7 +215,7 @@ def _refuse_misspelt(manager: pluggy.PluginManager, registered: dict[str, Plugin
         hook = re.search(r"unknown hook '(\w+)'", str(error))
         if name is None or hook is None:
             raise
-        known = [*PROVIDE_HOOKS, BEARER_HOOK]
+        known = [*PROVIDE_HOOKS, BEARER_HOOK, EXTEND_HOOK]
         raise registered[name].error(f"there is no hook {hook[1]}. {did_you_mean(hook[1], known, '')}") from error
 
 
@@ -225,23 +227,23 @@ def _implementations(manager: pluggy.PluginManager, hook: str) -> list[pluggy.Ho
 
 def _take_offer(collection: Collection, hook: str, implementation: pluggy.HookImpl, source: PluginSource) -> None:
     try:
-        provided = implementation.function()
+        provided: Any = implementation.function()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  (the plugin border)
         collection.failed.append((source, hook, f"{hook} raised {described(error)}"))
         return
-    if isinstance(provided, Provider):
-        fault = _fault_of(provided)
-        if fault is None:
-            collection.offers.append(Offer(hook, provided, source))
-            return
+    if hook == EXTEND_HOOK:
+        collection.extensions.append((source, provided))
+    elif (fault := _fault_of(provided)) is None:
+        collection.offers.append(Offer(hook, provided, source))
     else:
-        fault = f"returned a {type(provided).__name__}, not a Provider"
-    collection.failed.append((source, hook, f"{hook} {fault}"))
+        collection.failed.append((source, hook, f"{hook} {fault}"))
 
 
-def _fault_of(provided: Provider[Any]) -> str | None:
+def _fault_of(provided: object) -> str | None:
+    if not isinstance(provided, Provider):
+        return f"returned a {type(provided).__name__}, not a Provider"
     reserved = {one.name for one in dataclasses.fields(Plugins)}
     if not isinstance(provided.name, str) or re.fullmatch(PLUGIN_NAME, provided.name, re.ASCII) is None:
         return f"returned a Provider whose name is not of the form {PLUGIN_NAME}"

@@ -13,11 +13,9 @@ import inspect
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, TypeVar
 
 from identity_core.database import Database
-from identity_core.domain.callers import Caller
 from identity_core.plugin.border import Bulkhead
 from identity_core.plugin.build import BearerChain, Built, LookOnly, build
 from identity_core.plugin.choose import (
@@ -69,11 +67,11 @@ class PluginManager:
     database: Database | None = None
     _built: dict[Key, Built] = field(default_factory=dict)
     _failures: dict[Key, PluginError] = field(default_factory=dict)
-    _bearers: BearerChain = field(init=False)
+    verify_bearer: BearerChain = field(init=False)
 
     def __post_init__(self) -> None:
         limits = self.limits(self.settings.plugins.deadline_seconds)
-        self._bearers = BearerChain.of(self.collection.bearers, limits, self.clock, self.logger)
+        self.verify_bearer = BearerChain.of(self.collection.bearers, limits, self.clock, self.logger)
 
     @classmethod
     def load(
@@ -164,25 +162,27 @@ class PluginManager:
         offer = chosen_or_lone(self.collection, PROVER, name, self.settings)
         return None if offer is None else self._build(PROVER, offer)
 
-    def proof_workers(self, name: str | None, *, workers: int, deadline_seconds: float) -> ProofWorkers | None:
-        """The prover of this name in ``workers`` processes of its own, for the event loop that runs now; None as for ``prover``. They
-        start in the background: ``proof_workers_settled`` waits."""
-        return self._provers(PROOF_WORKERS, name, workers, deadline_seconds)
+    def proof_workers(
+        self, name: str | None, *, deadline_seconds: float, workers: int = 1, use: str = PROOF_WORKERS
+    ) -> ProofWorkers | None:
+        """Return the prover of this name in ``workers`` processes of its own, for the running event loop; None as for ``prover``.
 
-    def anonymous_verifier(self, name: str | None, *, deadline_seconds: float) -> ProofWorkers | None:
-        """The prover of this name in a process for what strangers have verified, which starts with the first of them; None as for
-        ``prover``."""
-        return self._provers(ANONYMOUS_VERIFIER, name, 1, deadline_seconds)
+        They start in the background: ``proof_workers_settled`` waits. The process of the use ``ANONYMOUS_VERIFIER``, which verifies
+        for unauthenticated callers, starts with the first request.
+        """
+        offer = chosen_or_lone(self.collection, PROVER, name, self.settings)
+        return None if offer is None else self._in_processes(PROVER, offer, use, workers, deadline_seconds)
 
     def securing_workers(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
         """Every installed format by its own name, each with a process that reads and verifies: one for known callers, another for
         ``anonymous`` ones. They start with their first call, and have the limits of a prover. What only this process can build stays in
         it."""
         found = dict(self.securing_formats())
+        use = ANONYMOUS_FORMATS if anonymous else KNOWN_FORMATS
+        seconds = self.settings.prover.deadline_seconds
         for offer in offers_of(self.collection, SECURING).values():
             built = self._built.get((offer.hook, offer.provider.name))
             if built is not None and offer.source.reference:
-                use, seconds = ANONYMOUS_FORMATS if anonymous else KNOWN_FORMATS, self.settings.prover.deadline_seconds
                 found[built.port.name] = self._in_processes(SECURING, offer, use, 1, seconds)
         return found
 
@@ -193,16 +193,13 @@ class PluginManager:
             if built.processes is not None:
                 await built.processes.settled(named=self.settings.prover.backend is not None)
 
-    def verify_bearer(self, token: str, now: datetime) -> Caller | None:
-        return self._bearers(token, now)
-
     def installed(self) -> list[InstalledPlugin]:
         """What is installed and how it is."""
         return inventory(self.collection, self.settings, self._built, self._failures)
 
     def in_use(self) -> Mapping[str, InUse]:
         """How everything does that the core calls, by ``kind:name``, for readiness and metrics."""
-        return in_use(self._built.values(), self._bearers.bulkheads)
+        return in_use(self._built.values(), self.verify_bearer.bulkheads)
 
     def settings_tables(self) -> dict[str, list[type[Any]]]:
         """The settings dataclasses of the plugins by name, for ``identity config show``."""
@@ -229,10 +226,6 @@ class PluginManager:
                 raise
             except BaseException as error:  # noqa: BLE001  (the plugin border)
                 self.logger.error("%s could not be closed: %s", built.offer.source, type(error).__name__)
-
-    def _provers(self, use: str, name: str | None, workers: int, seconds: float) -> ProofWorkers | None:
-        offer = chosen_or_lone(self.collection, PROVER, name, self.settings)
-        return None if offer is None else self._in_processes(PROVER, offer, use, workers, seconds)
 
     def _in_processes(self, socket: Socket[Any], offer: Offer, use: str, workers: int, seconds: float) -> Any:
         key = (use, offer.provider.name)
@@ -269,6 +262,7 @@ class PluginManager:
                 public_url=settings.server.public_url,
                 mapped_mebibytes=settings.mapped_mebibytes,
                 database=self.database if socket is LEDGER and settings.database_url else None,
+                database_readers=settings.database_readers,
             )
             limits = self.limits(getattr(settings, socket.table).deadline_seconds)
             name = f"{socket.kind}:{offer.provider.name}"

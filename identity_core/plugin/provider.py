@@ -48,7 +48,8 @@ class BuildContext:
     is set for providers that say ``looks``, and no others. ``public_url`` is the origin that callers see, where one is set or served;
     None in a prover's worker process. ``mapped_mebibytes`` is how much of an SQLite file a connection may map into
     memory. ``database`` is the store's own on ``database_url``, for a ledger that appends in the same transactions; the store closes it.
-    Randomness comes from the operating system.
+    ``database_readers`` is how many connections for reading a database on ``database_url`` may open. Randomness comes from the operating
+    system.
     """
 
     clock: Clock
@@ -60,6 +61,7 @@ class BuildContext:
     public_url: str | None = None
     mapped_mebibytes: int = 0
     database: Database | None = None
+    database_readers: int = 3
 
 
 @value_class

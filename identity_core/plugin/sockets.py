@@ -147,4 +147,6 @@ BEARER_HOOK = "identity_verify_bearer"
 BEARER_CONTRACT = Contract((AuthFailed, PluginUnavailable), secretive=True)
 BEARER_RESULT = Caller | None
 
+EXTEND_HOOK = "identity_extend"
+
 PROVIDE_HOOKS = {socket.hook: socket.kind for socket in SOCKETS}

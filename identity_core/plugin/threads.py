@@ -137,14 +137,10 @@ def in_threads(thing: T, *, workers: int) -> T:
         if callable(getattr(type(thing), name, None)) and name != "close":
             members[name] = _method(pool, thing, name)
         elif name != "close":
-            members[name] = property(partial(_attribute, thing, name))
+            members[name] = property(lambda _, name=name: getattr(thing, name))  # type: ignore[misc]
     members["close"] = _closing(pool, getattr(thing, "close", None))
     wrapped: T = type(f"Threaded{type(thing).__name__}", (), members)()
     return wrapped
-
-
-def _attribute(thing: Any, name: str, _: object) -> Any:
-    return getattr(thing, name)
 
 
 def _method(pool: Threads, thing: Any, name: str) -> Any:

@@ -29,8 +29,9 @@ class AuditEnd(Protocol):
     async def settled(self) -> tuple[int, bytes]:
         """Number and link of the last line, (0, 32 zero octets) when there is none. On return the whole store up to it is on the
         disk: no loss of power takes it back. Raises ``PluginUnavailable``, ``Overloaded``, ``StorageMismatch``."""
-        ...
+
+    async def last(self) -> tuple[int, bytes]:
+        """The same as it is now, on the disk or not."""
 
     def require_in_place(self) -> None:
         """Raises ``StorageMismatch`` when the store's file is no longer the one that was opened."""
-        ...

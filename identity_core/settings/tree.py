@@ -258,9 +258,8 @@ class Settings:
         secret=True,
         example='"postgresql://identity@localhost/identity"',
     )
-    mapped_mebibytes: int = setting(
-        0, "How much of an SQLite file a connection may map into memory, in MiB; 0: nothing.", least=0, most=2_047
-    )
+    mapped_mebibytes: int = setting(0, "MiB of an SQLite file that a connection maps into memory.", least=0, most=2_047)
+    database_readers: int = setting(3, "Connections for reading of each database on the server.", least=1, most=100)
     key_stores: tuple[str, ...] = setting(
         ("sql", "file", "env"), "The stores of API keys, in the order in which they are asked.", pattern=PLUGIN_NAME
     )

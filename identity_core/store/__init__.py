@@ -9,7 +9,7 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from identity_core.database import MAPPED_MEBIBYTES, Database, open_database
+from identity_core.database import MAPPED_MEBIBYTES, READERS, Database, open_database
 from identity_core.store import migrations
 from identity_core.store.activity import StoredActivity, StoredTimeline, StoredVerifications, StoredVerifierChallenges
 from identity_core.store.api_key_tags import ApiKeyTags
@@ -84,6 +84,7 @@ class Store:
         secret: bytes = NO_SECRET,
         read_only: bool = False,
         mapped_mebibytes: int = MAPPED_MEBIBYTES,
+        readers: int = READERS,
     ) -> Store:
         """Opens ``data_dir / identity.sqlite`` or the server, and brings the tables up to date; with ``read_only`` it changes nothing.
 
@@ -91,13 +92,13 @@ class Store:
         installation gives it that of its custodian; a database that no one else knows of needs none.
         Raises ``DatabaseUnavailable``, ``MigrationFailed``.
         """
-        path = data_dir / "identity.sqlite"
         database = open_database(
             database_url,
-            path,
+            data_dir / "identity.sqlite",
             processes=processes,
             read_only=read_only,
             mapped_mebibytes=mapped_mebibytes,
+            readers=readers,
             writer_lock=WRITER_LOCK,
         )
         migrations.bring_up(database)

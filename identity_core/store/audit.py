@@ -269,7 +269,6 @@ class StoredAuditEnd(Repository):
         return await self._database.write(_settle)
 
     async def last(self) -> tuple[int, bytes]:
-        """The same as it is now, on the disk or not."""
         last = await self._database.read(_last_of)
         return last.sequence, last.link
 

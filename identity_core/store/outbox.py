@@ -65,10 +65,13 @@ def _backfill(transaction: Transaction, now: datetime, limit: int) -> int:
 
 LEASE: Final = timedelta(seconds=15)
 
-_WAITING = "SELECT count(*), min(queued_at) FROM anchor_leaves WHERE state = 'queued'"
 _OPEN = "state IN ('sealed', 'submitted', 'mined')"
-_UNDECIDED = f"SELECT count(*), max(reason) FROM anchor_batches WHERE {_OPEN} AND ledger = :ledger"  # noqa: S608
-_REVOKING = f"SELECT count(*) {anchor_revocations.REVOKING}"
+_WORK = f"""
+SELECT waiting, oldest, undecided, trouble, revoking
+FROM (SELECT count(*) AS waiting, min(queued_at) AS oldest FROM anchor_leaves WHERE state = 'queued') AS queued,
+(SELECT count(*) AS undecided, max(reason) AS trouble FROM anchor_batches WHERE {_OPEN} AND ledger = :ledger) AS opened,
+(SELECT count(*) AS revoking {anchor_revocations.REVOKING}) AS revoked
+"""  # noqa: S608
 # A lease that would last longer than leases do is of a clock that was set back since.
 _HOLD = """
 UPDATE anchor_lease SET holder = :holder, until = :until
@@ -125,13 +128,8 @@ class StoredOutbox(Repository):
         self._random = _RANDOM[database.dialect]
 
     async def work(self, ledger: str) -> Work:
-        def read(transaction: Transaction) -> Work:
-            waiting, oldest = transaction.execute(_WAITING).fetchone()
-            undecided, trouble = transaction.execute(_UNDECIDED, {"ledger": ledger}).fetchone()
-            revoking = transaction.execute(_REVOKING, {"ledger": ledger}).fetchone()[0]
-            return Work(waiting, None if oldest is None else moment(oldest), undecided, revoking, trouble or "")
-
-        return await self._database.read(read)
+        ((waiting, oldest, undecided, trouble, revoking),) = await self._rows(_WORK, {"ledger": ledger})
+        return Work(waiting, None if oldest is None else moment(oldest), undecided, revoking, trouble or "")
 
     async def hold(self, now: datetime) -> bool:
         longest = micros(now + LEASE)

@@ -42,7 +42,7 @@ def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
 def ui_forms(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, PageForm]:
     """What POST serves. A session is begun, and an agent answered, by a script, which reads the API's shape of a refusal."""
     return {
-        "/ui/verify": PageForm(explained(public.verified), "verifyProof"),
+        "/ui/verify": PageForm(explained(public.verified)),
         "/ui/session": PageForm(holder.sessions.begin),
         "/ui/consent": PageForm(explained(holder.signed_in(holder.consent.read))),
         "/ui/consent/reply": PageForm(holder.consent.reply),

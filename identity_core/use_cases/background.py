@@ -8,6 +8,7 @@ after each failure. The steps are cheap, and an operator who mends the cause wan
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,6 +20,29 @@ from identity_core.errors import IdentityError
 log = logging.getLogger("identity")
 
 
+class Wakeup:
+    """Told of every change. Take ``next_change`` before looking, so that no change in between is missed."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def next_change(self) -> asyncio.Event:
+        """What the next change sets."""
+        return self._event
+
+    def notify(self) -> None:
+        """Wakes all who wait now."""
+        self._event.set()
+        self._event = asyncio.Event()
+
+
+async def awaited(change: asyncio.Event, seconds: float) -> None:
+    """Returns when it is notified, and at the latest after ``seconds``."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await change.wait()
+
+
 @dataclass(slots=True)
 class Repeating(ABC):
     """A subclass says what ``step`` does, and with which words ``complaint`` begins the line that tells why it fails."""
@@ -28,12 +52,17 @@ class Repeating(ABC):
 
     hindrance: Callable[[], IdentityError | None] = field(default=lambda: None, init=False)
     """What keeps it from its steps for now, set by the code that knows."""
+    called: Wakeup = field(default_factory=Wakeup, init=False)
+    """Ends its pause."""
+    rest_seconds: float = field(default=0.0, init=False)
+    """The least pause after a step without a refusal, set by the code that notifies ``called`` of every change."""
     _task: asyncio.Task[None] | None = field(default=None, init=False)
     _refusal: str = field(default="", init=False)
 
     @abstractmethod
-    async def step(self) -> float:
-        """How many seconds later there may be more to do."""
+    async def step(self) -> float | None:
+        """Do what can be done now. Return after how many seconds there may be more to do, by default ``interval_seconds``; a shorter pause
+        is neither ended by ``called`` nor extended to ``rest_seconds``."""
 
     @property
     def fault(self) -> str:
@@ -61,8 +90,12 @@ class Repeating(ABC):
     async def run(self) -> None:
         """Works until it is cancelled."""
         while True:
+            change = self.called.next_change()
             seconds = await self.guarded()
-            await asyncio.sleep(seconds)
+            if seconds >= self.interval_seconds:
+                await awaited(change, seconds)
+            else:
+                await asyncio.sleep(seconds)
 
     async def guarded(self) -> float:
         """A step whose refusal is told and not raised."""
@@ -76,7 +109,9 @@ class Repeating(ABC):
             self._refusal = str(error)
             return self.interval_seconds
         self._refusal = ""
-        return seconds
+        if seconds is not None and seconds < self.interval_seconds:
+            return seconds
+        return max(seconds or self.interval_seconds, self.rest_seconds)
 
     def _tell_end(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:

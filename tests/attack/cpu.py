@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench.bench_machine import signatures_us
-from tests.bench.promises import PACE
+from tools.bench.bench_machine import signatures_us
+from tools.bench.promises import PACE
 
 SETTLED_SECONDS = 30.0
 PACE_TURNS = 20

@@ -15,7 +15,7 @@ import pytest
 from tests.fault import service_process
 from tests.fault.service_process import API_KEY, Running
 
-OPERATIONS = json.loads((Path(__file__).parents[2] / "identity_core/api/identity.json").read_text())["paths"]
+OPERATIONS = json.loads((Path(__file__).parents[2] / "openapi/reference.json").read_text())["paths"]
 APART = [
     (method.upper(), path)
     for path, methods in OPERATIONS.items()

@@ -1,4 +1,4 @@
-"""Who may still sign: keys in grace, after it, removed, spent, of another kind or under the other scheme.
+"""Keys that may sign, and keys that may not: in grace, after it, removed, spent, of another kind or under the other scheme.
 
 openapi/DECISIONS.md §2.10.
 """
@@ -199,7 +199,7 @@ def test_nothing_revives_what_is_deactivated(target: Target) -> None:
     assert hana.ask().outcome == GONE
 
 
-def test_what_is_deactivated_is_gone_with_any_header(target: Target) -> None:
+def test_deactivated_did_is_gone_with_any_header(target: Target) -> None:
     """The specification: after a deactivation all later requests for the DID give 410."""
     hana, other = target.stranger.holder(), target.stranger.holder()
     headers = ["Bearer x", "Basic eDp5", "DIDAuth", header(other.did, bytes(64)), header(hana.did, bytes(64))]

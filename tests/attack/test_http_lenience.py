@@ -1,4 +1,4 @@
-"""What HTTP lets a client write in several ways, and what every answer has, by raw octets."""
+"""Equivalent spellings of HTTP requests, and headers of every response, by raw bytes."""
 
 from __future__ import annotations
 

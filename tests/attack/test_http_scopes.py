@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import pytest
 
-from identity_core.api.contract import dereference, load_document, operations
+from identity_core.api.contract import dereference, operations
 from tests.attack.conftest import Target
 from tests.attack.raw_http import Response, exchange, request
 from tests.attack.stranger import PREFIX
+from tests.reference import DOCUMENT
 
-DOCUMENT: Final[Mapping[str, Any]] = load_document().value
 ID: Final = "urn:uuid:11111111-1111-4111-8111-111111111111"
 SCOPE: Final = re.compile(r'Bearer realm="identity", resource_metadata="[^"]+", scope="([^"]+)"')
 

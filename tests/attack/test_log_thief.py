@@ -69,7 +69,7 @@ class Loot:
         return {"scheme": "DIDAuth", "key": public(key), "challenge": text, "signature": signature}
 
     def hanas(self, purpose: str = "-", digest: str = "-") -> Item:
-        """What the controller has signed somewhere, for something else."""
+        """Return evidence that the controller signed for another purpose."""
         return self.evidence(self._hana, purpose, digest)
 
     def rewritten(self, place: int, spoil: Callable[[Item], object]) -> list[bytes]:
@@ -148,7 +148,7 @@ def with_rooms(folder: Path, story: Callable[[Rooms], Any], *, strict: bool = Tr
 
 @pytest.fixture(scope="module", params=["created with it", "begun later"])
 def loot(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Loot:
-    """Of a DID with strictEvidence."""
+    """Logs of a DID with strictEvidence."""
     begins = request.param == "begun later"
     folder = tmp_path_factory.mktemp("loot")
     return with_rooms(folder, lambda rooms: lived(rooms, begins=begins), strict=not begins)
@@ -156,7 +156,7 @@ def loot(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Loot:
-    """Of a DID with default options whose controller signs challenges that name the purpose and no body."""
+    """Logs of a DID with default options, whose controller signs challenges that name the purpose and no body."""
     return with_rooms(tmp_path_factory.mktemp("plain"), lambda rooms: lived(rooms, bound=False), strict=False)
 
 
@@ -298,7 +298,7 @@ def test_a_key_that_was_left_to_the_service_is_the_thiefs_and_a_reader_is_told(t
     assert '"line": 3' in strict.stderr
 
 
-def test_where_the_controller_names_each_key_none_is_told_of(tmp_path: Path) -> None:
+def test_no_key_is_reported_when_the_controller_names_each(tmp_path: Path) -> None:
     loot = with_rooms(tmp_path, lived)
     assert unnamed_keys(loot.lines) == ()
     file = tmp_path / "did.jsonl"
@@ -356,7 +356,7 @@ def own_service(item: Item) -> None:
 
 @pytest.mark.parametrize("name", ON_PLAIN)
 def test_readers_count_what_the_log_key_can_forge_without_strict_evidence(plain: Loot, name: str) -> None:
-    """Of each entry that they accept from the thief the controller's signature was given for something else."""
+    """The controller gave the signature of each accepted entry of the thief for another purpose."""
     is_accepted, steal = ON_PLAIN[name]
     lines = steal(plain)
     if not is_accepted:
@@ -368,7 +368,7 @@ def test_readers_count_what_the_log_key_can_forge_without_strict_evidence(plain:
     return None
 
 
-def test_what_came_before_strict_evidence_stays_counted(loot: Loot) -> None:
+def test_changes_before_strict_evidence_stay_counted(loot: Loot) -> None:
     """A DID that begins it with its first change has no unbound one, as one that was created with it."""
     assert verify(b"\n".join(loot.lines)).unbound_changes == 0
 
@@ -380,7 +380,7 @@ def test_strict_evidence_is_neither_turned_off_nor_said_twice(loot: Loot, turn: 
 
 
 def test_the_entry_that_begins_strict_evidence_is_bound(loot: Loot) -> None:
-    """It shows the body that the controller signed, says that it begins, and its challenge names both purpose and body."""
+    """The entry shows the signed body and ``strictEvidence``, and its challenge names both purpose and body."""
 
     def unsaid(item: Item) -> None:
         del change(item)["strictEvidence"]

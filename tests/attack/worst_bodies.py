@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-DOCUMENT: Json = json.loads((Path(__file__).parents[2] / "identity_core" / "api" / "identity.json").read_bytes())
+DOCUMENT: Json = json.loads((Path(__file__).parents[2] / "openapi" / "reference.json").read_bytes())
 CAP = 262_144
 METHODS = ("post", "patch", "delete", "put", "get")
 

@@ -218,7 +218,7 @@ class PackageCases:
     @pytest.fixture(scope="class")
     @classmethod
     def signed(cls, do: Run) -> dict[str, Json]:
-        """What came of it, in one process."""
+        """Return the outcomes of the offline jobs, from one process."""
         return do(offline_jobs())
 
     @pytest.mark.parametrize("number", range(len(VALUES)))
@@ -294,7 +294,7 @@ class PackageCases:
         assert {name: (good, signed[f"own {name}"]) for name, good in ours.items() if told[name] != good} == {}
 
     def test_unbound_changes_are_counted_as_the_service_does(self, signed: dict[str, Json]) -> None:
-        """Of lives with strictEvidence from birth (0), without it, and with an entry that begins it."""
+        """Logs with strictEvidence from the first entry (0), without it, and with an entry that begins it."""
         ours = {name: verify(log.encode()).unbound_changes for name, log in own_logs().items() if is_good(log)}
         assert len(set(ours.values())) > 3
         assert any(BEGUN in log and ours.get(name) for name, log in own_logs().items()), (

@@ -43,7 +43,7 @@ def hostile() -> Iterator[Hostile]:
 
 @pytest.fixture(scope="module")
 def first_screen(served: LocalServer) -> dict[str, Any]:
-    """What the program of the README has made and ``printed``: as it stands there, but for the address and the key."""
+    """Return the variables and the output (``printed``) of the README's program, with this address and key."""
     text = (Path(identity_core.client.__file__).parent / "README.md").read_text("utf-8")
     program = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
     assert program.count("http://127.0.0.1:8080") == program.count("idk_…") == 1
@@ -54,13 +54,13 @@ def first_screen(served: LocalServer) -> dict[str, Any]:
 
 
 def test_the_readme_proves_something_in_15_lines(first_screen: dict[str, Any]) -> None:
-    """What it imports is not counted."""
+    """Imports are not counted."""
     assert first_screen["printed"] == "True\n"
     assert sum(bool(line) and not line.startswith(("import ", "from ")) for line in first_screen["lines"]) <= 15
 
 
 def test_the_project_readme_example_ends_with_valid(first_screen: dict[str, Any], served: LocalServer) -> None:
-    """It continues the program of the client's README: those parties, a challenge that was not used before."""
+    """The example continues the program of the client's README: the same parties, a new challenge."""
     (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert program.count("http://127.0.0.1:8080") == program.count("idk_…") == 1
     names = first_screen | {"challenge": "order 4711 of today"}
@@ -155,7 +155,7 @@ def test_what_there_is_not_is_not_asked_for(operation: str, parameters: dict[str
 
 
 def test_hooks_see_each_request_and_each_answer() -> None:
-    """What is sent again, and what asks for a challenge, too; a header that is added arrives."""
+    """Hooks also see retries and requests for challenges; a header that a hook adds arrives."""
     sent, came = list[str](), list[int]()
 
     def on_request(request: httpx.Request) -> None:

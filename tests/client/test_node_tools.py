@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from identity_core.api.contract import load_document
 from openapi.clients import DOCUMENT, HERE, run_node_tool
 from tests.once import once
+from tests.reference import LOADED
 
 Json = dict[str, Any]
 PLANTED = "planted.json"
@@ -53,7 +53,7 @@ def results(node_tools: Path, tmp_path_factory: pytest.TempPathFactory) -> list[
     """What the linter says of the document, and of one with every fault: they lie apart. One run for both, since it takes seconds."""
 
     def lint(folder: Path) -> None:
-        document = json.loads(load_document().octets)
+        document = json.loads(LOADED.octets)
         for plant, _, _ in FAULTS:
             plant(document)
         (folder / PLANTED).write_text(json.dumps(document))
@@ -90,6 +90,8 @@ def test_nothing_else_is_found(found: list[Json]) -> None:
 
 USE = """
 import type { components, operations, paths } from "./identity";
+from tests.reference import DOCUMENT, LOADED
+from tests.reference import LOADED
 
 type Schemas = components["schemas"];
 

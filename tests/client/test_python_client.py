@@ -11,12 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from identity_core.api.contract import dereference, load_document, operations
+from identity_core.api.contract import dereference, operations
 from identity_core.codec.structs import python_name
 from openapi import clients
 from openapi.clients import PACKAGE
-
-DOCUMENT = load_document().value
+from tests.reference import DOCUMENT
 
 
 def shown(kind: str) -> Iterator[Any]:

@@ -95,7 +95,7 @@ def test_a_presentation_comes_and_goes(run: Any, make: Callable[[], Scene]) -> N
     run(story)
 
 
-def test_what_does_not_hold_is_refused_there(run: Any) -> None:
+def test_invalid_presentation_is_refused_by_the_worker(run: Any) -> None:
     header = Issuer().header()
     false = Scene(
         ask((header, ("balance", "gt", "9223372036854775806")), status=True),

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from identity_core.api.contract import dereference, load_document, operations
+from identity_core.api.contract import dereference, operations
 from identity_core.errors import CODES, IdentityError
-
-DOCUMENT = load_document().value
+from tests.reference import DOCUMENT
 
 # NOT_FOUND belongs to paths that are no operation. The others wait for the operations that can give them.
 OUTSIDE_THE_DOCUMENT = {

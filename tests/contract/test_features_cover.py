@@ -16,13 +16,14 @@ from pytest_bdd.gherkin_parser import get_gherkin_document
 
 from features.document import Operation, operations
 
-FEATURES = Path(__file__).parents[2] / "features"
+ROOT = Path(__file__).parents[2]
+FOLDERS = (ROOT / "features", *sorted(ROOT.glob("plugins/*/features")))
 Covered = set[tuple[str, int, str]]
 
 
 def scenarios() -> Iterator[tuple[set[str], list[str], list[list[str]], list[str]]]:
     """(tags, example columns, example rows, step texts) of every scenario."""
-    for path in sorted(FEATURES.rglob("*.feature")):
+    for path in sorted(path for folder in FOLDERS for path in folder.rglob("*.feature")):
         feature = get_gherkin_document(str(path)).feature
         for child in feature.children:
             scenario = child.scenario
@@ -99,7 +100,11 @@ def test_a_refusal_tag_is_what_the_scenario_ends_in() -> None:
                 assert f"the answer is {status} {code}" in steps
 
 
-@pytest.mark.parametrize("path", sorted(FEATURES.rglob("*.py")), ids=lambda path: str(path.relative_to(FEATURES)))
+@pytest.mark.parametrize(
+    "path",
+    sorted(path for folder in FOLDERS for path in folder.rglob("*.py")),
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
 def test_stories_know_the_service_by_its_document_and_its_client(path: Path) -> None:
     """What steps take from the service they cannot find wrong in it. Plugins of the stories run inside the service."""
     if path.name.endswith("plugin.py"):

@@ -13,8 +13,9 @@ import pytest
 from msgspec import Struct
 
 from identity_core import wire
-from identity_core.api.contract import load_document, operations
+from identity_core.api.contract import operations
 from identity_core.codec.structs import pascal_name
+from tests.reference import DOCUMENT, handlers_module, use_cases_package
 
 # It answers with the octets that are signed.
 SIGNED = {"getStatusList", "getStatusGaps"}
@@ -24,17 +25,17 @@ SHARED = ("authors", "anchors", "approvals", "caching")
 
 def named() -> Iterator[tuple[str, str, str]]:
     """operationId, tag, and the type that its use case takes."""
-    for _, _, operation in operations(load_document().value):
+    for _, _, operation in operations(DOCUMENT):
         operation_id, tag = operation["operationId"], operation["tags"][0]
         if "requestBody" in operation:
             (content,) = operation["requestBody"]["content"].values()
             yield operation_id, tag, content["schema"]["$ref"].rpartition("/")[2]
-        elif f"{pascal_name(operation_id)}Query" in vars(wire):
+        elif f"{pascal_name(operation_id)}Query" in wire.TYPES.named:
             yield operation_id, tag, f"{pascal_name(operation_id)}Query"
 
 
 def modules(tag: str) -> Iterator[ModuleType]:
-    room = importlib.import_module(f"identity_core.use_cases.{tag}")
+    room = importlib.import_module(use_cases_package(tag))
     yield room
     for found in pkgutil.iter_modules(getattr(room, "__path__", ())):
         yield importlib.import_module(f"{room.__name__}.{found.name}")
@@ -53,16 +54,16 @@ def taken(operation_id: str, tag: str) -> set[Any]:
     ids=lambda value: str(value),
 )
 def test_the_use_case_takes_what_the_document_names(operation_id: str, tag: str, name: str) -> None:
-    assert getattr(wire, name) in taken(operation_id, tag)
+    assert wire.TYPES.named[name] in taken(operation_id, tag)
 
 
 def answers() -> Iterator[tuple[str, str, str]]:
     """operationId, tag, and the record that it answers with."""
-    for _, _, operation in operations(load_document().value):
+    for _, _, operation in operations(DOCUMENT):
         for status, response in operation["responses"].items():
             for content in response.get("content", {}).values() if status.startswith("2") else ():
                 name = content["schema"].get("$ref", "").rpartition("/")[2]
-                if isinstance(vars(wire).get(name), type) and issubclass(vars(wire)[name], Struct):
+                if isinstance(wire.TYPES.named.get(name), type) and issubclass(wire.TYPES.named[name], Struct):
                     yield operation["operationId"], operation["tags"][0], name
 
 
@@ -81,7 +82,7 @@ def called(module: ModuleType) -> Iterator[str]:
     ids=lambda value: str(value),
 )
 def test_the_answer_is_made_as_what_the_document_names(operation_id: str, tag: str, name: str) -> None:
-    makers = [importlib.import_module(f"identity_core.api.{each}") for each in (tag, *SHARED)]
+    makers = [importlib.import_module(handlers_module(each)) for each in (tag, *SHARED)]
     assert any(name in called(each) for each in (*makers, *modules(tag)))
 
 

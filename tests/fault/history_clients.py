@@ -1,4 +1,4 @@
-"""Clients that change and resolve DIDs at several replicas whatever happens, and write down what they sent and were answered.
+"""Clients that change and resolve DIDs at several replicas during faults, and record requests and answers.
 
 Each change has an ``Idempotency-Key`` and is sent again, to any replica, until it is answered. Where an earlier attempt holds the
 key (409) it is put aside, and its DID with it; ``settle`` sends it again when all faults are over.
@@ -72,7 +72,7 @@ class Sent:
 
 @dataclass
 class History:
-    """What all clients have seen. ``strange`` holds answers that nothing explains."""
+    """The observations of all clients. ``strange`` holds inexplicable answers."""
 
     changes: list[Change] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
@@ -128,7 +128,7 @@ def markers_of(document: dict[str, Any]) -> frozenset[str]:
 
 
 class Client:
-    """One of them; ``run`` is its thread."""
+    """A client in a thread, which executes ``run``."""
 
     def __init__(
         self, number: int, urls: Sequence[str], api_key: str, history: History, shared: Sequence[Holder]

@@ -34,9 +34,9 @@ from identity_core.domain.dids.challenge import hash_body
 from identity_core.plugin.manager import PluginManager
 from identity_core.settings import load
 from identity_core.store.requests import StoredIdempotencyKeys
+from tests.architecture.call_paths import LONG_DEADLINES
 from tests.attack.stranger import ACTS, LEAVE, header, public, recovery_body, rotation, service, signing_key
 from tests.fault.killed_before_a_line import KilledBeforeALine
-from tests.house.walks import PATIENT
 
 ROOT, LEDGER = Path(identity_core.__file__).parent, Path(identity_ledger_sql.__file__).parent
 WRITE_PATH = {
@@ -73,7 +73,7 @@ class KilledWhenArmed(KilledBeforeALine):
 
 @dataclass
 class World:
-    """What a base installation has, that requests are about."""
+    """The contents of a base installation that requests refer to."""
 
     key: str = ""
     other_key_id: str = ""
@@ -122,7 +122,7 @@ class Requester:
         return answer.json()
 
     async def count(self) -> dict[str, int]:
-        """What there is of each kind."""
+        """Return the number of objects of each kind."""
 
         async def items(path: str) -> list[Any]:
             answer = await self.client.get(path, headers={"X-API-Key": self.world.key})
@@ -202,7 +202,7 @@ def _terms(world: World) -> dict[str, Any]:
 
 
 def _settings(folder: Path, url: str | None) -> Any:
-    environment = PATIENT | {"IDENTITY_LEDGER_CHECKPOINT_PATH": str(folder / "checkpoint")}
+    environment = LONG_DEADLINES | {"IDENTITY_LEDGER_CHECKPOINT_PATH": str(folder / "checkpoint")}
     database = {} if url is None else {"IDENTITY_DATABASE_URL": url}
     return load(environment=environment | database, overrides={"data_dir": folder})
 
@@ -274,7 +274,7 @@ async def again(order: Mapping[str, Any], world: World) -> dict[str, Any]:
 
 
 def forked(step: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
-    """What the step returned in a process of its own; nothing where it was killed."""
+    """Return the result of the step in a separate process; nothing if the process was killed."""
     reading, writing = os.pipe()
     process = os.fork()
     if not process:

@@ -154,8 +154,7 @@ def verifies(session: Client, expected: dict[str, Any]) -> None:
 
 
 def wrong_of(proof: dict[str, Any]) -> dict[str, str]:
-    """What is wrong with a frozen proof now, by its check. One that has expired tells that alone; one whose consent ended is right in
-    everything else."""
+    """Return the failed checks of a frozen proof now. An expired proof fails one check. A proof whose consent ended fails no other."""
     text = proof["proof"]["proof"]
     envelope = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     now = datetime.now(UTC).timestamp()

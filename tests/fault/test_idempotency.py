@@ -70,7 +70,7 @@ class Killer:
         return dict(json.loads(self.process.stdout.readline()))
 
     def run(self, act: str, kill_at: int, *, late: bool) -> dict[str, Any]:
-        """What came of a request that was killed before a line, counted from its start or from the end of its change, and of its
+        """Return the results of a request that was killed before a line, counted from its start or the end of its change, and of its
         retries."""
         folder = self.folder / "run"
         shutil.rmtree(folder, ignore_errors=True)

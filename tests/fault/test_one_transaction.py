@@ -1,4 +1,4 @@
-"""Where ledger and store share a PostgreSQL database, a change of a DID is one transaction: entry, index row, audit line, stored answer."""
+"""Changes of a DID on one PostgreSQL database: entry, index row, audit line and stored answer are one transaction."""
 
 from __future__ import annotations
 

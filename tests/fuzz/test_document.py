@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, core, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_headers_conformance,
@@ -21,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 from identity_core.cli.local_server import LocalServer
 
 ROUNDS: Final = max(1, int(os.environ.get("IDENTITY_ROUNDS", "100")) // 100)
-DOCUMENT: Final = Path(__file__).parents[2] / "identity_core" / "api" / "identity.json"
+DOCUMENT: Final = Path(__file__).parents[2] / "openapi" / "reference.json"
 CHECKS: Final = [
     not_a_server_error,
     status_code_conformance,
@@ -29,7 +30,21 @@ CHECKS: Final = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-document: Any = schemathesis.openapi.from_dict(json.loads(DOCUMENT.read_text(encoding="utf-8")))
+
+
+def load_document() -> Any:
+    """Load the document with the seed of ``--hypothesis-seed``: schemathesis draws one of its own for each run, and hides that one."""
+    config = SchemathesisConfig(seed=core.global_force_seed)
+    return schemathesis.openapi.from_dict(json.loads(DOCUMENT.read_text(encoding="utf-8")), config=config)
+
+
+document: Any = load_document()
+
+
+def test_document_takes_seed_of_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in (445, 990131):
+        monkeypatch.setattr(core, "global_force_seed", seed)
+        assert load_document().config.seed == seed
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["stranger", "admin"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from pathlib import Path
@@ -108,15 +109,42 @@ def edited(draw: st.DrawFn, seeds: tuple[bytes, ...]) -> bytes:
 
 
 def check(parser: Parser, octets: bytes) -> None:
+    # A collection of the garbage of earlier examples takes up to a second, and is not a parser's.
+    gc.disable()
     began = time.thread_time()
     try:
         value = parser.call(octets)
     except parser.raises:
         return
     finally:
-        assert time.thread_time() - began < CPU_SECONDS, f"{len(octets)} octets took too long"
+        seconds = time.thread_time() - began
+        gc.enable()
+        assert seconds < CPU_SECONDS, f"{len(octets)} octets took too long"
     if parser.write is not None and value is not None:
         assert parser.write(value) == octets, "another text means the same"
+
+
+def burn(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def test_slow_collection_of_garbage_is_not_counted() -> None:
+    def collect(phase: str, _info: dict[str, int]) -> None:
+        if phase == "start":
+            burn(2 * CPU_SECONDS)
+
+    gc.callbacks.append(collect)
+    try:
+        check(Parser(lambda _octets: gc.isenabled() and gc.collect(0), (), ()), b"")
+    finally:
+        gc.callbacks.remove(collect)
+
+
+def test_slow_parser_is_an_error() -> None:
+    with pytest.raises(AssertionError, match="took too long"):
+        check(Parser(lambda _octets: burn(2 * CPU_SECONDS), (), ()), b"")
 
 
 @pytest.mark.parametrize("name", PARSERS)

@@ -7,13 +7,15 @@ each test makes new examples; without it the same examples run each time.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, cast
 
+import pytest
 import uvicorn
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, core, given, seed, settings
 from hypothesis import strategies as st
 from uvicorn.server import ServerState
 
@@ -150,12 +152,21 @@ def split(wire: bytes, cuts: Sequence[int]) -> list[bytes]:
     return [wire[begin:end] for begin, end in zip([0, *places], [*places, len(wire)], strict=True)]
 
 
-def repeat(run: Callable[[], None]) -> None:
-    """Run the examples once, and new ones as long as ``SECONDS`` are not over."""
-    end = time.monotonic() + SECONDS
+def run_turn(run: Callable[[], None], turn: int) -> None:
+    """Run the examples of one turn. Without a seed of its own, each turn under ``--hypothesis-seed`` would repeat the first."""
+    chosen = cast("int | str | None", core.global_force_seed)
+    if chosen is not None:
+        seed(f"{chosen} {turn}")(run)
     run()
-    while time.monotonic() < end:
-        run()
+
+
+def repeat(run: Callable[[], None]) -> None:
+    """Run the examples once, and new ones until ``SECONDS`` are over."""
+    end = time.monotonic() + SECONDS
+    for turn in itertools.count():
+        run_turn(run, turn)
+        if time.monotonic() >= end:
+            return
 
 
 FUZZED = settings(
@@ -219,3 +230,21 @@ def test_edited_streams_are_read_alike_however_they_are_cut() -> None:
         assert all(status in (200, 400, 431) for status in whole[1]), wire
 
     repeat(cast("Callable[[], None]", run))
+
+
+def test_turns_differ_and_repeat_with_their_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "global_force_seed", 445)
+
+    def draw(turn: int) -> list[int]:
+        drawn: list[int] = []
+
+        @settings(max_examples=5, database=None, phases=[Phase.generate])
+        @given(st.integers(1, 1 << 60))
+        def run(value: int) -> None:
+            drawn.append(value)
+
+        run_turn(cast("Callable[[], None]", run), turn)
+        return drawn
+
+    assert draw(1) != draw(0)
+    assert draw(1) == draw(1)

@@ -1,6 +1,6 @@
 """The operator's guide to three servers under Patroni, followed: its leader is lost while clients create DIDs.
 
-It needs what ``tests/guide`` needs for the chapters before (root, namespaces, nginx, Prometheus), and what the cluster needs.
+It needs what ``tools/guide`` needs for the chapters before (root, namespaces, nginx, Prometheus), and what the cluster needs.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 
 import pytest
 
-from tests.guide.followed import CHAPTERS_TO_PATRONI, as_root, follow, give_up
 from tests.patroni.cluster import missing
+from tools.guide.followed import CHAPTERS_TO_PATRONI, as_root, follow, give_up
 
 PROGRAMS = {
     "nginx": "Debian: nginx-light",

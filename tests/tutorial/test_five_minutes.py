@@ -24,9 +24,9 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.docs.blocks import ForkedCommands, Step, fences, run, steps
-from tests.guide.machine import CERTIFICATES
 from tests.servers import local_server
 from tests.ui.visiting import WAIT_MILLISECONDS
+from tools.guide.machine import CERTIFICATES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "tutorial" / "first-proof.md").read_text(encoding="utf-8")

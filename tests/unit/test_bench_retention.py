@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
-from tests.bench import bench_retention
+from tools.bench import bench_retention
 
 
 def test_it_leaves_nothing_of_what_it_seeded(tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.bench import figures, report
-from tests.bench.baseline_socket import Canned
-from tests.bench.charts import NAMES, Bars, bars, histogram
-from tests.bench.figures import Figure
-from tests.bench.page import Report, Run, body, load, measured, whole
-from tests.bench.promises import BENCHES, POSTGRESQL, PROMISES, Place, Promise
+from tools.bench import figures, report
+from tools.bench.baseline_socket import Canned
+from tools.bench.charts import NAMES, Bars, bars, histogram
+from tools.bench.figures import Figure
+from tools.bench.page import Report, Run, body, load, measured, whole
+from tools.bench.promises import BENCHES, POSTGRESQL, PROMISES, Place, Promise
 
 ROOT = Path(__file__).resolve().parents[2]
 FACTS = {"processor": "<one>"}
@@ -51,13 +51,13 @@ def test_latencies_are_counted_by_quarter_octaves() -> None:
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_promise_has_a_bench_that_is_there_and_explained(quick: bool) -> None:
-    explained = (ROOT / "tests" / "bench" / "README.md").read_text(encoding="utf-8")
+    explained = (ROOT / "tools" / "bench" / "README.md").read_text(encoding="utf-8")
     for promise in PROMISES:
-        assert f"tests.bench.{BENCHES[promise.bench].module}" in explained
+        assert f"tools.bench.{BENCHES[promise.bench].module}" in explained
     options = Namespace(quick=quick, folder=Path("/data"), keep=Path("/kept"))
     for name, (module, *arguments) in report.commands(list(BENCHES), options):
         source = (ROOT / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8")
-        known = source + (ROOT / "tests" / "bench" / "rounds.py").read_text(encoding="utf-8")
+        known = source + (ROOT / "tools" / "bench" / "rounds.py").read_text(encoding="utf-8")
         assert [one for one in arguments if one.startswith("--") and f'"{one}"' not in known] == []
         assert ("--folder" in arguments) == BENCHES[name].has_folder
 
@@ -138,17 +138,19 @@ def test_what_others_use_of_the_processors_is_what_is_idle_neither_in_here_nor_e
     assert 0 <= report.occupied(0.05) <= (os.cpu_count() or 1)
 
 
-def test_the_state_before_runs_what_it_has_with_its_own_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("place", ["tools", "tests"])
+def test_the_state_before_runs_its_benchmarks_with_its_python(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The folder ``bench`` of an earlier state may stand in ``tests``."""
     earlier = tmp_path / "earlier"
-    (earlier / "tests" / "bench").mkdir(parents=True)
-    (earlier / "tests" / "bench" / "bench_verify.py").touch()
-    started: list[tuple[str, object]] = []
+    (earlier / place / "bench").mkdir(parents=True)
+    (earlier / place / "bench" / "bench_verify.py").touch()
+    started: list[tuple[str, str, object]] = []
 
     def measure(command: list[str], *, cwd: Path, env: Mapping[str, str] | None = None, **how: object) -> object:
         if env is not None:
-            started.append((command[0], cwd))
+            started.append((command[0], command[2], cwd))
             value = 700 if cwd == ROOT else 350
             line = {"name": "stored", "values": {"per_second": value}, "spread": {}}
             Path(env[figures.FILE]).write_text(json.dumps(line), encoding="utf-8")
@@ -161,8 +163,11 @@ def test_the_state_before_runs_what_it_has_with_its_own_environment(
     arguments = ["--only", "verify", "machine", "--against", str(earlier), "--json", str(kept), "--html", str(html)]
     monkeypatch.setattr(sys, "argv", ["report", *arguments])
     report.main()
-    own = (sys.executable, ROOT)
-    assert started == [own, (str(earlier / ".venv" / "bin" / "python"), earlier), own]
+    assert started == [
+        (sys.executable, "tools.bench.bench_verify", ROOT),
+        (str(earlier / ".venv" / "bin" / "python"), f"{place}.bench.bench_verify", earlier),
+        (sys.executable, "tools.bench.bench_machine", ROOT),
+    ]
     assert "<td>700</td><td>kept</td><td>1,400</td><td>350</td><td>2.00x</td>" in html.read_text(encoding="utf-8")
     assert len(load(kept).before) == 1
 

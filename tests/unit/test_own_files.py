@@ -135,7 +135,7 @@ def test_a_link_of_another_user_is_no_data_directory(identity: Commands, here: P
 
 @as_root
 def test_a_data_directory_of_another_user_is_not_served(identity: Commands, here: Path) -> None:
-    """It was served with a warning about its mode, and left files of root among those of the service's user."""
+    """The service started with a warning about the mode, and left files of root among those of its user."""
     folder = here / "theirs"
     folder.mkdir(mode=0o700)
     given(folder)
@@ -152,7 +152,7 @@ def test_a_data_directory_that_others_can_write_is_refused(identity: Commands, h
     assert "other users can write it" in identity.refused("doctor", "--data-dir", folder, status=2)[0]
 
 
-def test_what_a_read_only_mount_holds_is_vouched_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_on_a_read_only_mount_are_trusted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container mounts a file of its host's user read-only; in a ConfigMap of Kubernetes folders have the mode 0777."""
     path = written(here)
     path.chmod(0o666)

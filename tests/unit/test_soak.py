@@ -5,11 +5,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
-from tests.bench.bench_soak import Sample
-from tests.bench.plots import plot
-from tests.soak.__main__ import MEBIBYTE, grown, unexpected
-from tests.soak.load import Told
-from tests.soak.report import Fault, page
+from tools.bench.bench_soak import Sample
+from tools.bench.plots import plot
+from tools.soak.__main__ import MEBIBYTE, grown, unexpected
+from tools.soak.load import Told
+from tools.soak.report import Fault, page
 
 CALM = Sample(0, 100 * MEBIBYTE, 0, 20, 10, 0, 0, 0, 0)
 SAMPLES = [replace(CALM, second=second, requests=10 * second) for second in range(1, 91)]

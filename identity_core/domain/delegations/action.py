@@ -135,7 +135,8 @@ def pin_of(value: JsonValue) -> str:
     if isinstance(value, list):
         if not 1 <= len(value) <= MAX_SET_SIZE:
             raise ValueError(f"a set is an array of 1 to {MAX_SET_SIZE} values")
-        return _hashed(b"[" + b",".join(sorted(set(jcs.canonicalize_each(map(_canonical, value))))) + b"]")
+        elements = set(jcs.canonicalize_each(map(_canonical, value)))
+        return _hashed(b"[" + b",".join(sorted(elements)) + b"]")
     octets = jcs.canonicalize(_canonical(value))
     literal = value if isinstance(value, str) else octets.decode()
     # Only the one JSON form of an integer is its literal: the text "18" is not the number 18.

@@ -97,7 +97,8 @@ class DidDocument:
 
     def service(self, fragment: str) -> ServiceEntry | None:
         """The service with this fragment (without ``#``)."""
-        return next((service for service in self.services if service.id == f"{self.did}#{fragment}"), None)
+        service_id = f"{self.did}#{fragment}"
+        return next((service for service in self.services if service.id == service_id), None)
 
     def related(self, relationship: str) -> tuple[str, ...]:
         """The absolute ids of the keys in ``relationship``."""

@@ -54,7 +54,7 @@ class CheckCode(StrEnum):
 
 BoundPart: TypeAlias = Literal["predicate", "challenge", "domain", "issuerDid"]
 BOUND: Final[tuple[BoundPart, ...]] = ("predicate", "challenge", "domain", "issuerDid")
-"""What a verifier has to compare: a genuine proof for which one of these was not compared may be a replay, or answer another question."""
+"""Parts that a verifier must compare. Without one of them a genuine proof may be a replay, or answer another question."""
 
 MAX_SHOWN: Final = 120
 """Characters of what a check expected or found."""

@@ -62,7 +62,8 @@ def _asserted(document: Mapping[str, JsonValue]) -> dict[str | None, Mapping[str
     named = {absolute(did, one): one for one in reversed(methods)}
     for one in listed if isinstance(listed, list) else ():
         name = absolute(did, one)
-        if (method := one if isinstance(one, dict) else named.get(name)) is not None:
+        method = one if isinstance(one, dict) else named.get(name)
+        if method is not None:
             asserted.setdefault(name, method)
     return asserted
 
@@ -89,4 +90,6 @@ def _key(did: str, method: Mapping[str, JsonValue], now: datetime) -> str:
 def absolute(did: str, reference: JsonValue) -> str | None:
     """Return the absolute DID URL of a reference within the document of ``did``, or of the verification method that stands there."""
     name = reference.get("id") if isinstance(reference, dict) else reference
-    return did + name if isinstance(name, str) and name.startswith("#") else name if isinstance(name, str) else None
+    if not isinstance(name, str):
+        return None
+    return did + name if name.startswith("#") else name

@@ -1,4 +1,4 @@
-"""What a presentation says about itself, before anything of it is verified (PROTOCOL-2.md §8), and its hand-over (PROTOCOL-2.md §5.4).
+"""Claims of a presentation before verification (PROTOCOL-2.md §8), and its hand-over (PROTOCOL-2.md §5.4).
 
 A proof may name its agent's key. Who makes it leaves the signature open; the agent signs audience, challenge and all of the envelope, which
 takes Ed25519 and the canonical JSON text.
@@ -29,7 +29,7 @@ from identity_core.values import value_class
 
 @value_class
 class PresentedPresentation:
-    """What a presentation says about itself, without the keys: a claim until ``PresentingProver.verify_presentation`` has accepted it under
+    """Claims of a presentation, without the keys: unverified until ``PresentingProver.verify_presentation`` has accepted it under
     keys that the verifier got elsewhere. The members that a proof of suite 1 has too are those of the first credential. ``pseudonym`` are
     the 48 octets of the holder's for the question's context."""
 
@@ -51,7 +51,7 @@ class PresentedPresentation:
 
     @property
     def predicates(self) -> tuple[Asked, ...]:
-        """What is asked of the credential; none where only the whole question says what is proven."""
+        """Predicates of the credential; empty for several credentials, where only the whole question states what is proven."""
         return self.question.credentials[0].predicates if self.is_of_one_credential else ()
 
     @property
@@ -94,11 +94,12 @@ def presentation_signals(question: Question, context: Context) -> tuple[str, ...
             asked = predicate.json
             signals += [str(asked["attributeName"]), str(asked["type"]), jcs.canonicalize(asked["value"]).decode()]
     headers = [sha256(credential.header.octets).digest() for credential in question.credentials]
-    return (*signals, *map(base64url_encode, (sha256(jcs.canonicalize(context.json)).digest(), *headers)))
+    context_digest = sha256(jcs.canonicalize(context.json)).digest()
+    return (*signals, *map(base64url_encode, (context_digest, *headers)))
 
 
 AnyPresented: TypeAlias = PresentedProof | PresentedPresentation
-"""What a proof of either suite says of itself."""
+"""Unverified claims of a proof of suite 1 or 2."""
 
 
 def agent_key_of(text: str) -> bytes:

@@ -73,7 +73,8 @@ class WalletGrants:
         code = None
         if with_transaction_code:
             # 64 random bits leave no bias that a guesser of five tries could use.
-            code = f"{int.from_bytes(self.random(8)) % 10**TRANSACTION_DIGITS:0{TRANSACTION_DIGITS}d}"
+            number = int.from_bytes(self.random(8)) % 10**TRANSACTION_DIGITS
+            code = f"{number:0{TRANSACTION_DIGITS}d}"
         expires_at = now.replace(microsecond=0) + CODE_LIFE
         return WalletGrant(multibase.base64url_encode(self.random(_ID_OCTETS)), credential_id, expires_at, code)
 

@@ -1,7 +1,5 @@
 """The installation's choices about batches.
 
-How those who wait for a receipt and the worker who makes it wake each other within a process.
-
 What the operations on proofs see of anchoring: a receipt, at once or when it is decided.
 
 Revoking leaves on the ledger, one by one: the others of their batch are not touched.
@@ -13,7 +11,6 @@ nothing anchors them unless an operator has them backfilled.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,14 +19,15 @@ from typing import Final
 
 from identity_core.domain.activity import SERVICE, Event, RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus, is_due
 from identity_core.domain.proofs.stored import IMPORTED, MAX_SYNC_WAIT_MS, StoredProof
 from identity_core.errors import IdentityError, JsonValue
-from identity_core.ports.anchoring import AnchorLeaf, AnchorOutbox, RevokedLeaf
+from identity_core.ports.anchoring import AnchorLeaf, AnchorOutbox, RevokedLeaf, Work
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.anchoring.figures import Figures
+from identity_core.use_cases.background import Wakeup, awaited
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
 
@@ -44,28 +42,9 @@ class AnchoringPolicy:
     most_attempts: int
     retry_seconds: float
 
-
-class Wakeup:
-    """Told of every change. Take ``next_change`` before looking, so that no change in between is missed."""
-
-    def __init__(self) -> None:
-        self._event = asyncio.Event()
-
-    def next_change(self) -> asyncio.Event:
-        """What the next change sets."""
-        return self._event
-
-    def notify(self) -> None:
-        """Wakes all who wait now."""
-        self._event.set()
-        self._event = asyncio.Event()
-
-
-async def awaited(change: asyncio.Event, seconds: float) -> None:
-    """Returns when it is notified, and at the latest after ``seconds``."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await change.wait()
+    def is_due(self, work: Work, now: datetime) -> bool:
+        """Return whether a batch is to be sealed at ``now``."""
+        return is_due(work.waiting, work.oldest, now, batch_size=self.batch_size, seal_after=self.seal_after)
 
 
 MOST_WAITERS: Final = 256

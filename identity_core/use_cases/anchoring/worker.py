@@ -5,7 +5,8 @@ So every receipt has its path as soon as it has a batch, and whatever dies after
 The worker: one loop in every server process, or alone as ``identity anchor worker``; the process that holds the lease works.
 
 No queue library: the work is a table. An idle worker writes nothing and reads a glance a second, and every five seconds what is final
-(``recheck``). Whatever dies on the way, the next one goes on where the tables say.
+(``recheck``). In a process that serves from a server it rests until ledger or audit log have moved (``WatchStorage.spare``).
+Whatever dies on the way, the next one goes on where the tables say.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from typing import Final
 from identity_tlog.note import Checkpoint
 
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
-from identity_core.domain.ledger.anchoring import Batch, is_due
+from identity_core.domain.ledger.anchoring import Batch
 from identity_core.errors import IdentityError
 from identity_core.ports.anchoring import AnchorLeaf, AnchorOutbox, LeaseLost, RevokedLeaf, Sealing, Work
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.anchoring.recheck import FollowBatches, RecheckFinal, recheck_batches, recheck_revocations
-from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves, Wakeup, awaited
-from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
+from identity_core.use_cases.background import Repeating, Wakeup
 from identity_core.use_cases.ledger.project import LedgerFollower
 from identity_core.values import value_class
 
@@ -85,7 +86,6 @@ def _sealing(ledger: str, leaves: Sequence[AnchorLeaf], checkpoint: bytes | None
     return Sealing(ledger, root, size, {leaf.proof_id: told for leaf, told in zip(leaves, details, strict=False)}, own)
 
 
-IDLE_SECONDS: Final = 1.0
 BUSY_SECONDS: Final = 0.2
 RECHECK_SECONDS: Final = 5.0
 
@@ -97,7 +97,6 @@ class AnchorWorker(Repeating):
     """``called`` wakes it out of idleness, ``news`` tells those who wait that receipts may have changed."""
 
     complaint = "anchoring does not get on"
-    interval_seconds = IDLE_SECONDS
 
     outbox: AnchorOutbox
     seal: SealBatch
@@ -105,7 +104,6 @@ class AnchorWorker(Repeating):
     revoke: RevokeLeaves
     clock: Clock
     policy: AnchoringPolicy
-    called: Wakeup = field(default_factory=Wakeup)
     news: Wakeup = field(default_factory=Wakeup)
     _rechecks: tuple[RecheckFinal[Batch], RecheckFinal[RevokedLeaf]] = field(init=False)
     _checked_at: float = field(default=float("-inf"), init=False)
@@ -128,16 +126,6 @@ class AnchorWorker(Repeating):
             except IdentityError as error:
                 log.warning("the lease of anchoring runs out by itself: %s", error)
 
-    async def run(self) -> None:
-        """Works until it is cancelled."""
-        while True:
-            change = self.called.next_change()
-            seconds = await self.guarded()
-            if seconds >= IDLE_SECONDS:
-                await awaited(change, seconds)
-            else:
-                await asyncio.sleep(seconds)
-
     async def step(self) -> float:
         try:
             return await self.round()
@@ -150,10 +138,10 @@ class AnchorWorker(Repeating):
         await self._recheck()
         work = await self._look()
         if work.is_none:
-            return IDLE_SECONDS
+            return self.interval_seconds
         if not await self.outbox.hold(self.clock.now()):
             return BUSY_SECONDS
-        while self._is_due(work) and await self.seal() is not None:
+        while self.policy.is_due(work, self.clock.now()) and await self.seal() is not None:
             await self.follow()
             self.news.notify()
             work = await self._look()
@@ -164,19 +152,13 @@ class AnchorWorker(Repeating):
         left = await self._look()
         if left.is_none:
             await self.outbox.release()
-            return IDLE_SECONDS
+            return self.interval_seconds
         return BUSY_SECONDS if left.undecided or left.revoking else self._until_due(left)
 
     async def _look(self) -> Work:
         work = await self.outbox.work(self.seal.ledger_name)
         self.follow.figures.saw(work, self.clock.now())
         return work
-
-    def _is_due(self, work: Work) -> bool:
-        policy = self.policy
-        return is_due(
-            work.waiting, work.oldest, self.clock.now(), batch_size=policy.batch_size, seal_after=policy.seal_after
-        )
 
     def _until_due(self, work: Work) -> float:
         if work.oldest is None:

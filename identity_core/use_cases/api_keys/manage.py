@@ -171,7 +171,8 @@ class RotateApiKey:
         grace = timedelta(seconds=given(wanted.grace_seconds, 0))
         if not timedelta(0) <= grace <= MAX_GRACE:
             raise InvalidRequest("A grace period lasts from 0 seconds to 90 days.", details={"field": "graceSeconds"})
-        intent, random = context.intent, self.random if context.attempt is None else context.attempt.random
+        intent = context.intent
+        random = self.random if context.attempt is None else context.attempt.random
         now = self.clock.now() if intent is None else moment(intent["now"])
         text, new_id = key_text.mint(random(key_text.RANDOM_BYTES)), _new_id(random)
         made = None if intent is None else await self.change.store.get(new_id)

@@ -125,7 +125,7 @@ class KeyStoreWatch(Repeating):
     next_expiry: datetime | None = field(default=None, init=False)
     _is_tidy: bool = field(default=False, init=False)
 
-    async def step(self) -> float:
+    async def step(self) -> None:
         if not self._is_tidy:
             await self.keys.tidy()
             self._is_tidy = True
@@ -134,7 +134,6 @@ class KeyStoreWatch(Repeating):
             if one not in self.faults:
                 log.error("ALARM: API key %s. See `identity doctor`", one)
         self.faults = found
-        return self.interval_seconds
 
 
 async def _all(store: WritableKeyStore) -> AsyncIterator[ApiKey]:

@@ -93,8 +93,8 @@ class Prepared:
 
 @value_class
 class Signed:
-    """Whose signature it is: the verification method, its 96 octets, and the 80 octets of the signature; of suite 2 what it is bound to,
-    and the holder's ``tag`` where it is known."""
+    """A signature: the verification method, its public key of 96 bytes, and 80 bytes; for suite 2 its binding, and the holder's ``tag`` if
+    it is known."""
 
     verification_method: str
     public_key: bytes
@@ -183,7 +183,7 @@ class CredentialIntake:
 
 @value_class
 class BoundDraft:
-    """What suite 2 is going to sign: the header, what the credential says of itself but for its handle, and the list that gives it."""
+    """The content of a suite-2 signature: the header, the particulars without the handle, and the list that assigns the handle."""
 
     prepared: Prepared
     signer: HolderCustodian

@@ -228,10 +228,7 @@ class DidWriter:
 
 def _line(context: RequestContext, version: IndexedVersion, receipt: Receipt, *, outcome: str = DONE) -> AuditRow:
     """The line of the audit log that tells of a version."""
-    details: dict[str, JsonValue] = {
-        "versionId": version.state.version_id,
-        "transactionHash": receipt.transaction_hash,
-    }
+    details: dict[str, JsonValue] = {"versionId": version.state.version_id, "transactionHash": receipt.transaction_hash}
     if context.note is not None:
         details["note"] = context.note
     return line_of(context, Event(target=version.state.did.text, outcome=outcome, details=details), receipt.recorded_at)

@@ -52,19 +52,20 @@ class CreateDid:
             raise InvalidDid("No such DID method is installed.", details=details)
         options = given(wish.options, CreateDidOptions())
         returned, stored = given(options.return_secrets, True), given(options.store_secrets, False)
-        if not (returned or stored or given(options.public_keys, ())):
+        own = bool(given(options.public_keys, ()))
+        if not (returned or stored or own):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the keys would be lost.")
         self._check_counts(options)
-        own, attempt = bool(given(options.public_keys, ())), context.attempt
-        random = self.random if attempt is None else attempt.random
+        random = self.random if context.attempt is None else context.attempt.random
         asked = self._own(options) if own else self._made(given(wish.key_type, "Ed25519"), options, random)
         recovery = asked[-1] if asked[-1].purposes == (RECOVERY,) else None
         window, witness = given(options.recovery_window, None), given(options.witness, None)
         if witness is not None and not isinstance(method, PublishingDidMethod):
             raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
+        witness_ids = () if witness is None else tuple(one.id for one in witness.witnesses)
         change = Create(
             keys=asked if recovery is None else asked[:-1],
-            update_keys=(),
+            update_keys=(),  # the signer knows the current key of the log
             services=tuple(
                 NewService(each.type, each.service_endpoint, given(each.id, None))
                 for each in given(options.service_endpoints, ())
@@ -73,12 +74,11 @@ class CreateDid:
             recovery_key=None if recovery is None else recovery.public,
             strict_evidence=given(options.strict_evidence, None),
             recovery_window=None if window is None else timedelta(seconds=window),
-            witnesses=None
-            if witness is None
-            else WitnessList(witness.threshold, tuple(one.id for one in witness.witnesses)),
+            witnesses=None if witness is None else WitnessList(witness.threshold, witness_ids),
         )
-        shown, version = asked if returned else tuple(replace(key, secret=None) for key in asked), None
-        if attempt is not None:
+        shown = asked if returned else tuple(replace(key, secret=None) for key in asked)
+        version = None
+        if context.attempt is not None:
             context = replace(context, result=partial(Created, keys=shown))
             version = await self.writer.resumed(context, owner=context.caller.identity)
         if version is None:
@@ -103,10 +103,7 @@ class CreateDid:
         """Keys made here: the primary one first, the recovery key last."""
         primary = AdditionalKey(type=key_type, purpose=())
         wanted = [
-            (
-                keys.key_type(key.type).name,
-                key.purpose or keys.default_purposes(key.type, primary=place == 0),
-            )
+            (keys.key_type(key.type).name, key.purpose or keys.default_purposes(key.type, primary=place == 0))
             for place, key in enumerate((primary, *given(options.additional_keys, ())))
         ]
         for kind, purposes in wanted:

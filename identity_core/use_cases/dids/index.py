@@ -214,17 +214,11 @@ class CatchUp:
 
     async def _after(self, before: DidState | None, line: LedgerEntry) -> DidState:
         try:
-            return self._applied(before, line)
-        except history.HistoryNeeded:
-            return (await self.check.folded(Did.parse(line.did)))[line.version - 1].state
-
-    def _applied(self, before: DidState | None, line: LedgerEntry) -> DidState:
-        try:
             after = self.methods[Did.parse(line.did).method].apply(before, line.entry)
             check_not_retired(self.check.retired, line.entry, line.receipt.sequence - 1)
             return after
         except history.HistoryNeeded:
-            raise
+            return (await self.check.folded(Did.parse(line.did)))[line.version - 1].state
         except IdentityError as error:
             reason = f"entry {line.version} of its log is not valid: {error}"
             self.check.quarantine.suspect(line.did, reason)
@@ -258,14 +252,15 @@ class IndexRepair(Repeating):
 
     catch_up: CatchUp
     _seen: int = field(default=0, init=False)
+    _indexed: int = field(default=0, init=False)
 
-    async def step(self) -> float:
+    async def step(self) -> float | None:
         await self.look()
-        return self.interval_seconds
+        return None if self._indexed >= self._seen else self.interval_seconds / 2
 
     async def look(self) -> int:
         """One look; how many entries were indexed."""
-        is_behind = await self.catch_up.index.cursor() < self._seen
-        done = await self.catch_up() if is_behind else 0
+        self._indexed = await self.catch_up.index.cursor()
+        done = await self.catch_up() if self._indexed < self._seen else 0
         self._seen = (await self.catch_up.ledger.head()).sequence
         return done

@@ -92,7 +92,7 @@ class IndexAudit:
     ) -> Sequence[str]:
         """What ``compare`` finds. A version that another process wrote between fold and comparison is no difference: then both are made
         again, and of a DID that is written to all the while the next audit tells."""
-        if _method(did) not in self.check.methods:
+        if did.partition(":")[2].partition(":")[0] not in self.check.methods:
             return ()
         for _ in range(LOOKS):
             folded = await self._folded(did)
@@ -130,19 +130,16 @@ class IndexAudit:
             return None
 
 
-def _method(did: str) -> str:
-    return did.partition(":")[2].partition(":")[0]
-
-
 @dataclass(slots=True)
 class RecordSuspicions(Repeating):
     """Brings what was put under suspicion into the table, the log and the audit log. ``withheld`` is how many DIDs there are; one that
-    another process has repaired meanwhile is not among them."""
+    another process has repaired meanwhile is not among them. Where it may rest, they are counted when it is called."""
 
     complaint = "what is wrong with the index cannot be recorded"
 
     audit: IndexAudit
     withheld: int = field(default=0, init=False)
+    _change: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def step(self) -> float:
         quarantine = self.audit.quarantine
@@ -158,8 +155,12 @@ class RecordSuspicions(Repeating):
                 if one not in differing:
                     await self.audit.renew(one.did)
                     await quarantine.release(one.did)
-        self.withheld = await quarantine.count()
-        return self.interval_seconds
+        if found or not self.rest_seconds or self._change.is_set():
+            change = self.called.next_change()
+            self.withheld = await quarantine.count()
+            self._change = change
+        # A suspicion arises in memory, which does not call.
+        return self.interval_seconds / 2
 
     def _record(self, one: Suspicion) -> Awaitable[None]:
         event = Event(target=one.did, details={"reason": one.reason})

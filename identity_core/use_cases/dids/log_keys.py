@@ -2,7 +2,7 @@
 
 The custodian holds a generation ``log``, ``log/2``, ``log/3``, … of them; the next is made when the present one starts, and every entry
 commits to both (``domain.dids.log.log_keys``). Which of them is the present one the service log says (``domain.dids.log.service_log``),
-which begins with the first rotation and which every process reads again once a second.
+which begins with the first rotation and which every process reads again within seconds, and before it signs.
 """
 
 from __future__ import annotations
@@ -193,22 +193,12 @@ FRESH_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True)
-class KeepGenerations(Repeating):
-    """Reads the service log once a second, so that keys which were replaced stop to count where nothing is written, too."""
+class FollowServiceLog(Repeating):
+    """``Generations`` of the log of the service's own DID. ``retired`` is filled for others to look into: tree sizes by multikey.
+    ``hearers`` are told what a log says that has grown, before anything is signed by it. Its steps read the service log, so that keys which
+    were replaced stop to count where nothing is written, too."""
 
     complaint: ClassVar[str] = "keys that were replaced meanwhile are not known"
-
-    generations: Generations
-
-    async def step(self) -> float:
-        await self.generations.now()
-        return self.interval_seconds
-
-
-@dataclass(slots=True)
-class FollowServiceLog:
-    """``Generations`` of the log of the service's own DID. ``retired`` is filled for others to look into: tree sizes by multikey.
-    ``hearers`` are told what a log says that has grown, before anything is signed by it."""
 
     signer: LogSigner
     ledger: LedgerBackend
@@ -221,6 +211,9 @@ class FollowServiceLog:
     _did: str | None = field(default=None, init=False)
     _looked: float = field(default=float("-inf"), init=False)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+
+    async def step(self) -> None:
+        await self.now()
 
     async def tell(self, hearer: Callable[[LogKeyHistory], Awaitable[None]]) -> None:
         """Tells ``hearer`` what the log says now, where it has begun, and from then on. Raises what ``hearer`` raises."""

@@ -140,13 +140,12 @@ class WitnessFeeder(Repeating):
     quorum_behind_since: float | None = field(default=None, init=False)
     _candidate: Candidate | None = field(default=None, init=False)
 
-    async def step(self) -> float:
+    async def step(self) -> None:
         if self._candidate is None or not self.turn():
             await self.cosigned.refresh()
         if self.turn():
             await self._advance()
             self._submit_where_due()
-        return self.interval_seconds
 
     async def close(self) -> None:
         """Stops in the middle of whatever it does; what a witness has cosigned by then it will say again."""

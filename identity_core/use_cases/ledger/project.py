@@ -25,7 +25,6 @@ from identity_core.ports.anchoring import Growth, StoredTree
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
-from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.checkpoint_keys import name_of, signing_still
 from identity_core.values import value_class
 from identity_core.wire import GetLedgerCheckpointQuery
@@ -109,17 +108,11 @@ def _contradiction(sequence: int) -> StorageMismatch:
 
 
 @dataclass(slots=True)
-class LedgerFollower(Repeating):
-    """Projects in the background and on demand, never twice at once in a process."""
-
-    complaint = "the transparency log does not follow the ledger"
+class LedgerFollower:
+    """Projects on demand, never twice at once in a process. ``WatchStorage`` demands it in the background."""
 
     project: ProjectLedger
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-
-    async def step(self) -> float:
-        await self.now()
-        return self.interval_seconds
 
     async def now(self) -> Frontier:
         """The tree with everything that was on the ledger at the call."""

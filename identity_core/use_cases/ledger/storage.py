@@ -10,6 +10,9 @@ Once a second it looks whether the files are still in place, whether ledger, ind
 log go on from where the look before saw them. Anything else is a mismatch: whatever would change something is refused
 (``api/security.py``) until a look finds everything as it was.
 
+On a server it reads the ends of ledger and audit log, and looks when one of them has moved, or after ``REST_SECONDS``. The jobs that
+follow the two rest as long, and are called when one has moved (``spare``).
+
 What is remembered is written at most every ``every_seconds``, only when there is something new, and at an orderly stop. So after a
 crash a rollback by less than that time goes unseen, and no other. Everything in it is on the disk before it is written: a crash leaves
 databases that are ahead of it, never behind.
@@ -19,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -41,6 +44,8 @@ from identity_core.values import value_class
 
 PATIENCE_SECONDS = 2.0
 LOOK_SECONDS = 0.1
+QUIET_SECONDS = 2.0
+REST_SECONDS = 60.0
 
 
 @value_class
@@ -169,22 +174,38 @@ class WatchStorage(Repeating):
     monotonic: Callable[[], float]
     mismatch: StorageMismatch | None = field(default=None, init=False)
     unremembered: str = field(default="", init=False)
+    _resting: Sequence[Repeating] = field(default=(), init=False)
+    _ends: object = field(default=None, init=False)
+    _noted: object = field(default=None, init=False)
+    _look_at: float = field(default=0.0, init=False)
     _tree: Frontier = field(default=Frontier(), init=False)
     _audit: tuple[int, bytes] = field(default=(0, GENESIS), init=False)
     _written: tuple[int, int] = field(default=(-1, -1), init=False)
     _next: float = field(default=0.0, init=False)
 
-    async def step(self) -> float:
+    async def step(self) -> float | None:
         try:
-            await self.look()
+            is_moved = await self._look_where_due()
         except StorageMismatch as error:
             self.mismatch = error
             raise
         self.mismatch = None
-        if self.monotonic() >= self._next:
+        if self.monotonic() >= self._next and (not self._resting or self._ends != self._noted):
             self._next = self.monotonic() + self.every_seconds
             await self.remember()
-        return self.interval_seconds
+            self._noted = None if self.unremembered else self._ends
+        return None if is_moved else QUIET_SECONDS
+
+    async def _look_where_due(self) -> bool:
+        """Return whether the end of the ledger or of the audit log has moved, or may have: a file is looked at each time."""
+        ends = (await self.check.ledger.head(), await self.audit_end.last()) if self._resting else object()
+        if is_moved := ends != self._ends:
+            for one in self._resting:
+                one.called.notify()
+        if is_moved or self.mismatch is not None or self.monotonic() >= self._look_at:
+            await self.look()
+            self._ends, self._look_at = ends, self.monotonic() + REST_SECONDS
+        return is_moved
 
     @property
     def log_size(self) -> int:
@@ -193,9 +214,14 @@ class WatchStorage(Repeating):
 
     def hold_up(self, *others: Repeating | None) -> None:
         """Keeps the others, who write too, from their steps while there is a mismatch."""
-        for other in others:
-            if other is not None:
-                other.hindrance = lambda: self.mismatch
+        for other in filter(None, others):
+            other.hindrance = lambda: self.mismatch
+
+    def spare(self, *others: Repeating | None) -> None:
+        """Looks at a server only where something has moved, and lets ``others`` rest until then."""
+        self._resting = [*filter(None, others)]
+        for one in self._resting:
+            one.rest_seconds = REST_SECONDS
 
     async def look(self) -> None:
         """Raises ``StorageMismatch``, and what the ports raise."""

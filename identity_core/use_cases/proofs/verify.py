@@ -241,7 +241,8 @@ class VerifyProof:
         else:
             caller = None if context is None else context.caller
             question, stale = await self.freshness.bound(question, caller, now)
-            verdict = await (self.check_anonymously if context is None else self.check)(received, question, now)
+            check = self.check_anonymously if context is None else self.check
+            verdict = await check(received, question, now)
             if stale is not None:
                 verdict = replace(verdict, checks=(*verdict.checks, stale))
             if caller is not None:

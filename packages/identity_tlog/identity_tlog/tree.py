@@ -13,11 +13,11 @@ from typing import Final
 
 
 class Malformed(ValueError):
-    """It is not in the form of its specification, so that nothing could be checked."""
+    """An input that is not in the form of its specification, so that it cannot be checked."""
 
 
 class Refuted(Exception):
-    """It was checked and is wrong."""
+    """A checked input that is wrong."""
 
 
 HASH_BYTES: Final = 32

@@ -39,6 +39,7 @@ def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
         processes=context.workers,
         read_only=context.read_only,
         mapped_mebibytes=context.mapped_mebibytes,
+        readers=context.database_readers,
     )
     migrate(database, "identity_custodian_sealed.migrations", "custodian_")
     seal = Seal(

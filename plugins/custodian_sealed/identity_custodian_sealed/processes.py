@@ -1,7 +1,8 @@
 """Which processes serve, and whether each of them opens the seal that a rotation is about to store.
 
-A process that serves has a row, which it writes again every second and takes away when it ends. A rotation puts its new seal
-beside the one in use; every process tries it with the passphrases and the files that it has, and says in its row what came of it. The
+A process that serves has a row, which it writes again every ten seconds and takes away when it ends. A rotation puts its new seal
+beside the one in use; every process reads that within five seconds, tries it with the passphrases and the files that it has, and writes
+the outcome into its row. The
 row of a process that crashed counts until it is thirty seconds old by the database's clock, and is then swept by the next process
 that writes its own. Processes of a version without rows are not seen.
 """
@@ -23,7 +24,8 @@ from identity_core.errors import JsonValue
 from identity_core.ports.custodian import KeyRefused
 from identity_custodian_sealed.data_key import FILE, Seal, StoredSeal, read_seal
 
-INTERVAL_SECONDS: Final = 1.0
+INTERVAL_SECONDS: Final = 5.0
+_WRITE_SECONDS: Final = 10.0
 CRASHED_AFTER_SECONDS: Final = 30
 PATIENCE_SECONDS: Final = 15.0
 _LOOK_SECONDS: Final = 0.1
@@ -63,21 +65,25 @@ class Attendance:
     _answered: bytes | None = None
     _opens: bool = False
     _is_told: bool = False
+    _write_at: float = 0.0
 
     async def tell(self) -> float:
         """Writes the row, with the answer to what is offered; how many seconds later again. Raises ``DatabaseError``."""
         database = self.seal.database
         if not _has_others(self.seal):
             return INTERVAL_SECONDS
-        offered = await database.read(_offered)
+        offered, before = await database.read(_offered), (self._answered, self._opens)
         if offered is None:
             self._answered, self._opens = None, False
         elif offered.box != self._answered or not self._opens:
             # To stretch a passphrase takes half a second; and a file may have been put there a moment ago.
             self._opens = await asyncio.to_thread(self.seal.opens, offered)
             self._answered = offered.box
-        self._is_told = True
-        await database.write(self._told, durable=False)
+        now = time.monotonic()
+        if (self._answered, self._opens) != before or now >= self._write_at:
+            self._is_told, self._write_at = True, 0.0
+            await database.write(self._told, durable=False)
+            self._write_at = now + _WRITE_SECONDS
         return INTERVAL_SECONDS
 
     async def leave(self) -> None:

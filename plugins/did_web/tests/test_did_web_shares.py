@@ -192,9 +192,9 @@ def test_a_fetch_that_no_caller_waits_for_logs_nothing(tmp_path: Path, caplog: p
         ("", ""),
     ],
 )
-def test_what_counts_as_one_network(address: str, network: str) -> None:
+def test_addresses_of_one_network_share_fetches(address: str, network: str) -> None:
     assert network_of(address) == network
 
 
-def test_what_counts_as_one_site() -> None:
+def test_hosts_of_one_site_share_fetches() -> None:
     assert [site_of(name) for name in ("a.example", "b.a.example", "c.b.a.example")] == ["a.example"] * 3

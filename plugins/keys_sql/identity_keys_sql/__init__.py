@@ -19,6 +19,7 @@ def build(settings: NoSettings, context: BuildContext) -> SqlKeys:
         processes=context.workers,
         read_only=context.read_only,
         mapped_mebibytes=context.mapped_mebibytes,
+        readers=context.database_readers,
     )
     migrate(database, "identity_keys_sql.migrations", "keys_")
     return SqlKeys(database)

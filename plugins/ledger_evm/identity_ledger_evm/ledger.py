@@ -49,7 +49,11 @@ class EvmLedger:
         sender = sender_of(settings, configured.chain_id)
         path = context.data_dir / "ledger_evm.sqlite"
         database = open_database(
-            context.database_url, path, processes=context.workers, mapped_mebibytes=context.mapped_mebibytes
+            context.database_url,
+            path,
+            processes=context.workers,
+            mapped_mebibytes=context.mapped_mebibytes,
+            readers=context.database_readers,
         )
         migrate(database, "identity_ledger_evm.migrations", "evm_")
         wanted = (configured.chain_id, configured.contract)

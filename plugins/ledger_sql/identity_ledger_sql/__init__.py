@@ -18,6 +18,7 @@ def build(settings: NoSettings, context: BuildContext) -> SqlLedger:
         processes=context.workers,
         read_only=context.read_only,
         mapped_mebibytes=context.mapped_mebibytes,
+        readers=context.database_readers,
         shared=context.database,
     )
 

@@ -1,4 +1,4 @@
-"""What a failure of the database means for a ledger."""
+"""Database failures as errors of a ledger."""
 
 from __future__ import annotations
 

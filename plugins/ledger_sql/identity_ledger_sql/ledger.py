@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from identity_core.database import (
-    MAPPED_MEBIBYTES,
     BatchJob,
     Database,
     DatabaseClosed,
@@ -108,20 +107,13 @@ class SqlLedger:
         database_url: str | None,
         *,
         clock: Clock,
-        processes: int,
-        read_only: bool = False,
-        mapped_mebibytes: int = MAPPED_MEBIBYTES,
         shared: Database | None = None,
+        **opening: Any,
     ) -> SqlLedger:
-        """Open the file, the server, or ``shared``, the store's database on that server. Raises ``DatabaseError``: no start without it."""
-        database = shared or open_database(
-            database_url,
-            data_dir / "ledger.sqlite",
-            processes=processes,
-            read_only=read_only,
-            mapped_mebibytes=mapped_mebibytes,
-            writer_lock=_LOCK,
-        )
+        """Open the file, the server, or ``shared``, the store's database on that server. ``opening`` is for ``open_database``. Raises
+        ``DatabaseError``: no start without it."""
+        path = data_dir / "ledger.sqlite"
+        database = shared or open_database(database_url, path, writer_lock=_LOCK, **opening)
         migrate(database, "identity_ledger_sql.migrations", "ledger_")
         return cls(database, clock, is_shared=shared is not None)
 

@@ -9,7 +9,7 @@ NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class Refused(Exception):
-    """What was answered instead: ``code`` is stable, ``message`` for people, ``details`` JSON that says which part was wrong."""
+    """An error of the service: a stable ``code``, a ``message`` for people, ``details`` in JSON that name the wrong part."""
 
     def __init__(self, code: str, message: str, details: Mapping[str, Any] = NOTHING) -> None:
         super().__init__(f"{code}: {message}")

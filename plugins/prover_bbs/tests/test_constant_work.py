@@ -1,7 +1,7 @@
 """What the prover does with a secret is as much work for one value as for another (PROTOCOL.md §9.8).
 
 Work is counted in comparisons and in sizes of operands, because a clock on a busy machine tells neither. Figures are in
-``tests/bench/bench_prover.py --timing``.
+``tools/bench/bench_prover.py --timing``.
 """
 
 from typing import ClassVar

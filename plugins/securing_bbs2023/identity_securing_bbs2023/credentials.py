@@ -1,4 +1,4 @@
-"""What a bbs-2023 credential has to look like before anything is computed: its size and shape, who issued it, and its one proof."""
+"""Checks of a bbs-2023 credential before any computation: its size and shape, its issuer, and its one proof."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from identity_securing_bbs2023.refused import malformed
 CRYPTOSUITE: Final = "bbs-2023"
 PROOF_TYPE: Final = "DataIntegrityProof"
 DATA_MODEL: Final = "https://www.w3.org/2018/credentials#"
-"""What the IRIs of the data model's own terms begin with."""
+"""Prefix of the IRIs of the data model's own terms."""
 MAX_OCTETS: Final = 16_384
 MAX_DEPTH: Final = 16
 MAX_CONTEXTS: Final = 8

@@ -28,7 +28,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SignData:
-    """What a base proof signs: the header, and each statement that is not mandatory."""
+    """The content of a base proof: the header, and each statement that is not mandatory."""
 
     header: bytes
     messages: list[bytes]
@@ -36,7 +36,7 @@ class SignData:
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """What verified statements say, compacted with contexts of the wheel: the credential, and the options of its proof."""
+    """Verified statements, compacted with the contexts of the wheel: the credential, and the options of its proof."""
 
     document: dict[str, Any]
     proof: dict[str, Any]
@@ -61,7 +61,7 @@ class _Shuffled:
 def sign_data(
     statements: Statements, document: Json, proof: Json, hmac_key: bytes, mandatory: Sequence[str]
 ) -> SignData:
-    """What the issuer's key signs. Raises ``Malformed``."""
+    """Return the content that the issuer's key signs. Raises ``Malformed``."""
     shuffled = _shuffled(statements, document, hmac_key)
     _, chosen = shuffled.selected(statements, mandatory)
     return _sign_data(statements, document, proof, shuffled, chosen)

@@ -62,7 +62,7 @@ class PresentedSdJwt:
         return SecuredHead(issuer, key_id, times.begins, times.ends)
 
     def claims(self, key: JoseKey, audience: Collection[str] | None) -> dict[str, Any]:
-        """What the issuer of this key says, and the holder discloses. ``audience`` are the names of the verifier; None for a holder."""
+        """Return the disclosed claims of the issuer with this key. ``audience``: the names of the verifier; None for a holder."""
         key.verify(self.issued)
         found = disclosed(self.issued.claims, self.disclosures)
         check_claims(found, None, audience=audience)

@@ -6,7 +6,7 @@ import pytest
 from identity_core.api.contract import ContractError, bind, dereference, operations
 from identity_core.api.request import Answer, Request
 from identity_core.codec.structs import python_name
-from tests.toy import DOCUMENT, SCHEMES, ToyHandlers, build_toy
+from tests.toy import DOCUMENT, SCHEMES, ToyHandlers
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,6 @@ def test_what_does_not_fit_stops_the_start_with_one_line(change: str, line: str)
         bind(document, handlers, schemes)
     assert line in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_an_alias_needs_an_operation() -> None:
-    with pytest.raises(ContractError, match="/health stands for getHealthy"):
-        build_toy(aliases={"/health": ("getHealthy",)})
 
 
 def test_only_public_coroutine_methods_are_handlers() -> None:

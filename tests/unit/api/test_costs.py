@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from identity_core.api import contract, operations
-from identity_core.api.contract import load_document
-from identity_core.api.dispatch import facts
+from identity_core.api import contract
+from identity_core.api.costs import Cost
 from identity_core.api.request import Operation, Request
-from identity_core.api.security import DOCUMENT_SCHEMES, _cost
+from tests.operations import known
+from tests.reference import DOCUMENT
+
+
+def request(body: bytes) -> Request:
+    made = Request(method="POST", raw_path=b"/", arrived=0.0)
+    made.body_size = body
+    return made
 
 
 @pytest.mark.parametrize(
-    ("operation", "octets", "tokens"),
+    ("operation", "size", "tokens"),
     [
         ("resolveDid", 0, 1),
         ("verifyCredential", 900, 4),
@@ -31,38 +36,30 @@ from identity_core.api.security import DOCUMENT_SCHEMES, _cost
         ("verifyVcalmPresentation", 228_000, 438),
         ("verifyVcalmPresentation", 87_000, 162),
         ("verifyVcalmCredential", 4_096, 1),
-        ("receivePresentation", 24_000, 39),
+        # A known caller's body costs one token.
+        ("issueCredential", 200_000, 1),
     ],
 )
-def test_what_a_request_costs(operation: str, octets: int, tokens: int) -> None:
-    assert operations.tokens(operation, octets) == tokens
+def test_cost_of_a_request(operation: str, size: int, tokens: int) -> None:
+    assert known(operation).cost.tokens(request(b"x" * size)) == tokens
 
 
-def test_body_of_a_known_caller_costs_one_token() -> None:
-    assert operations.tokens("issueCredential", 200_000, needs_caller=True) == 1
-    assert operations.tokens("generateDelegatedProof", 24_000, needs_caller=True) == 39
+def test_cost_of_a_form() -> None:
+    assert Cost().tokens(request(b"x" * 24_000)) == 39
 
 
 def body_operations() -> list[Operation]:
     """The operations of the document with a body that an unauthenticated client may send."""
-    document = load_document().value
-    wiring: Any = SimpleNamespace(schemes=DOCUMENT_SCHEMES, resource_metadata="")
-    found = [
-        facts(document, path, method, declared, wiring)
-        for path, method, declared in contract.operations(document)
-        if "requestBody" in declared
-    ]
+    found = [known(one["operationId"]) for _, _, one in contract.operations(DOCUMENT) if "requestBody" in one]
     return [one for one in found if one.optional or not one.schemes]
 
 
 def test_every_body_of_an_unauthenticated_client_has_a_weight() -> None:
-    """Also that of an operation that nobody has thought of yet."""
+    """Also that of an operation of an extension."""
     found = body_operations()
     assert {"verifyProof", "verifyVcalmCredential", "verifyVcalmPresentation"} <= {one.operation_id for one in found}
     for operation in found:
-        request = Request(method="POST", raw_path=b"/", arrived=0.0)
-        request.body_octets = b"x" * 200_000
-        assert _cost(operation, request) >= 380, operation.operation_id
+        assert operation.cost.tokens(request(b"x" * 200_000)) >= 380, operation.operation_id
 
 
 @pytest.mark.parametrize(
@@ -82,6 +79,5 @@ def test_every_body_of_an_unauthenticated_client_has_a_weight() -> None:
 )
 def test_each_credential_of_a_presentation_has_a_cost(body: Any, tokens: int) -> None:
     operation = next(one for one in body_operations() if one.operation_id == "verifyVcalmPresentation")
-    request = Request(method="POST", raw_path=b"/", arrived=0.0)
-    request.body_octets = body if isinstance(body, bytes) else json.dumps(body).encode()
-    assert _cost(operation, request) == tokens
+    size = body if isinstance(body, bytes) else json.dumps(body).encode()
+    assert operation.cost.tokens(request(size)) == tokens

@@ -392,7 +392,7 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(tmp_path, caplog):
 
 
 def test_later_run_gets_intent_and_random_bytes_of_first(tmp_path):
-    """What the first run was about to do is sealed as answers are, and no other request may go on with it."""
+    """The intent of the first run is sealed as answers are, and no other request can continue it."""
     seen, request = [], a_request("k1")
 
     async def scenario(shop):

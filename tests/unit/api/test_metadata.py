@@ -6,12 +6,13 @@ from typing import Any
 import orjson
 import pytest
 
+from identity_core.api.contract import operations
 from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH
 from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, metadata_pages, resource_metadata_url
-from identity_core.api.placement import ROOT_ALIASES
 from identity_core.api.request import Request
 from identity_core.domain.callers import KNOWN, OF_AGENTS
 from identity_core.domain.tokens import AGENTS, audiences
+from tests.reference import DOCUMENT
 
 ORIGIN = "https://id.example"
 
@@ -25,7 +26,8 @@ def test_the_issuer_is_the_origin_and_its_addresses_exist() -> None:
     assert found["issuer"] == ORIGIN
     assert found["token_endpoint"] == ORIGIN + TOKEN_PATH
     assert found["authorization_endpoint"].removeprefix(ORIGIN) in metadata_pages(ORIGIN)
-    assert found["jwks_uri"].removeprefix(ORIGIN) in ROOT_ALIASES
+    aliases = [alias for _, _, each in operations(DOCUMENT) for alias in each.get("x-aliases", ())]
+    assert found["jwks_uri"].removeprefix(ORIGIN) in aliases
     assert set(found["scopes_supported"]) < KNOWN
     # RFC 8414 §3.2: nothing empty.
     assert all(found.values())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.api.request import Answer, Operation, Request
+from identity_core.api.request import Answer, Request
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
@@ -18,6 +18,7 @@ from identity_core.errors import DelegationNotFound, Forbidden, LedgerUnavailabl
 from identity_core.ports.api_keys import Charge
 from identity_core.ports.repositories import AuditRow
 from identity_core.use_cases.record import Record
+from tests.operations import known
 from tests.rooms import MovableClock, operator
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -63,7 +64,6 @@ class Counters:
 def told(
     error: BaseException | None,
     *,
-    method: str = "POST",
     name: str = "suspendDelegation",
     caller: Caller | None = HANA,
     counters: Counters | None = None,
@@ -71,7 +71,7 @@ def told(
     """What is in the log after one request."""
     rows = Rows()
     quotas = Quotas(counters or Counters(), Clock(), QuotaLimits(9, None, 9, None))
-    operation = Operation(name, method, "/delegations/{delegationId}", frozenset({"DIDAuth"}), "DIDAuth")
+    operation = known(name)
 
     async def handler(request: Request) -> Answer:
         if error is not None:
@@ -101,7 +101,7 @@ def test_a_refusal_is_told_by_its_code_alone() -> None:
     [
         {"error": None},
         {"error": LedgerUnavailable()},
-        {"error": DelegationNotFound(), "method": "GET", "name": "getDelegation"},
+        {"error": DelegationNotFound(), "name": "getDelegation"},
         {"error": DelegationNotFound(), "caller": None},
         {"error": Forbidden(), "name": "generateDelegatedProof"},
     ],
@@ -142,7 +142,7 @@ def test_who_is_full_for_the_day_leaves_no_line(full: str, lines: int) -> None:
 def test_who_is_full_comes_again_when_the_day_ends(now: datetime, seconds: int) -> None:
     clock: Any = MovableClock(now)
     quotas = Quotas(Counters("did in a day"), clock, QuotaLimits(None, None, 9, None))
-    operation = Operation("createDelegation", "POST", "/delegations", frozenset({"DIDAuth"}), "DIDAuth")
+    operation = known("createDelegation")
     request = Request(request_id="r-1", operation_id="createDelegation", path={}, caller=HANA)
     with pytest.raises(QuotaExceeded) as refused:
         asyncio.run(quotas.spend(operation, request))

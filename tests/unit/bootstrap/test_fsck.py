@@ -19,10 +19,10 @@ from identity_core.bootstrap.fsck import examine
 from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.settings import Settings, load
 from identity_core.wire import CreateApiKeyRequest
-from tests.bench.seeding import fill_here
 from tests.postgres_server import postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
 from tests.unit.cli.test_doctor_storage import scribbled, sums
+from tools.bench.seeding import fill_here
 
 __all__ = ["postgres_server", "postgres_url"]
 

@@ -7,6 +7,7 @@ import gc
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,11 @@ import pytest
 
 from identity_core.bootstrap import open_installation
 from identity_core.bootstrap.installation import OBJECTS_BETWEEN_COLLECTIONS
-from identity_core.database import sqlite, sqlite_connection
+from identity_core.database import postgresql, sqlite, sqlite_connection
 from identity_core.settings import StartError, load
+from tests.postgres_server import postgres_server, postgres_url
+
+__all__ = ["postgres_server", "postgres_url"]
 
 
 def test_garbage_is_collected_as_before_once_the_house_stands(tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -88,3 +92,25 @@ def test_every_connection_to_a_file_maps_no_more_of_it_than_the_setting_says(
     files = ("custodian", "identity", "keys", "ledger")
     assert set(mapped) == {(f"{name}.sqlite", 7 * 2**20) for name in files}
     assert len(mapped) == 2 * len(files)
+
+
+def test_every_server_database_has_the_readers_of_the_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str
+) -> None:
+    """The store, the keys of the custodian and the API keys."""
+    readers: list[int] = []
+
+    class Counted(ThreadPoolExecutor):
+        def __init__(self, most: int, **how: Any) -> None:
+            readers.append(most)
+            super().__init__(most, **how)
+
+    monkeypatch.setattr(postgresql, "ThreadPoolExecutor", Counted)
+
+    async def look() -> None:
+        overrides = {"data_dir": tmp_path, "database_url": postgres_url, "database_readers": 7}
+        async with open_installation(load(environment={}, overrides=overrides)):
+            pass
+
+    asyncio.run(look())
+    assert readers == [7, 7, 7]

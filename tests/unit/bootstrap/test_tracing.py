@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from identity_core import tracing
 from identity_core.bootstrap import open_installation
 from identity_core.settings import SettingsError, load
-from tests.house.walks import PATIENT, Recorder, Statements, WalkedInstallation, proof_requests
+from tests.architecture.call_paths import LONG_DEADLINES, MeasuredInstallation, Recorder, Statements, proof_requests
 
 ALLOWED = {
     "http.request.method",
@@ -36,7 +36,10 @@ STRANGE = "no-operation-is-called-so"
 
 
 def traced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, story: Callable[[WalkedInstallation], Awaitable[None]], **more: Any
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    story: Callable[[MeasuredInstallation], Awaitable[None]],
+    **more: Any,
 ) -> list[ReadableSpan]:
     """The spans of a story, told at the application itself."""
     kept = InMemorySpanExporter()
@@ -44,11 +47,11 @@ def traced(
     overrides = {"data_dir": tmp_path, "tracing.endpoint": "http://127.0.0.1:4318/v1/traces", "tracing.share": 1.0}
 
     async def told() -> None:
-        async with open_installation(load(environment=PATIENT, overrides=overrides | more)) as installation:
+        async with open_installation(load(environment=LONG_DEADLINES, overrides=overrides | more)) as installation:
             key = str(await installation.first_key())
             transport = httpx.ASGITransport(app=installation.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/v1") as client:
-                await story(WalkedInstallation(client, key, Recorder(), Statements()))
+                await story(MeasuredInstallation(client, key, Recorder(), Statements()))
 
     asyncio.run(told())
     return list(kept.get_finished_spans())
@@ -63,21 +66,23 @@ def within(spans: list[ReadableSpan], request: ReadableSpan) -> set[str]:
     return {one.name for one in spans if one.parent is not None and one.context.trace_id == request.context.trace_id}
 
 
-async def everything(house: WalkedInstallation) -> None:
+async def everything(installation: MeasuredInstallation) -> None:
     """A DID, a proof, and refusals of each kind, by a client that tries to be found in the traces."""
     headers = {
-        "X-API-Key": house.key,
+        "X-API-Key": installation.key,
         "traceparent": f"00-{CLIENTS_TRACE}-00f067aa0ba902b7-01",
         "X-Request-Id": STRANGE,
     }
-    await house.post("/dids", {"method": "ids"}, headers)
-    make = await proof_requests(house)
-    await house.post(*make())
+    await installation.post("/dids", {"method": "ids"}, headers)
+    make = await proof_requests(installation)
+    await installation.post(*make())
     path, body, _ = make()
-    assert (await house.client.post(path, json=body | {"holderDid": STRANGE}, headers=headers)).status_code >= 400
+    assert (
+        await installation.client.post(path, json=body | {"holderDid": STRANGE}, headers=headers)
+    ).status_code >= 400
     for path in (f"/dids/did:ids:{STRANGE}", f"/{STRANGE}?{STRANGE}", f"/credentials/{STRANGE}"):
-        assert (await house.client.get(path, headers=headers)).status_code >= 400
-    await house.client.request(STRANGE.upper(), "/health")
+        assert (await installation.client.get(path, headers=headers)).status_code >= 400
+    await installation.client.request(STRANGE.upper(), "/health")
 
 
 def test_a_trace_leads_from_the_door_to_ledger_and_prover_and_says_names_only(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,9 +75,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def identity(here: Path) -> Commands:
-    """Commands on the working directory."""
-    return Commands({})
+def identity(here: Path) -> Iterator[Commands]:
+    """Commands on the working directory. ``serve`` configures logging; the loggers get their levels back, and lose its handlers."""
+    loggers = [logging.getLogger(name) for name in (None, "identity", "identity_core", "uvicorn")]
+    levels, handlers = [one.level for one in loggers], {*logging.root.handlers}
+    yield Commands({})
+    for one, level in zip(loggers, levels, strict=True):
+        one.setLevel(level)
+    for handler in {*logging.root.handlers} - handlers:
+        logging.root.removeHandler(handler)
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_an_archive_is_checked_as_of_a_time(identity: Commands, here: Path, log:
     assert "RFC 3339" in identity.refused(*words, "yesterday", input=log(last))[0]
 
 
-def test_what_was_not_checked_is_printed(identity: Commands, here: Path) -> None:
+def test_unchecked_parts_are_printed(identity: Commands, here: Path) -> None:
     text = own_log(datetime(2026, 2, 1, tzinfo=UTC))
     assert identity.json("did", "log", "verify", "-", input=text)["unchecked"] == ["retiredKeys"]
     assert identity.ok("did", "log", "verify", "-", input=text).endswith("unchecked: retiredKeys\n")

@@ -1,4 +1,4 @@
-"""What a command could not check is part of its result: without the service's own log no command knows which keys of logs are retired."""
+"""Unchecked parts in the results of commands: without the service's own log no command knows the retired keys of logs."""
 
 from __future__ import annotations
 

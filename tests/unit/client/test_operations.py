@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.api.operations import PURPOSES
 from identity_core.client.operations import ServedOperation, served_operations
+from identity_core.domain.dids.challenge import PURPOSES
 
 OPERATIONS = served_operations()
 
 
 def test_what_may_be_signed_says_for_what() -> None:
-    assert {name: one.purpose for name, one in OPERATIONS.items() if one.purpose} == PURPOSES
-    assert {name for name, one in OPERATIONS.items() if one.scheme} == PURPOSES.keys()
+    purposes = {name: one.purpose for name, one in OPERATIONS.items() if one.purpose}
+    assert set(purposes.values()) == PURPOSES
+    assert {name for name, one in OPERATIONS.items() if one.scheme} == purposes.keys()
     assert [name for name, one in OPERATIONS.items() if one.scheme == "RecoveryKey"] == ["recoverDid"]
 
 

@@ -1,4 +1,4 @@
-"""What a service sends to the command line has a bound, and nothing is unpacked: 306 KB of gzip became 1.26 GB."""
+"""Bounds of responses to the command line. Nothing is unpacked: 306 KB of gzip became 1.26 GB."""
 
 from __future__ import annotations
 

@@ -388,3 +388,17 @@ def test_a_server_that_is_gone_without_a_word_is_not_waited_for_for_hours(
     other = open_postgresql(f"{postgres_url}?keepalives_idle=60")
     assert kept(other) == [60, 2, 10_000]
     asyncio.run(other.close())
+
+
+@pytest.mark.parametrize("readers", [1, 5])
+def test_as_many_connections_read_as_the_operator_says(postgres_url: str, readers: int) -> None:
+    database = open_postgresql(postgres_url, readers=readers)
+    processes = "SELECT pg_backend_pid() FROM pg_sleep(0.05)"
+
+    async def scenario() -> None:
+        found = await asyncio.gather(*(database.read(lambda tx: tx.execute(processes).fetchone()) for _ in range(10)))
+        assert len(set(found)) == readers
+        assert database.load().readers == readers + 1
+        await database.close()
+
+    asyncio.run(scenario())

@@ -16,7 +16,15 @@ def build(project: Path, output: Path, scratch: Path) -> None:
     copied = scratch / project.name
 
     def skipped(folder: str, names: list[str]) -> set[str]:
-        at_top = {"tests", "features", "plugins", "build", "dist", *(one for one in names if one.startswith("."))}
+        at_top = {
+            "tests",
+            "tools",
+            "features",
+            "plugins",
+            "build",
+            "dist",
+            *(one for one in names if one.startswith(".")),
+        }
         return {
             one
             for one in names

@@ -1,4 +1,4 @@
-"""The commands of the operator's guide, looked at: ``tests/guide`` runs them, which takes a machine of its own."""
+"""The commands of the operator's guide, looked at: ``tools/guide`` runs them, which takes a machine of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from identity_core import __version__
 from identity_core.cli import main
-from tests.guide.machine import blocks, script
+from tools.guide.machine import blocks, script
 
 ROOT = Path(__file__).parents[3]
 GUIDE = ROOT / "deploy/GUIDE.md"

@@ -1,4 +1,4 @@
-"""The image's layout and what its configuration says; ``tests/guide/test_image.py`` builds and runs it, which takes minutes."""
+"""The image's layout and what its configuration says; ``tools/guide/test_image.py`` builds and runs it, which takes minutes."""
 
 from __future__ import annotations
 

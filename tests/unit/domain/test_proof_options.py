@@ -9,7 +9,6 @@ import pytest
 
 from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
-from identity_core.domain.credentials.presentation import PresentationRefused, SignedPresentation
 from identity_core.domain.delegations.ibct import check_holder_proof, signing_input
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.domain.dids.log import entry as entries
@@ -97,20 +96,12 @@ def holder_document() -> DidDocument:
     return DidDocument(DID, (method,), (("authentication", (METHOD,)), ("capabilityDelegation", (METHOD,))))
 
 
-def present(expected: str | None = None, **options: Any) -> None:
-    unsigned = {"@context": [VC], "type": ["VerifiablePresentation"], "holder": DID}
-    proof = signed(unsigned, "authentication", METHOD, **options)
-    SignedPresentation.parse(unsigned | {"proof": proof}).check(holder_document(), NOW, challenge=None, domain=expected)
-
-
 @pytest.mark.parametrize("options", BAD)
 def test_every_reader_refuses_the_option(options: dict[str, Any]) -> None:
-    """Entries and approvals of logs, presentations, and holders' proofs; each with a right signature."""
+    """Entries and approvals of logs, and holders' proofs; each with a valid signature."""
     body = {"versionId": "1-Qm"}
     with pytest.raises(LogInvalid):
         check_proof(signed(body, "assertionMethod", f"did:key:{KEY}#{KEY}", **options), body, {KEY}, NOW)
-    with pytest.raises(PresentationRefused):
-        present(**options)
     with pytest.raises(DelegationInvalid):
         check_holder_proof(signed(body, "capabilityDelegation", METHOD, **options), body, holder_document(), NOW)
     if options.get("created") not in ("9999-01-01T00:00:00Z", "2026-01-05T10:05:01Z") and "10:00:00Z" not in str(
@@ -125,29 +116,6 @@ def test_readers_accept_good_proofs() -> None:
     assert check_proof(signed(body, "assertionMethod", f"did:key:{KEY}#{KEY}"), body, {KEY}, NOW) == KEY
     assert check_approval("1-Qm", signed(body, "assertionMethod", f"did:key:{KEY}#{KEY}")) == KEY
     check_holder_proof(signed(body, "capabilityDelegation", METHOD), body, holder_document(), NOW)
-    present()
-    present("https://a.example", domain="https://a.example")
-    present("https://a.example", domain=["https://a.example"])
-
-
-@pytest.mark.parametrize("domain", [["https://a.example", "https://b.example"], [], "https://b.example"])
-def test_presentation_for_more_domains_is_refused(domain: Any) -> None:
-    """The set has to be exactly the expected one."""
-    with pytest.raises(PresentationRefused) as refused:
-        present("https://a.example", domain=domain)
-    assert refused.value.kind == "INVALID_DOMAIN_ERROR"
-
-
-@pytest.mark.parametrize("context", [None, [], [VC.replace("v2", "v1")], [{"a": "urn:a"}, VC]])
-def test_presentation_without_the_base_context_is_refused(context: Any) -> None:
-    """VC 2.0 §4.3: the first context is that of the data model."""
-    value = {"@context": context, "type": ["VerifiablePresentation"], "holder": DID}
-    if context is None:
-        del value["@context"]
-    proof = {"type": entries.PROOF_TYPE, "cryptosuite": entries.CRYPTOSUITE, "verificationMethod": METHOD}
-    with pytest.raises(PresentationRefused) as refused:
-        SignedPresentation.parse(value | {"proof": proof})
-    assert refused.value.kind == "PARSING_ERROR"
 
 
 def test_created_may_be_some_minutes_ahead() -> None:

@@ -75,7 +75,7 @@ def test_an_expectation_is_a_check(question: dict[str, Any], name: str, code: Ch
         (("did:example:a",), None),
     ],
 )
-def test_what_a_check_shows_is_short_and_without_values(part: object, text: str | None) -> None:
+def test_shown_parts_of_a_check_are_short_without_values(part: object, text: str | None) -> None:
     assert wrong("x", CheckCode.PREDICATE_MISMATCH, part, None).expected == text
 
 

@@ -24,6 +24,7 @@ from identity_core.errors import (
     PredicateUnsupported,
     ProofInvalid,
 )
+from identity_core.plugin.choose import ANONYMOUS_VERIFIER
 from identity_core.plugin.load import PluginSource, module_source
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes import pool as pool_module
@@ -389,7 +390,7 @@ def test_an_order_holds_the_provers_own_table_and_no_other(tmp_path: Path, monke
         plugins = PluginManager.load(settings, clock=SystemClock(), logger=log, sources=sources)
         assert plugins.proof_workers("vicious", workers=1, deadline_seconds=60.0) is not None
         await plugins.proof_workers_settled()
-        verifier = plugins.anonymous_verifier("vicious", deadline_seconds=60.0)
+        verifier = plugins.proof_workers("vicious", use=ANONYMOUS_VERIFIER, deadline_seconds=60.0)
         assert verifier is not None
         await verifier.verify(STATEMENT, GOOD, context=context(), now=datetime.now(UTC))
         await plugins.close()
@@ -410,7 +411,7 @@ def test_variables_of_the_service_cannot_be_handed_on(name: str) -> None:
 def test_what_strangers_ask_for_has_a_process_and_a_circuit_of_its_own() -> None:
     async def scenario() -> None:
         async with crew(plugins__failures_to_open=2) as at:
-            verifier = at.manager.anonymous_verifier(None, deadline_seconds=60.0)
+            verifier = at.manager.proof_workers(None, use=ANONYMOUS_VERIFIER, deadline_seconds=60.0)
             assert verifier is not None
             name = "prover:vicious:anonymous"
             before = at.manager.in_use()[name]
@@ -435,7 +436,7 @@ def test_what_strangers_ask_for_has_a_process_and_a_circuit_of_its_own() -> None
 def test_a_verifier_that_nobody_asked_starts_no_process_when_it_closes() -> None:
     async def scenario() -> None:
         async with crew() as at:
-            verifier = at.manager.anonymous_verifier(None, deadline_seconds=60.0)
+            verifier = at.manager.proof_workers(None, use=ANONYMOUS_VERIFIER, deadline_seconds=60.0)
             assert verifier is not None
             await at.manager.proof_workers_settled()
             await at.manager.close()

@@ -85,7 +85,7 @@ def test_without_tags_the_name_of_the_secret_decides(store: Store) -> None:
     assert add(store, b"3" * 48, name="", holder=UMA, accepts=True)
 
 
-def test_of_many_tags_at_once_one_is_recorded(store: Store) -> None:
+def test_one_of_many_concurrent_tags_is_recorded(store: Store) -> None:
     async def race() -> list[Any]:
         tags = [bytes([number % 4]) * 48 for number in range(40)]
         return await asyncio.gather(*(added(store, tag) for tag in tags), return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What tags are over, octet by octet: another encoding would make every row of an installation one that this service did not write.
+"""The input of tags, byte by byte: with another encoding the service would withhold every row of an installation.
 
 Rows of the document index are in ``test_row_mac.py``; their states have forms with numbers (``test_index_forms.py``).
 """

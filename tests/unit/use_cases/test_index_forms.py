@@ -148,8 +148,8 @@ async def test_a_row_of_an_earlier_form_without_a_tag_of_ours_is_tampered_with(r
 
 
 @on_rooms
-async def test_nothing_is_decided_by_a_row_of_an_earlier_form_that_was_put_back(rooms: Rooms) -> None:
-    """It has no ``evidence``, so by it an unbound signature would be enough. It is withheld until it is written anew, in a second."""
+async def test_restored_row_of_an_earlier_form_decides_nothing(rooms: Rooms) -> None:
+    """The row has no ``evidence``, so an unbound signature would suffice. The DID is withheld until the row is rewritten."""
     did = (await rooms.new_did()).version.state.did
     audit = audit_of(rooms)
     await audit.seal()

@@ -28,7 +28,7 @@ from identity_core.errors import AuthFailed, PluginUnavailable, StorageMismatch
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys, name_of
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
-from identity_core.use_cases.dids.log_keys import SERVICE_KEY, KeepGenerations
+from identity_core.use_cases.dids.log_keys import SERVICE_KEY
 from identity_core.use_cases.dids.replace_key import MOST_LISTED, ReplacedKey, ReplaceServiceKey, no_succession
 from identity_core.use_cases.record import Record
 from identity_core.wire import IssueTokenRequest
@@ -97,7 +97,7 @@ def test_every_process_goes_on_to_the_next_key_and_tokens_of_the_old_one_live_to
         done = await replaced(service)
         assert (done.number, done.multikey) == (2, await service.custodian.public_key("token-2"))
         assert done.destroyed == ()
-        await KeepGenerations(one.follow).step()
+        await one.follow.step()
         # The one that has not read it yet takes the next key's tokens, which it has published.
         new = await one.token()
         await other.bearer(new)
@@ -106,7 +106,7 @@ def test_every_process_goes_on_to_the_next_key_and_tokens_of_the_old_one_live_to
         assert (jwks[0], jwks[2], len(jwks)) == (second, first, 3)
         assert (await one.token()).split(".")[0] != old.split(".")[0]
         service.rooms.clock.move(seconds=LIFETIME - 5)
-        await KeepGenerations(other.follow).step()
+        await other.follow.step()
         for process in (one, other, await Process.of(service)):
             await process.bearer(old)
             await process.bearer(new)
@@ -125,7 +125,7 @@ def test_tokens_of_a_compromised_key_end_at_once_and_no_start_makes_it_anew(tmp_
         old, first = await one.token(), (await one.jwks())[0]
         done = await replaced(service, compromised=True)
         assert (done.compromised, done.destroyed) == (True, (1,))
-        await KeepGenerations(one.follow).step()
+        await one.follow.step()
         with pytest.raises(AuthFailed):
             await one.bearer(old)
         # A process that has not heard of it finds the key gone, reads the log, and signs all the same.
@@ -146,11 +146,11 @@ def test_tokens_of_a_key_that_lay_beside_a_stolen_one_end_with_its_own(tmp_path:
         one = await Process.of(service)
         old = await one.token()
         await replaced(service)
-        await KeepGenerations(one.follow).step()
+        await one.follow.step()
         stolen = await one.token()
         await one.bearer(old)
         assert (await replaced(service, compromised=True)).destroyed == (1, 2)
-        await KeepGenerations(one.follow).step()
+        await one.follow.step()
         for process in (one, await Process.of(service)):
             for token in (old, stolen):
                 with pytest.raises(AuthFailed):
@@ -198,11 +198,11 @@ def test_a_crash_before_the_entry_leaves_all_as_it_was_and_the_next_try_takes_th
             await replaced(service)
         service.rooms.ledger.append = append
         made = await service.custodian.public_key("token-4")
-        await KeepGenerations(process.follow).step()
+        await process.follow.step()
         assert await process.jwks() == before
         await replaced(service)
         assert (await replaced(service)).multikey == made
-        await KeepGenerations(process.follow).step()
+        await process.follow.step()
         assert process.keys.name == "token-4"
 
     run(tmp_path, story)
@@ -261,7 +261,7 @@ def test_the_setting_and_the_log_go_on_from_the_later_of_the_two(tmp_path: Path)
         assert third.keys.name == "token-3"
         done = await replaced(service, first=3)
         assert done.number == 4
-        await KeepGenerations(third.follow).step()
+        await third.follow.step()
         assert third.keys.name == "token-4"
         raised = await Process.of(service, number=6)
         assert raised.keys.name == "token-6"
@@ -289,10 +289,10 @@ def test_a_custodian_with_another_key_of_the_number_is_refused(tmp_path: Path) -
         await replaced(service)
         service.custodian.secrets["token-2"] = os.urandom(32)
         with pytest.raises(StorageMismatch, match="token keys"):
-            await KeepGenerations(process.follow).step()
+            await process.follow.step()
         # It is refused as often as it is read.
         with pytest.raises(StorageMismatch, match="token keys"):
-            await KeepGenerations(process.follow).step()
+            await process.follow.step()
         with pytest.raises(StorageMismatch):
             await Process.of(service)
 

@@ -1,4 +1,4 @@
-"""What a later run of a request does, by what became of the earlier one: the use cases of DIDs on a real ledger and a real store."""
+"""Later runs of a request, by the outcome of the earlier one: use cases of DIDs on a real ledger and a real store."""
 
 from __future__ import annotations
 

@@ -83,13 +83,7 @@ class Chain:
             raise InvalidDid(details={"did": did.shown})
 
     def draft(
-        self,
-        state: DidState | None,
-        change: Change,
-        at: datetime,
-        *,
-        signer: str,
-        next_keys: LogKeys | None = None,
+        self, state: DidState | None, change: Change, at: datetime, *, signer: str, next_keys: LogKeys | None = None
     ) -> DraftedEntry:
         """The next entry; ``next_keys`` as for ``ports.did_method.PreRotatingDidMethod``. Raises what ``evolution.evolve`` raises, and
         ``InvalidDocument`` for a ``signer`` that may not sign or an entry that grows beyond 16 KiB."""

@@ -122,7 +122,8 @@ def _pending(approvals: Sequence[Collection[str]], taken: int) -> dict[str, list
             places = found.setdefault(key, [])
             places.append(place)
             if len(places) > MOST_PENDING:
-                del places[min(range(1, len(places) - 1), key=lambda at: places[at + 1] - places[at - 1])]
+                between = range(1, len(places) - 1)
+                del places[min(between, key=lambda at: places[at + 1] - places[at - 1])]
     return found
 
 

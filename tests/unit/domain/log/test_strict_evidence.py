@@ -69,12 +69,12 @@ def test_the_change_that_begins_it_is_refused_when_bound_to_less(life: Life, spo
 
 
 @pytest.mark.parametrize("value", [False, None, 0, 1, "true", {}])
-def test_it_takes_nothing_but_true(value: object) -> None:
+def test_strict_evidence_takes_only_true(value: object) -> None:
     with pytest.raises(InvalidDocument, match="never turned off"):
         requests.operations(STRICT | {"strictEvidence": value}, "did:ids:x")
 
 
-def test_it_begins_once(life: Life) -> None:
+def test_strict_evidence_begins_once(life: Life) -> None:
     life.change(begins(life), life.later())
     with pytest.raises(InvalidDocument, match="already"):
         life.entry(begins(life), life.later())
@@ -94,7 +94,7 @@ def test_a_key_in_grace_does_not_begin_it(life: Life) -> None:
     [(None, None, 1), ("deactivate", None, 1), (None, {"confirm": True}, 1), ("deactivate", {"confirm": True}, 0)],
 )
 def test_a_deactivation_counts_unless_it_names_both(life: Life, purpose: str | None, body: Any, counted: int) -> None:
-    """It says nothing beyond its purpose, and its body has a reason that no log keeps."""
+    """A deactivation states only its purpose, and its body has a reason that no log contains."""
     life.change(Deactivate(bound(life, body, purpose)), life.later())
     assert verify(b"\n".join(life.entries)).unbound_changes == counted
 

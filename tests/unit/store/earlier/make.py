@@ -25,8 +25,8 @@ from identity_core.domain.dids.did import Did
 from identity_core.ports.repositories import Suspicion
 from identity_core.store import Store
 from tests import servers
-from tests.bench.seeding import dids_in, fill
 from tests.fault import service_process
+from tools.bench.seeding import dids_in, fill
 
 HERE = Path(__file__).parent
 ARCHIVE, COUNTS = HERE / "installation.tar.xz", HERE / "counts.json"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sqlite3
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from identity_core.errors import (
     TileNotFound,
     TransactionNotFound,
 )
-from identity_core.ports.ledger import LedgerEntry, LedgerHead
+from identity_core.ports.ledger import LedgerEntry
 from identity_core.use_cases.ledger.project import GetLedgerCheckpoint, LedgerFollower, ProjectLedger, leaf_of
 from identity_core.use_cases.ledger.read import (
     GetLedgerBlock,
@@ -285,47 +284,6 @@ def test_a_contradiction_is_never_signed(tmp_path: Path, sql: str) -> None:
         await logged.store.close()
 
     run(scenario())
-
-
-def test_the_follower_works_in_the_background(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(LedgerFollower, "interval_seconds", 0.01)
-
-    class Shaky(MemoryLedger):
-        down = False
-        refusals = 0
-
-        async def head(self) -> LedgerHead:
-            if self.down:
-                self.refusals += 1
-                raise LedgerUnavailable("gone for a walk")
-            return await super().head()
-
-    async def scenario() -> None:
-        ledger = Shaky(MovableClock())
-        logged = LoggedLedger(tmp_path, ledger=ledger)
-        logged.follower.begin()
-        await logged.append(5)
-        await _until(lambda: logged.tree.frontier(), 5)
-        ledger.down = True
-        async with asyncio.timeout(60):
-            while ledger.refusals < 5:
-                await asyncio.sleep(0.01)
-        ledger.down = False
-        await logged.append(5, "did:y:")
-        await _until(lambda: logged.tree.frontier(), 10)
-        await logged.close()
-
-    with caplog.at_level(logging.ERROR, logger="identity"):
-        run(scenario())
-    assert [record.getMessage().count("gone for a walk") for record in caplog.records] == [1]
-
-
-async def _until(frontier: Any, size: int) -> None:
-    async with asyncio.timeout(60):
-        while (await frontier()).size < size:
-            await asyncio.sleep(0.01)
 
 
 def test_an_entry_that_no_bundle_holds_is_said(tmp_path: Path) -> None:

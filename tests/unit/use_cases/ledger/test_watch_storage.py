@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -9,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_ledger_memory import MemoryLedger
 
 from identity_core.domain.ledger.remembered import Remembered
-from identity_core.errors import StorageMismatch
+from identity_core.errors import LedgerUnavailable, StorageMismatch
+from identity_core.ports.ledger import LedgerHead
 from identity_core.ports.repositories import AuditRow
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.ledger.storage import CheckStorage, WatchStorage
+from identity_core.use_cases.ledger.storage import QUIET_SECONDS, REST_SECONDS, CheckStorage, WatchStorage
+from tests.rooms import MovableClock
 from tests.transparency import LoggedLedger, run
 
 
@@ -36,11 +41,20 @@ class Memory:
         self.saved.append(remembered)
 
 
+class Other(Repeating):
+    """A job without anything to do."""
+
+    complaint = "it does nothing"
+
+    async def step(self) -> None:
+        pass
+
+
 class Watched(LoggedLedger):
     """A log with a watch over it that looks when a test says so."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, ledger: Any = None) -> None:
+        super().__init__(folder, ledger=ledger)
         self.memory = Memory()
         self.check = CheckStorage(self.ledger, self.store.documents, self.tree, self.store.audit)
         end = StoredAuditEnd(self.store.database)
@@ -49,6 +63,12 @@ class Watched(LoggedLedger):
     async def audit(self) -> None:
         row = AuditRow(datetime(2026, 1, 1, tzinfo=UTC), "r", "test", None, None, None, "done", {})
         await self.store.activity.write((row,))
+
+
+async def _grown(one: Watched, size: int) -> None:
+    async with asyncio.timeout(60):
+        while (await one.tree.frontier()).size < size:
+            await asyncio.sleep(0.01)
 
 
 def test_it_writes_seldom_and_only_what_is_new(tmp_path: Path) -> None:
@@ -186,3 +206,94 @@ def test_the_file_never_goes_back(tmp_path: Path) -> None:
     file.replace(early)
     assert file.load() == early
     assert [path.name for path in tmp_path.glob("*note*")] == ["note"]
+
+
+def test_the_log_follows_the_ledger_in_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(WatchStorage, "interval_seconds", 0.01)
+
+    class Shaky(MemoryLedger):
+        down = False
+        refusals = 0
+
+        async def head(self) -> LedgerHead:
+            if self.down:
+                self.refusals += 1
+                raise LedgerUnavailable("gone for a walk")
+            return await super().head()
+
+    async def scenario() -> None:
+        ledger = Shaky(MovableClock())
+        one = Watched(tmp_path, ledger)
+        one.watch.begin()
+        await one.append(5)
+        await _grown(one, 5)
+        ledger.down = True
+        async with asyncio.timeout(60):
+            while ledger.refusals < 5:
+                await asyncio.sleep(0.01)
+        ledger.down = False
+        await one.append(5, "did:y:")
+        await _grown(one, 10)
+        await one.watch.close()
+        await one.close()
+
+    with caplog.at_level(logging.ERROR, logger="identity"):
+        run(scenario())
+    assert [record.getMessage().count("gone for a walk") for record in caplog.records] == [1]
+
+
+def test_what_rests_is_called_when_an_end_moves(tmp_path: Path) -> None:
+    """On a server the ends of ledger and audit log are read at each step, and everything else when one of them has moved."""
+
+    async def scenario() -> None:
+        one = Watched(tmp_path)
+        looks, other = 0, Other()
+        look = one.watch.look
+
+        async def counted() -> None:
+            nonlocal looks
+            looks += 1
+            await look()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(WatchStorage, "look", lambda _: counted())
+            one.watch.spare(other, None)
+            assert await other.guarded() == REST_SECONDS
+            for change in (None, one.append(1), one.audit()):
+                if change is not None:
+                    await change
+                before = other.called.next_change()
+                assert (await one.watch.step(), before.is_set()) == (None, True)
+                after = other.called.next_change()
+                assert (await one.watch.step(), after.is_set()) == (QUIET_SECONDS, False)
+            assert looks == 3
+            one.clock.move(seconds=REST_SECONDS)
+            assert (await one.watch.step(), looks) == (QUIET_SECONDS, 4)
+        await one.close()
+
+    run(scenario())
+
+
+def test_news_of_a_server_is_noted_in_time(tmp_path: Path) -> None:
+    """What moved within the time between two notes is noted when that is over, although nothing moves then."""
+
+    async def scenario() -> None:
+        one = Watched(tmp_path)
+        one.watch.spare(Other())
+        for _ in range(3):
+            await one.audit()
+            await one.watch.step()
+        assert [note.audit_lines for note in one.memory.saved] == [1]
+        one.memory.broken = True
+        one.clock.move(seconds=10)
+        await one.watch.step()
+        one.memory.broken = False
+        for _ in range(3):
+            one.clock.move(seconds=10)
+            await one.watch.step()
+        assert [note.audit_lines for note in one.memory.saved] == [1, 3]
+        await one.close()
+
+    run(scenario())

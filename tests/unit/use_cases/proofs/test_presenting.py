@@ -1,4 +1,4 @@
-"""Proofs with credentials of suite 2: made behind the custodian's consent, and what a verifier who asks no record finds out."""
+"""Proofs with credentials of suite 2, made with the custodian's consent, and verified without records."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ DAY = timedelta(days=1)
 
 @dataclass
 class Scene:
-    """Ivo's credential of Hana, what makes proofs with it, and Vera, who asks no record."""
+    """Ivo's credential of Hana, the services that prove with it, and Vera, who verifies without records."""
 
     office: Office
 
@@ -150,7 +150,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     run(office.rooms.close())
 
 
-def test_it_says_itself_what_no_record_needs_to(scene: Scene) -> None:
+def test_proof_states_its_own_terms_without_a_record(scene: Scene) -> None:
     proof = scene.proof()
     verdict = scene.verdict(
         proof, predicates=({"attributeName": "age", "type": "gte", "value": 18},), issuer=str(scene.office.ivo)
@@ -177,7 +177,7 @@ def test_several_predicates_stand_in_one_proof(scene: Scene) -> None:
         assert scene.verdict(proof, predicates=other).errors == (CheckCode.PREDICATE_MISMATCH,)
 
 
-def test_nothing_of_the_holder_is_in_it(scene: Scene) -> None:
+def test_proof_contains_nothing_of_the_holder(scene: Scene) -> None:
     credential = scene.held.credential
     assert credential.binding is not None
     first, second = scene.proof(), scene.proof()
@@ -201,7 +201,7 @@ def test_nothing_of_the_holder_is_in_it(scene: Scene) -> None:
         ({"schema_id": "urn:another"}, CheckCode.SCHEMA_MISMATCH),
     ],
 )
-def test_what_was_not_asked_is_refused(scene: Scene, expected: dict[str, Any], code: CheckCode) -> None:
+def test_proof_of_another_expectation_is_refused(scene: Scene, expected: dict[str, Any], code: CheckCode) -> None:
     assert scene.verdict(scene.proof(), **expected).errors == (code,)
 
 
@@ -256,7 +256,7 @@ def test_members_beside_the_envelope_are_compared(scene: Scene) -> None:
 
 
 def test_a_verifier_of_tomorrow_refuses_what_was_revoked_today(scene: Scene) -> None:
-    """Ivo revokes at noon. Whoever kept the credential has a gap of today's list only, and tomorrow's has none for its handle."""
+    """Ivo revokes at noon. A stored credential has a gap of today's list only, and tomorrow's list has none for its handle."""
     before = scene.proof()
     scene.set_status("revocation")
     scene.clock.time = NOON + DAY
@@ -297,7 +297,7 @@ def test_how_old_a_status_list_may_be_is_the_verifiers_choice(scene: Scene) -> N
     assert scene.verdict(proof, status_max_age=none).errors == (CheckCode.STATUS_TOO_OLD,)
 
 
-def test_who_is_resumed_proves_again_at_once(scene: Scene) -> None:
+def test_resumed_credential_proves_at_once(scene: Scene) -> None:
     scene.set_status("suspension")
     run(scene.publisher.step())
     with pytest.raises(PluginUnavailable):
@@ -351,8 +351,8 @@ def test_the_proof_ends_with_its_day(scene: Scene) -> None:
     assert scene.verdict(proof).errors == (CheckCode.PROOF_EXPIRED,)
 
 
-def test_it_verifies_until_it_expires(scene: Scene) -> None:
-    """Some hours later, and in its last second."""
+def test_proof_verifies_until_it_expires(scene: Scene) -> None:
+    """Verify it some hours later, and in its last second."""
     end = NOON + timedelta(hours=9)
     proof = scene.proof(expires_at=end)
     for later in (timedelta(hours=5), timedelta(hours=9, seconds=-1)):
@@ -363,7 +363,7 @@ def test_it_verifies_until_it_expires(scene: Scene) -> None:
 
 
 def test_a_proof_whose_consent_ended_has_expired(scene: Scene) -> None:
-    """As earlier versions made them: it expires hours after its consent, and nothing else is wrong with it."""
+    """Earlier versions made proofs that expire hours after their consent."""
     around = ConsentTerms.around
 
     def short(now: datetime, lifetime: timedelta, *cover: Any) -> ConsentTerms:
@@ -379,7 +379,7 @@ def wrong(verdict: ProofVerification) -> dict[str, CheckCode | None]:
     return {check.name: check.code for check in verdict.checks if check.ok is False}
 
 
-def test_a_proof_of_suite_1_does_not_say_it(scene: Scene) -> None:
+def test_proof_of_suite_1_leaves_these_unchecked(scene: Scene) -> None:
     shown = run(scene.office.issued(suite=1))
     credential = shown.credential
     predicate = Predicate.parse(credential.schema, "age", "gte", 18)

@@ -1,0 +1,93 @@
+"""The kernel's own parts, which are opened in the loop of the extensions: what each serves."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any, Final
+
+from identity_core import __version__
+from identity_core.api.auth import AuthHandlers
+from identity_core.api.errors import guide_folder
+from identity_core.api.guide import guide_pages
+from identity_core.api.oauth import TOKEN_PATH, TokenEndpoint
+from identity_core.api.pages import metadata_pages
+from identity_core.api.security import Gate
+from identity_core.bootstrap.agents import agent_endpoints, agent_pages, agent_places
+from identity_core.bootstrap.authorization import authorization_pages
+from identity_core.bootstrap.handlers import did_pages, identifier_handlers, registration_handlers
+from identity_core.bootstrap.pages import PageTags, pages_for_people
+from identity_core.bootstrap.ports import origin_of
+from identity_core.bootstrap.runtime import Runtime
+from identity_core.bootstrap.wallets import presentation_endpoints, wallet_endpoints
+from identity_core.extension.declaration import Contribution, Extension
+from identity_core.extension.opening import OpenKernel
+from identity_core.extension.order import InstalledExtension
+from identity_core.plugin.load import PluginSource
+from identity_core.ui.operator import OperatorHandlers
+from identity_core.use_cases.auth.challenge import ChallengeBook
+from identity_core.use_cases.auth.token_keys import TokenKeys
+from identity_core.use_cases.consents import HolderConsents
+from identity_core.use_cases.credentials.sealed import SealedCredentials
+
+Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
+
+
+async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    tags, operator = kernel.need(PageTags), kernel.need(OperatorHandlers)
+    served = (tags.dids, tags.credentials, tags.delegations, tags.proofs, operator.api_keys, operator.service)
+    return Contribution(handlers=served, pages=did_pages(opened, tags.dids) | guide_pages(guide_folder()))
+
+
+async def _records(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    operator = kernel.need(OperatorHandlers)
+    return Contribution(handlers=(kernel.need(PageTags).dashboard, operator.audit, operator.verifications))
+
+
+async def _transparency(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    return Contribution(handlers=(kernel.need(PageTags).ledger, kernel.need(OperatorHandlers).events))
+
+
+async def _universal(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    dids = kernel.need(PageTags).dids
+    registration = registration_handlers(opened, dids, kernel.operations)
+    return Contribution(handlers=(identifier_handlers(opened, dids), registration))
+
+
+async def _oauth(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    settings, token = opened.settings, kernel.need(TokenEndpoint)
+    metadata = metadata_pages(origin_of(settings), agent_places(settings), code_flow=settings.ui.enabled)
+    people, forms = authorization_pages(opened, kernel.need(ChallengeBook), token)
+    forms[TOKEN_PATH] = token.form
+    return Contribution(handlers=(kernel.need(AuthHandlers),), pages=metadata, people=people, forms=forms)
+
+
+async def _wallets(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    wallets = wallet_endpoints(opened, kernel.need(SealedCredentials))
+    presentations = presentation_endpoints(opened)
+    return Contribution(pages=wallets.pages | presentations.pages, forms=wallets.forms | presentations.forms)
+
+
+async def _agents(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    gate, consents = kernel.need(Gate), kernel.need(HolderConsents)
+    endpoints = await agent_endpoints(opened, gate, kernel.operations, consents, stack)
+    return Contribution(pages=agent_pages(opened, kernel.need(TokenKeys)), endpoints=endpoints)
+
+
+PARTS: Final = (_kernel, _records, _transparency, _universal, _oauth, _wallets, _agents, pages_for_people)
+
+
+def own_parts(opened: Runtime) -> list[InstalledExtension]:
+    """Return the kernel's parts as extensions. All are vital: one that cannot be opened stops the startup."""
+    source = PluginSource("kernel", "identity-service", __version__, dict)
+
+    def declare(make: Make) -> InstalledExtension:
+        @contextlib.asynccontextmanager
+        async def open_part(kernel: Any) -> AsyncIterator[Contribution]:
+            async with AsyncExitStack() as stack:
+                yield await make(opened, kernel, stack)
+
+        return InstalledExtension(source, Extension(name=make.__name__, kernel=">=1", open=open_part, vital=True))
+
+    return [declare(make) for make in PARTS]

@@ -1,0 +1,1 @@
+"""Extensions: operations of the document that come with a distribution of their own."""

@@ -1,0 +1,77 @@
+"""The declaration of an extension: what the hook ``identity_extend`` returns, what an extension gets, and what it adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct
+
+from identity_core.ports.clock import Clock
+from identity_core.ports.repositories import SpentChallenges
+from identity_core.ports.securing import SecuringFormat
+from identity_core.use_cases.dids.index import DidReader
+
+S = TypeVar("S")
+
+
+class Contribution(Struct, frozen=True, kw_only=True):
+    """The parts of an open extension.
+
+    ``handlers``: objects whose public coroutine methods are named after the operationIds of its document in snake case. The others are
+    outside of the document, by path: ``pages`` answer GET without authentication, ``people`` are pages that know who is signed in,
+    ``forms`` take a POST of a page, ``endpoints`` take a POST of a program.
+    """
+
+    handlers: tuple[object, ...] = ()
+    pages: Mapping[str, Any] = {}
+    people: Mapping[str, Any] = {}
+    forms: Mapping[str, Any] = {}
+    endpoints: Mapping[str, Any] = {}
+
+
+class Kernel(Protocol):
+    """All that an extension gets of the service."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def dids(self) -> DidReader: ...
+
+    @property
+    def challenges(self) -> SpentChallenges: ...
+
+    def random(self, count: int) -> bytes:
+        """Return ``count`` random bytes of the operating system."""
+        ...
+
+    def secret(self, label: str) -> bytes:
+        """Return 32 bytes that no other extension gets and that all processes of the installation share."""
+        ...
+
+    def formats(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
+        """Return the installed formats of secured credentials by name; unauthenticated callers have processes of their own."""
+        ...
+
+    def need(self, service: type[S]) -> S:
+        """Return the service of this type. Raises ``StartError``: when no distribution that is installed provides it."""
+        ...
+
+
+class Extension(Struct, frozen=True, kw_only=True):
+    """An extension as its distribution declares it.
+
+    ``name``: of the form ``[a-z][a-z0-9_]*``. ``kernel``: the versions that it works with, such as ``>=1.1,<2`` (PEP 440).
+    ``requires``: names of extensions that are opened before it. ``document``: its part of the OpenAPI document, as JSON.
+    ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
+    operations answer 503; else it stops the startup.
+    """
+
+    name: str
+    kernel: str
+    open: Callable[[Kernel], AbstractAsyncContextManager[Contribution]]
+    requires: tuple[str, ...] = ()
+    document: bytes | None = None
+    vital: bool = False

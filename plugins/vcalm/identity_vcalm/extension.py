@@ -1,0 +1,34 @@
+"""The extension ``vcalm``: its handlers over what the kernel offers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from identity_core.extension.declaration import Contribution, Extension, Kernel
+from identity_core.plugin import hookimpl
+from identity_core.use_cases.credentials.verify import VerifyCredential
+from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.use_cases.wallets.status import CopyStatus
+from identity_vcalm.handlers import VcalmHandlers
+from identity_vcalm.presentation import PresentationChallengeKey
+from identity_vcalm.verify import CreateVcalmChallenge, VerifyVcalmCredential, VerifyVcalmPresentation
+from identity_vcalm.wire import DOCUMENT
+
+
+@contextlib.asynccontextmanager
+async def open_vcalm(kernel: Kernel) -> AsyncIterator[Contribution]:
+    """Open the extension."""
+    clock, key = kernel.clock, PresentationChallengeKey(kernel.secret("challenges"))
+    keys, own, status = IssuerKeys(kernel.dids), kernel.need(VerifyCredential), kernel.need(CopyStatus)
+    formats = (kernel.formats(anonymous=True), kernel.formats(anonymous=False))
+    first, second = (VerifyVcalmCredential(found, keys, own, status, clock) for found in formats)
+    shown, known = (VerifyVcalmPresentation(one, kernel.dids, key, kernel.challenges, clock) for one in (first, second))
+    challenge = CreateVcalmChallenge(key, kernel.random, clock)
+    yield Contribution(handlers=(VcalmHandlers((first, second), (shown, known), challenge),))
+
+
+@hookimpl
+def identity_extend() -> Extension:
+    """Return the extension."""
+    return Extension(name="vcalm", kernel=">=1,<2", document=DOCUMENT, open=open_vcalm)

@@ -1,0 +1,139 @@
+"""Counters of the language rules: first words of docstrings, refused words, names, and the length of lines and sentences."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.architecture.sizes import parsed
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+CODE = ("identity_core", "plugins", "packages", "openapi", "docs", "deploy", "tests", "tools", "features")
+SHIPPED = ("identity_core", "plugins", "packages")
+PROSE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs")
+
+FIRST_WORDS = frozenset(re.findall(r"\w+", "what who where of those that whoever whose whom if it they"))
+BARE_NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        "said says told tells given kept asked beside whence of by on at to from with within without opened shown seen"
+        " held made taken left known found done gone put born spent standing due",
+    )
+)
+REFUSED_WORDS = re.compile(
+    r"\b(?:whoever|nobody|no one|somebody|someone|octets?|patience|in the place of|goes on|taken back|turns? out)\b",
+    re.IGNORECASE,
+)
+
+
+def files(folders: tuple[str, ...], ending: str) -> Iterator[Path]:
+    """Yield the files of the repository with this ending, without what tools generate."""
+    for folder in folders:
+        top = ROOT / folder
+        for path in [top] if top.is_file() else sorted(top.rglob(f"*{ending}")):
+            parts = path.relative_to(ROOT).parts
+            if not {"node_modules", "build", "_build", "generated", ".venv", "site"} & set(parts):
+                yield path
+
+
+Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def definitions(folders: tuple[str, ...]) -> Iterator[tuple[Path, Definition]]:
+    """Yield modules, classes and functions of Python files."""
+    for path in files(folders, ".py"):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, Definition):
+                yield path, node
+
+
+def wrong_docstrings(words: frozenset[str] = FIRST_WORDS) -> list[str]:
+    """Return the places of docstrings that begin with a relative clause, a condition or a pronoun."""
+    found = []
+    for path, node in definitions(SHIPPED):
+        text = ast.get_docstring(node)
+        if text and text.split()[0].strip(".,:`").lower() in words:
+            found.append(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}")
+    return found
+
+
+def missing_docstrings() -> list[str]:
+    """Return public classes and functions of the core's ports, the plugin API and the packages that have no docstring."""
+    found = []
+    for path, node in definitions(("identity_core/ports", "identity_core/plugin", "packages")):
+        name = getattr(node, "name", "_")
+        if "tests" not in path.parts and not name.startswith("_") and not ast.get_docstring(node):
+            found.append(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}")
+    return found
+
+
+def bare_names() -> list[str]:
+    """Return functions whose whole name is a participle, a preposition or a pronoun."""
+    return [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path, node in definitions(SHIPPED)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.strip("_") in BARE_NAMES
+    ]
+
+
+def long_test_names() -> list[str]:
+    """Return test functions whose name has more than 60 characters."""
+    return [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path, node in definitions((*SHIPPED, "tests", "tools", "features"))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("test_")
+        and len(node.name) > 60
+    ]
+
+
+def refused_words() -> list[str]:
+    """Return the lines of code and prose with a word that the style refuses, except protocol pages and these counters."""
+    found = []
+    for path in (
+        *files(CODE, ".py"),
+        *files((*PROSE, "identity_core", "plugins", "openapi", "deploy", "tests", "tools"), ".md"),
+    ):
+        if path.name.startswith("PROTOCOL") or (path.parent == HERE and "language" in path.name):
+            continue
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            found += [f"{path.relative_to(ROOT)}:{number}"] * len(REFUSED_WORDS.findall(line))
+    return found
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Yield the paragraphs and list items of a Markdown page, without code, tables and headings."""
+    text = re.sub(r"^(```|:::|~~~).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
+    kept = [line if not re.match(r"\s*\||#| {4}\S|\(\w+\)=", line) else "" for line in text.splitlines()]
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", "\n".join(kept)):
+        if block.strip():
+            yield " ".join(block.split())
+
+
+def long_sentences() -> list[str]:
+    """Return the sentences of more than 30 words in the prose pages."""
+    found = []
+    for path in files(PROSE, ".md"):
+        for block in paragraphs(path.read_text("utf-8")):
+            found += [
+                f"{path.relative_to(ROOT)}: {sentence[:60]}"
+                for sentence in re.split(r"(?<=[.!?:;])\s+(?=[A-Z`*])", block)
+                if len(sentence.split()) > 30
+            ]
+    return found
+
+
+def long_lines() -> list[str]:
+    """Return the prose lines of more than 120 characters, tables and code blocks apart."""
+    found = []
+    for path in files(PROSE, ".md"):
+        text = re.sub(r"^(```|:::).*?^\1", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        found += [
+            f"{path.relative_to(ROOT)}: {line[:60]}"
+            for line in text.splitlines()
+            if len(line) > 120 and not re.match(r"\s*\|| {4}\S", line)
+        ]
+    return found

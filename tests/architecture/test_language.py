@@ -1,0 +1,31 @@
+"""Ceilings of the language rules. A ceiling only falls, and the end is 0; `language` finds the places."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.architecture import language
+
+CEILINGS = {
+    "wrong_docstrings": 758,
+    "missing_docstrings": 55,
+    "bare_names": 208,
+    "long_test_names": 506,
+    "refused_words": 4_335,
+    "long_sentences": 27,
+    "long_lines": 30,
+}
+
+
+@pytest.mark.parametrize("rule", CEILINGS)
+def test_violations_of_a_language_rule_do_not_grow(rule: str) -> None:
+    places = getattr(language, rule)()
+    assert len(places) <= CEILINGS[rule], places[-20:]
+
+
+def test_counters_find_a_violation_of_each_rule() -> None:
+    """The whole of each counter runs on real files above; here is what a counter of zero would hide."""
+    assert language.REFUSED_WORDS.findall("Nobody reads the octets; look it up in turn") == ["Nobody", "octets"]
+    long = " ".join(["word"] * 31) + "."
+    page = f"# Title\n\n{long}\n\n| {long} |\n\n```sh\n{long}\n```\n"
+    assert list(language.paragraphs(page)) == [long]
