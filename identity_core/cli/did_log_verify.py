@@ -13,7 +13,7 @@ import click
 from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_prove import read_policy
-from identity_core.cli.ledger_sources import key_option, verifier_key
+from identity_core.cli.ledger_sources import key_option, service_did_option, verifier_key
 from identity_core.cli.ledger_trust import opened_checkpoint, require_service_log_option, unchecked, unchecked_text
 from identity_core.cli.options import FILE_THERE, counted, input_argument, name_of
 from identity_core.cli.output import Command, fail, failing, show
@@ -44,6 +44,7 @@ NO_LOG: Final = (
     help="With --service-history: where an entry of the log stands, as `identity ledger prove` wrote it.",
 )
 @click.option("--require-named-keys", is_flag=True, help="Refuse keys that the controller left to the service to make.")
+@service_did_option
 @require_service_log_option
 @click.option("--at", metavar="TIME", help="Check a stored log as of this RFC 3339 time instead of now.")
 @key_option
@@ -55,6 +56,7 @@ def verify(
     service_history: Path | None,
     proofs: Sequence[Path],
     require_named_keys: bool,
+    service_did: str | None,
     needs_service_log: bool,
     at: str | None,
     key_text: str | None,
@@ -64,8 +66,8 @@ def verify(
 
     An entry that is more than five minutes later than now, or than --at, is refused.
 
-    A log does not show that the key which signed it was stolen and retired. With --service-history and --key no entry of a retired key is
-    taken unless a --proof places it, or an entry behind it, before the retirement.
+    A log does not show that the key which signed it was stolen and retired. With --service-history, --service-did and
+    --key no entry of a retired key is taken unless a --proof places it, or an entry behind it, before the retirement.
 
     Changes whose evidence is not bound to them are counted (unboundChanges): one signature of the controller for any use lets the
     holder of the log key record them. `identity did update --strict-evidence` ends that for a DID.
@@ -79,7 +81,7 @@ def verify(
     if service_history is None and (proofs or policy is not None):
         raise click.UsageError("--proof and --policy go with --service-history")
     now = datetime.now(UTC) if at is None else times.of_member(at, "--at")
-    missing = unchecked(service_history is not None, needs_service_log, name_of(file))
+    missing = unchecked(service_history is not None and service_did is not None, needs_service_log, name_of(file))
     octets = file.read()
     if not octets.strip():
         remedy = "give what `identity did log get` wrote; where that failed, it has said why"
@@ -96,7 +98,7 @@ def verify(
         if require_named_keys and unnamed:
             raise log.LogInvalid("The controller asked for no such key.", details={"line": unnamed[0].version})
         if service_history is not None:
-            _require_places(checked.did, lines, service_history, proofs, key_text, policy)
+            _require_places(checked.did, lines, service_history, service_did, proofs, key_text, policy)
     except log.UnknownLogMethod as error:
         fail(str(error), name_of(file), NO_LOG)
     except log.LogInvalid as error:
@@ -110,6 +112,7 @@ def _require_places(
     did: str,
     lines: Sequence[bytes],
     service_history: Path,
+    service_did: str | None,
     proofs: Sequence[Path],
     key_text: str | None,
     policy: Path | None,
@@ -130,9 +133,9 @@ def _require_places(
     remedy = "do not trust it; the signer of the checkpoint can be held to it"
     with failing((Malformed, Refuted), str(service_history), remedy, what="the service's own log is not proven"):
         kept = LoggedHistory.parse(service_history.read_bytes())
-        if kept.service_did is None:
+        if kept.service_did is None or service_did not in (None, kept.service_did):
             raise Refuted("it has no log of the service's own")
-        trusted = kept.followed(key)
+        trusted = kept.followed(key, is_believed=service_did is not None)
         signed = opened_checkpoint(kept.checkpoint, trusted, str(service_history))
         retired = retired_keys(kept.service_did, kept.service, signed)
     placed = []

@@ -130,8 +130,7 @@ def verify(subject: str | None, key_text: str | None, policy: Path | None, withi
             source = str(given["checkpoint"] or given["history"] or given["log_file"] or given["url"])
             signed = opened_checkpoint(kept.checkpoint, trusted, source, given["witness_texts"], given["cosignatures"])
             retired = _retired(kept, given["service_did"], later, signed, trusted)
-            has_log = kept.service_did is not None or later is not None
-            missing = unchecked(has_log, given["needs_service_log"], source)
+            missing = unchecked(given["service_did"] is not None, given["needs_service_log"], source)
             proven = verify_history(kept.did, kept.entries, signed, retired)
             for held in kept_checkpoints(given["held"], given["anchored"], trusted.keys):
                 check_growth(trusted.growth, held, signed.checkpoint)
@@ -175,7 +174,7 @@ def _retired(
     kept: LoggedHistory, service_did: str | None, later: LoggedHistory | None, signed: SignedCheckpoint, log: TrustedLog
 ) -> Mapping[str, int]:
     """The keys of logs that the service retired. Raises ``Refuted`` where the history has another service's log, or lacks it."""
-    if service_did not in (None, kept.service_did):
+    if service_did not in (None, kept.service_did or (later and later.service_did)):
         raise Refuted(f"the history comes without the log of {service_did}, which says which keys are retired")
     retired = {} if kept.service_did is None else dict(retired_keys(kept.service_did, kept.service, signed))
     if later is None:

@@ -92,8 +92,8 @@ def audit(
         with progress(range(checkpoint.size), "entries") as bar:
             findings = first + examine(source, checkpoint, kept, bar.update, dids)
         own = service_did or source.service_did() or (None if later is None else later.service_did)
-        has_log = later is not None or isinstance(source, LocalSource) or (own or "").encode() in (dids or {})
-        missing = unchecked(has_log, needs_service_log, source.place)
+        has_log = service_did is not None and (later is not None or service_did.encode() in (dids or {}))
+        missing = unchecked(has_log or isinstance(source, LocalSource), needs_service_log, source.place)
         if dids is not None:
             retired, unread = _retired(dids, own, known)
             findings += unread + (_logs_findings(dids, retired) if logs else [])

@@ -62,7 +62,7 @@ anchored_option = _kept(
 )
 service_did_option = click.option(
     "--service-did",
-    help="The service's own DID, whose log says which keys are retired; asked of the service where it is not given.",
+    help="The service's own DID, whose log says which keys are retired; asked of the service where it is not given, and then not believed.",
 )
 service_history_option = click.option(
     "--service-history",
@@ -241,7 +241,7 @@ def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str
 
 
 def verifier_key(text: str | None) -> VerifierKey:
-    """The key that the option holds or names. Ends the command without one."""
+    """The key that the option holds; or else that in the file it names. Ends the command without one."""
     if not text:
         remedy = "`identity ledger key --url …` shows it; better, get it from elsewhere"
         fail("the log's key is missing", "--key", remedy)
@@ -249,7 +249,12 @@ def verifier_key(text: str | None) -> VerifierKey:
     if "+" not in text and not named.is_file():
         fail("this is neither a verifier key nor a file with one", text, remedy)
     with failing((Malformed, OSError, UnicodeDecodeError), text, remedy, what="this is no verifier key"):
-        return VerifierKey.parse(named.read_text() if "+" not in text or named.is_file() else text)
+        try:
+            return VerifierKey.parse(text)
+        except Malformed:
+            if not named.is_file():
+                raise
+        return VerifierKey.parse(named.read_text())
 
 
 def transactions_of(http: Client, did: str) -> dict[int, str]:

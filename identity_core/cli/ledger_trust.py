@@ -33,15 +33,18 @@ require_service_log_option = click.option(
     "--require-service-log",
     "needs_service_log",
     is_flag=True,
-    help="Refuse where the service's own log is missing, which says which keys of logs are retired.",
+    help="Refuse where the log of the DID in --service-did is missing, which says which keys of logs are retired.",
 )
 
 
 def unchecked(has_service_log: bool, needs_service_log: bool, where: str) -> list[str]:
-    """Return what could not be checked without the service's own log. Ends the command where it is needed."""
+    """Return what could not be checked without the log of a DID that is known as the service's own: any DID's log looks like it. Ends the
+    command where it is needed."""
     if needs_service_log and not has_service_log:
-        remedy = "give a history with it as --service-history, or name the service's DID with --service-did"
-        fail("the service's own log is missing, so retired keys cannot be checked", where, remedy)
+        remedy = (
+            "name the service's DID with --service-did; without --url, give a history with its log as --service-history"
+        )
+        fail("the service's own log is missing, or its DID was not named: retired keys are unchecked", where, remedy)
     return [] if has_service_log else [UNCHECKED]
 
 

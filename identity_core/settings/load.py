@@ -84,10 +84,10 @@ def _file_read(file: Path | None, environ: Mapping[str, str]) -> Path | None:
 
 
 def _require_own(path: Path, what: str, *, is_named: bool) -> None:
-    """Raise ``SettingsError`` where another user can write it, or the folder in which a settings file was found. Whatever else keeps it
-    from being read is for its reader to report."""
+    """Raise ``SettingsError`` where another user can write it, or the folder in which a settings file or a link was found. Whatever else
+    keeps it from being read is for its reader to report."""
     try:
-        if path.is_file() and not is_named:
+        if not is_named and (path.is_file() or path.is_symlink()):
             for folder in (path.absolute().parent, path.resolve().parent):
                 require_own(folder, is_named=False)
         require_own(path, is_named=is_named)

@@ -122,7 +122,8 @@ class Policy:
 
 @lru_cache(maxsize=4096)
 def _own_limit(rate: float | None, burst: int | None, default: Limit) -> Limit:
-    own_rate = default.rate if rate is None else rate
+    # A key of before there was a least rate; a window has at most 15 digits (RFC 9651, integers).
+    own_rate = default.rate if rate is None else max(rate, 0.001)
     # A key that names only its rate gets the default's proportion of burst to rate, not its absolute number.
     own_burst = max(1, ceil(own_rate * default.burst / default.rate)) if burst is None else burst
     return Limit(default.name, own_rate, own_burst)

@@ -122,6 +122,18 @@ def test_a_data_directory_of_another_user_in_the_working_directory_is_refused(id
 
 
 @as_root
+def test_a_link_of_another_user_is_no_data_directory(identity: Commands, here: Path) -> None:
+    """It led to another installation of root, and could be turned at any time."""
+    (here / "theirs").mkdir(mode=0o700)
+    (here / "mine").mkdir(mode=0o700)
+    (here / "theirs" / "identity-data").symlink_to(here / "mine")
+    given(here / "theirs")
+    os.chdir(here / "theirs")
+    said = identity.refused("doctor", status=2)[0]
+    assert "data directory is not used: it belongs to user 65533" in said
+
+
+@as_root
 def test_a_data_directory_of_another_user_is_not_served(identity: Commands, here: Path) -> None:
     """The service started with a warning about the mode, and left files of root among those of its user."""
     folder = here / "theirs"

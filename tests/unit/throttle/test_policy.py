@@ -268,3 +268,10 @@ def test_addresses_and_own_limits_are_worked_out_once():
 @pytest.mark.parametrize(("rate", "window"), [(100.0, 1), (50.0, 1), (49.0, 2), (1.0, 50), (float("inf"), 1)])
 def test_the_window_is_the_time_that_fills_the_bucket_and_a_second_at_least(rate, window):
     assert Limit("key", rate, 50).field == f'"key";q=50;w={window}'
+
+
+@pytest.mark.parametrize("rate", [5e-324, 1e-300])
+def test_a_key_of_a_tiny_rate_is_answered(rate: float) -> None:
+    """Each request with such a key, of before there was a least rate, answered 500 or an integer of 300 digits (RFC 9651: 15)."""
+    limit = _own_limit(rate, 1_000_000, Limit("key", 100.0, 200))
+    assert max(map(len, re.findall(r"[0-9]+", limit.field))) <= 15
