@@ -243,8 +243,9 @@ def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str
 def verifier_key(text: str | None) -> VerifierKey:
     """The key that the option holds; or else that in the file it names. Ends the command without one."""
     if not text:
-        remedy = "`identity ledger key --url …` shows it; better, get it from elsewhere"
-        fail("the log's key is missing", "--key", remedy)
+        fail(
+            "the log's key is missing", "--key", "get it from a place that you trust (`identity ledger key` prints it)"
+        )
     named, remedy = Path(text), "it has the form name+id+key, see `identity ledger key`"
     if "+" not in text and not named.is_file():
         fail("this is neither a verifier key nor a file with one", text, remedy)
@@ -252,14 +253,11 @@ def verifier_key(text: str | None) -> VerifierKey:
         try:
             return VerifierKey.parse(text)
         except Malformed:
-            if not named.is_file():
-                raise
-        return VerifierKey.parse(named.read_text())
+            return VerifierKey.parse(named.read_text() if named.is_file() else text)
 
 
 def transactions_of(http: Client, did: str) -> dict[int, str]:
-    """Return the transaction hashes of the recorded versions, oldest first. The history of a deactivated DID answers 410, so each of its
-    versions is resolved: the details of that 410 name the transaction."""
+    """Return the transaction hashes of the recorded versions, oldest first; for a deactivated DID those that its resolutions name."""
     try:
         recorded = [item for item in http.whole_history(did) if item["transactionHash"] is not None]
     except ServiceError as error:
