@@ -1,7 +1,6 @@
 """Where a log is read from: a service, a directory that `identity ledger export` wrote, or this installation; and what it is held to.
 
-Each source gives what a log is made of, its checkpoint and its tiles; every proof can be made of those. What a log is held to are its
-key, and checkpoints that somebody kept from earlier: signed by it, or anchored on a ledger.
+A source gives a checkpoint and tiles, of which every proof is made. The log is held to its key and to earlier checkpoints.
 """
 
 from __future__ import annotations
@@ -287,9 +286,8 @@ def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:
     """As ``checkpoint_keys.Growth``, from a service. Ends the command without one."""
     if http is None:
         raise click.UsageError(f"--url is missing: a service must prove the growth from {first} to {second} entries")
-    query = {"first": first, "second": second}
     try:
-        proof = http.call("GET", "/ledger/proof/consistency", query=query, signed_in=False)
+        proof = http.call("GET", "/ledger/proof/consistency", query={"first": first, "second": second}, signed_in=False)
     except ServiceError as error:
         if error.code == "LOG_RANGE_INVALID":
             raise Refuted(f"a checkpoint has {second} entries, the log does not have as many: it was cut") from error
