@@ -131,6 +131,7 @@ def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -
         policy=_policy(opened),
         trusted_proxies=parse_proxies(opened.settings.server.trusted_proxies),
         mismatch=opened.mismatch,
+        answers=Idempotency(opened.store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
     )
 
 
@@ -207,7 +208,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     added = await open_extensions([*own_parts(opened), *installed], kernel, stack)
     wiring = Wiring(
         gate=services[Gate],
-        around=Idempotency(opened.store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
+        around=services[Gate].answers,
         refusals=services[TokenEndpoint].refusals,
         schemes=DOCUMENT_SCHEMES,
         pages=joined(added, "pages"),
