@@ -4,6 +4,9 @@ openapi/DECISIONS.md §1.6 decides what the draft leaves open. A key belongs to 
 caller is the DID, and the retry is authenticated anew. The same key with another body is 422, one whose first request is still
 running 409. Only success is kept, for 24 hours: what was refused changed nothing and may be tried again.
 
+Under DIDAuth the sealed intent and answer name the key that signed (``Idempotency.signer``). If the change ended that key, it may still
+fetch this one answer, and nothing is run for it but the completion of a change that is recorded.
+
 Exactly once, also where a process or a disk fails between a change and its answer (``README.md``, "A change and its answer"): what
 only the store keeps is committed together with its answer (``_Attempt.keeping``); of what the ledger or a key store keeps, the intent is
 stored before the change, and a later run of the same request looks whether the change was made (``_Attempt.intend``).
@@ -34,6 +37,7 @@ from identity_core.codec import jcs
 from identity_core.codec.structs import encode
 from identity_core.crypto import sealing
 from identity_core.errors import (
+    AuthFailed,
     IdempotencyMismatch,
     IdentityError,
     InternalError,
@@ -50,6 +54,9 @@ REPLAYED = ("Idempotent-Replayed", "true")
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
 
 log = logging.getLogger("identity")
+
+Signer = tuple[str, str]
+"""The scheme and the multikey of a signature."""
 
 
 @value_class
@@ -79,7 +86,7 @@ class Idempotency:
         """The answer of ``run``, or the one that an earlier request with this key got, marked as replayed.
 
         Raises ``InvalidRequest`` for a key that is not 1 to 255 visible ASCII characters, ``IdempotencyMismatch``,
-        ``RequestInProgress``, and whatever ``run`` raises.
+        ``RequestInProgress``, ``AuthFailed`` for a former key that did not sign the earlier request, and whatever ``run`` raises.
         """
         key = request.header("idempotency-key")
         if key is None or request.caller is None:
@@ -87,12 +94,30 @@ class Idempotency:
         if _KEY.fullmatch(key) is None:
             raise InvalidRequest("An Idempotency-Key has 1 to 255 printable ASCII characters and no blanks.")
         slot, now = self._slot(request, key, request.caller.identity), erasing_time(self.clock)
+        authorization = request.caller.authorization
+        signer = None if authorization is None else (authorization.scheme, authorization.key)
         earlier = await self.keys.begin(slot.key_hash, slot.fingerprint, now)
+        if authorization is not None and authorization.is_former and not _is_repeated(slot, earlier, signer):
+            # What the gate found may have expired meanwhile.
+            await self.keys.abandon(slot.key_hash, now)
+            raise AuthFailed
         if earlier is not None and earlier.intent is None:
             return _replay(slot, earlier)
-        attempt = request.attempt = _Attempt(self, slot, now, None if earlier is None else earlier.intent)
+        attempt = request.attempt = _Attempt(self, slot, now, None if earlier is None else earlier.intent, signer)
         # A client that goes away must not leave a request half recorded: what has begun is done and kept.
         return await asyncio.shield(attempt.run(run))
+
+    async def signer(self, request: Request, caller: str) -> Signer | None:
+        """Return the scheme and key that authenticated the attempt which the request repeats: of the same ``caller``, operation, path,
+        key and body. None where none is stored, or where it has expired."""
+        key = request.header("idempotency-key")
+        if key is None or _KEY.fullmatch(key) is None:
+            return None
+        slot = self._slot(request, key, caller)
+        try:
+            return _signer(slot, await self.keys.find(slot.key_hash, erasing_time(self.clock)))
+        except InternalError:
+            return None
 
     def _slot(self, request: Request, key: str, caller: str) -> _Slot:
         # The decoded path, because "did:ids:x" and "did%3Aids%3Ax" are one place.
@@ -110,13 +135,18 @@ class _Attempt:
     one of an earlier run. ``show`` makes the answer of what the use case returns, and is set by the handler. ``has_intended``: a later run
     may still make the change."""
 
-    def __init__(self, keys: Idempotency, slot: _Slot, since: datetime, intent: bytes | None) -> None:
+    def __init__(
+        self, keys: Idempotency, slot: _Slot, since: datetime, intent: bytes | None, signer: Signer | None
+    ) -> None:
         self.show: Callable[[Any], Answer] | None = None
         self._at, self._slot, self._since = keys, slot, since
         self._is_kept = self.has_intended = False
         self.intent: Mapping[str, Any] | None = None if intent is None else json.loads(_unsealed(slot, intent, 0, ()))
         self._drawn: list[str] = [] if self.intent is None else self.intent["drawn"]
         self._to_draw = iter([*self._drawn])
+        self._own_signer = signer
+        # The answer of an earlier run's change belongs to the key that signed that run.
+        self._signer = signer if self.intent is None else self.intent.get("signer")
 
     def random(self, size: int) -> bytes:
         known = next(self._to_draw, None)
@@ -127,8 +157,8 @@ class _Attempt:
         return drawn
 
     async def intend(self, intent: Mapping[str, JsonValue]) -> None:
-        self.has_intended = True
-        sealed = self._sealed(encode({**intent, "drawn": self._drawn}), 0, ())
+        self.has_intended, self._signer = True, self._own_signer
+        sealed = self._sealed(encode({**intent, "drawn": self._drawn, "signer": self._signer}), 0, ())
         if not await self._at.keys.intend(self._slot.key_hash, self._since, sealed):
             raise RequestInProgress(details={"retryAfter": 1})
 
@@ -166,7 +196,11 @@ class _Attempt:
 
     def _stored(self, answer: Answer) -> StoredAnswer:
         headers = tuple((name, value) for name, value in answer.headers)
-        plain = json.dumps([answer.media_type, answer.body is None]).encode() + b"\n" + _octets(answer.body)
+        head: Any = [answer.media_type, answer.body is None]
+        if self._signer is not None and answer.body is not None:
+            # A process of an earlier version iterates over it as over the list: the media type, and what is false.
+            head = {answer.media_type: self._signer, "": None}
+        plain = json.dumps(head).encode() + b"\n" + _octets(answer.body)
         return StoredAnswer(answer.status, headers, self._sealed(plain, answer.status, headers))
 
     def _sealed(self, plain: bytes, status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
@@ -187,6 +221,26 @@ def _unsealed(slot: _Slot, sealed: bytes, status: int, headers: tuple[tuple[str,
         return sealing.unseal(slot.sealing_key, sealed, _bound(slot, status, headers))
     except sealing.BoxInvalid as error:
         raise InternalError("What is stored for this Idempotency-Key cannot be opened.") from error
+
+
+def _signer(slot: _Slot, found: IdempotencyRecord | None) -> Signer | None:
+    """Return the scheme and key that are sealed in an answer or intent of the same request. Raises ``InternalError``."""
+    signer: Any = None
+    if found is None or found.fingerprint != slot.fingerprint:
+        return None
+    if (stored := found.answer) is not None:
+        head = json.loads(_unsealed(slot, stored.body, stored.status, stored.headers).partition(b"\n")[0])
+        signer = next(iter(head.values())) if isinstance(head, dict) else None
+    elif found.intent is not None:
+        signer = json.loads(_unsealed(slot, found.intent, 0, ())).get("signer")
+    return None if signer is None else (signer[0], signer[1])
+
+
+def _is_repeated(slot: _Slot, earlier: IdempotencyRecord | None, signer: Signer | None) -> bool:
+    """Return whether ``earlier`` is of the same request and was signed by ``signer``, or still runs."""
+    if earlier is not None and earlier.answer is None and earlier.intent is None:
+        return earlier.fingerprint == slot.fingerprint
+    return signer is not None and _signer(slot, earlier) == signer
 
 
 def _replay(slot: _Slot, earlier: IdempotencyRecord) -> Answer:

@@ -19,6 +19,7 @@ from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import UNSET
 from identity_core.domain.callers import OF_DIDS, Caller
 from identity_core.domain.client_assertion import ASSERTION_TYPE, AUTH_METHOD
+from identity_core.domain.dids.challenge import TOKEN
 from identity_core.domain.tokens import parse_scopes, scope_text
 from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest, JsonValue
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
@@ -32,7 +33,13 @@ MAX_BODY: Final = 32 * 1024
 
 # RFC 6749 §5.2: where the client used ``Authorization``, the challenge names the scheme that OAuth has for it.
 OPERATION: Final = Operation(
-    "issueToken", "POST", TOKEN_PATH, frozenset({AUTH_METHOD}), 'Basic realm="identity"', error_schema=OAUTH_ERROR
+    "issueToken",
+    "POST",
+    TOKEN_PATH,
+    frozenset({AUTH_METHOD}),
+    'Basic realm="identity"',
+    error_schema=OAUTH_ERROR,
+    purpose=TOKEN,
 )
 
 

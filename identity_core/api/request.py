@@ -18,7 +18,7 @@ from identity_core.codec.times import micros, moment
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Authorization
-from identity_core.errors import AuthRequired, InvalidRequest
+from identity_core.errors import AuthFailed, AuthRequired, InvalidRequest
 from identity_core.ports.repositories import RowPosition
 from identity_core.values import value_class
 
@@ -172,10 +172,12 @@ class Request:
 
     @property
     def authorization(self) -> Authorization:
-        """The verified signature of the caller. Raises ``AuthRequired``."""
-        if self.authenticated.authorization is None:
+        """The verified signature of the caller. Raises ``AuthRequired``, and ``AuthFailed`` for a former key in a first run."""
+        if (authorization := self.authenticated.authorization) is None:
             raise AuthRequired
-        return self.authenticated.authorization
+        if authorization.is_former and (self.attempt is None or self.attempt.intent is None):
+            raise AuthFailed
+        return authorization
 
     @property
     def has_bearer(self) -> bool:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from identity_core.api.header_credentials import API_KEY, BEARER, HeaderCredential, credential_of
+from identity_core.api.idempotency import Idempotency
 from identity_core.api.request import Headers, Operation, Request
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import challenge
@@ -41,6 +42,9 @@ DOCUMENT_SCHEMES: Final = {
     "RecoveryKeyAuth": RECOVERY_KEY,
 }
 
+REPEATABLE: Final = frozenset({"updateDid", "rotateDidKey", "recoverDid"})
+"""Operations that take an ``Idempotency-Key`` and may end the key that signs them. That key may fetch the answer of its request."""
+
 # A valid credential of a kind that an operation does not take is as good as none.
 _OTHER_KIND: Final = "The operation takes another kind of credential; WWW-Authenticate says which."
 
@@ -66,6 +70,7 @@ class Gate:
     policy: Policy
     trusted_proxies: Sequence[Network]
     mismatch: Callable[[], IdentityError | None]
+    answers: Idempotency
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
         """The caller (None where the operation needs no caller) and the headers that the bucket gives the answer.
@@ -228,6 +233,7 @@ class Gate:
 
     async def _signer(self, operation: Operation, request: Request, signed: SignedHeader, scheme: str) -> Caller:
         hashed = body_hash(request)
+        is_repeatable = operation.operation_id in REPEATABLE and request.header("idempotency-key") is not None
         authorization = await self.signatures(
             signed,
             payer=self._payer(request),
@@ -235,6 +241,7 @@ class Gate:
             purpose=operation.purpose,
             body_hash=hashed,
             body=None if hashed is None else request.json(),
+            former=partial(self.answers.signer, request, Caller(did=signed.did).identity) if is_repeatable else None,
         )
         return Caller(did=signed.did, authorization=authorization)
 

@@ -18,10 +18,13 @@ from identity_core.api.agents import A2A, MCP, AgentDoor, AgentEndpoint, Applica
 from identity_core.api.pages import static_page
 from identity_core.api.promises import Run
 from identity_core.api.request import Admission, Handler
+from identity_core.api.security import Gate
 from identity_core.bootstrap.ports import consents_secret, origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.crypto.sealing import derive_key
 from identity_core.domain.tokens import AGENTS, TASKS
+from identity_core.extension.declaration import Contribution
+from identity_core.extension.opening import OpenKernel
 from identity_core.settings import Settings, StartError
 from identity_core.ui.consent import read_request
 from identity_core.use_cases.auth.token_keys import TokenKeys
@@ -88,3 +91,9 @@ def _application(settings: Settings) -> Callable[[], AbstractAsyncContextManager
         )
     opening: Callable[[], AbstractAsyncContextManager[Application]] = next(iter(found)).load()
     return opening
+
+
+async def open_agents(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    """Open the endpoints of agents."""
+    endpoints = await agent_endpoints(opened, kernel.need(Gate), kernel.operations, kernel.need(HolderConsents), stack)
+    return Contribution(pages=agent_pages(opened, kernel.need(TokenKeys)), endpoints=endpoints)

@@ -105,7 +105,7 @@ def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusa
     redeem = RedeemCode(wallet_grants(opened), opened.store.spent_challenges, opened.clock)
     grants = code_grant(opened, authenticate, issue, refusals, resources)
     grants[PRE_AUTHORIZED] = PreAuthorizedCode(redeem, opened.clock)
-    return TokenEndpoint(authenticate, issue, refusals, resources, lambda: opened.jobs.watch.mismatch, grants)
+    return TokenEndpoint(authenticate, issue, refusals, resources, opened.mismatch, grants)
 
 
 def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
@@ -130,7 +130,8 @@ def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -
         bearers=AuthenticateBearer(reader, api_keys, token_keys, clock, opened.plugins.verify_bearer, origin, spent),
         policy=_policy(opened),
         trusted_proxies=parse_proxies(opened.settings.server.trusted_proxies),
-        mismatch=lambda: opened.jobs.watch.mismatch,
+        mismatch=opened.mismatch,
+        answers=Idempotency(opened.store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
     )
 
 
@@ -207,7 +208,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     added = await open_extensions([*own_parts(opened), *installed], kernel, stack)
     wiring = Wiring(
         gate=services[Gate],
-        around=Idempotency(opened.store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
+        around=services[Gate].answers,
         refusals=services[TokenEndpoint].refusals,
         schemes=DOCUMENT_SCHEMES,
         pages=joined(added, "pages"),

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 
+from identity_core.api.auth import AuthHandlers
 from identity_core.api.authorize import AuthorizationCodeGrant, AuthorizationEndpoint
-from identity_core.api.oauth import AUTHORIZE_PATH, TokenEndpoint, TokenGrant
+from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, TokenEndpoint, TokenGrant
+from identity_core.api.pages import metadata_pages
 from identity_core.api.request import Handler, PageForm
 from identity_core.api.writing import AuditRefusals
+from identity_core.bootstrap.agents import agent_places
+from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.crypto.sealing import derive_key
 from identity_core.domain.authorization_code import GRANT, AuthorizationCodes
+from identity_core.extension.declaration import Contribution
+from identity_core.extension.opening import OpenKernel
 from identity_core.ui.authorize import AuthorizePage
 from identity_core.ui.pages import explained
 from identity_core.use_cases.auth.authorization import AuthorizeClient, FindRedirect, RedeemAuthorizationCode
@@ -54,3 +61,12 @@ def authorization_pages(
         find, authorize, token.refusals.quotas, token.issue.issuer, token.resources, token.mismatch
     )
     return {AUTHORIZE_PATH: explained(AuthorizePage(endpoint).show)}, {AUTHORIZE_PATH: endpoint.form}
+
+
+async def open_oauth(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    """Open the token endpoint, the code flow, and what clients of OAuth look up."""
+    settings, token = opened.settings, kernel.need(TokenEndpoint)
+    metadata = metadata_pages(origin_of(settings), agent_places(settings), code_flow=settings.ui.enabled)
+    people, forms = authorization_pages(opened, kernel.need(ChallengeBook), token)
+    forms[TOKEN_PATH] = token.form
+    return Contribution(handlers=(kernel.need(AuthHandlers),), pages=metadata, people=people, forms=forms)

@@ -12,7 +12,7 @@ import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from identity_core.bootstrap.beside import (
     ApiKeyAdministration,
@@ -32,8 +32,8 @@ from identity_core.bootstrap.ports import (
     open_store,
 )
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.servers import require_database, tell_limits
 from identity_core.bootstrap.storage import require_own_key, told_at_start
+from identity_core.database import DatabaseUnavailable, look_at
 from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.plugin.choose import ANONYMOUS_VERIFIER
 from identity_core.plugin.manager import PluginManager
@@ -41,10 +41,10 @@ from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
-from identity_core.settings import Settings, StartError, load
+from identity_core.settings import Settings, StartError, load, shown_hosts
 from identity_core.store import Store
 from identity_core.store.requests import StoredIdempotencyKeys
-from identity_core.throttle.fallback import open_buckets
+from identity_core.throttle.fallback import FallbackStorage, open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
 from identity_core.tracing import Tracing, open_tracing
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
@@ -207,6 +207,40 @@ async def _open_buckets(settings: Settings, clock: SystemClock, stack: AsyncExit
     stack.push_async_callback(buckets.close)
     await tell_limits(settings, buckets)
     return buckets
+
+
+REASON_CHARACTERS: Final = 200
+
+
+def require_database(settings: Settings) -> None:
+    """Raises ``StartError`` where a database server is named and cannot be asked. What may be wrong with its tables is for others."""
+    if settings.database_url is None:
+        return
+    try:
+        look = look_at(settings.database_url, settings.data_dir)
+    except DatabaseUnavailable as error:
+        reason = " ".join(error.reason.split())[:REASON_CHARACTERS]
+        what = f"The PostgreSQL server at {_hosts(settings.database_url)} cannot be used: {reason}"
+        fix = "Start it, or put database_url right; what is stored there is untouched."
+        raise StartError(what, f"{settings.origin('database_url')} (database_url)", fix) from error
+    look.end()
+
+
+async def tell_limits(settings: Settings, buckets: TokenBucketStorage) -> None:
+    """Says so in three lines where the shared store of rate limits is not there. The service serves all the same."""
+    if not isinstance(buckets, FallbackStorage) or await buckets.begin():
+        return
+    url = settings.throttle.redis_url
+    key = "throttle.store" if url is None else "throttle.redis_url"
+    log.warning(
+        "the shared store of rate limits%s does not answer", "" if url is None else f", Redis at {_hosts(url)},"
+    )
+    log.warning("  at: %s (%s)", settings.origin(key), key)
+    log.warning("  do: start it; until then each process limits for itself, and callers get as many times their limit")
+
+
+def _hosts(url: str) -> str:
+    return shown_hosts(url) or "the local socket"
 
 
 class Application:

@@ -90,7 +90,7 @@ async def pages_for_people(opened: Runtime, kernel: OpenKernel, stack: AsyncExit
         "secret": await sessions_secret(opened.custodian),
         "random": secrets.token_bytes,
         "origin": origin_of(opened.settings),
-        "mismatch": lambda: opened.jobs.watch.mismatch,
+        "mismatch": opened.mismatch,
     }
     tags, measured = kernel.need(PageTags), kernel.need(Metrics)
     signatures = AuthenticateDid(opened.reader, kernel.need(ChallengeBook), opened.clock)
@@ -123,7 +123,7 @@ def _reasons(opened: Runtime) -> dict[str, str]:
     """Why a dependency of ``/ready`` is not well, where the job that looks after it has said so."""
     jobs, watched = opened.jobs, opened.key_watch
     found = {
-        "storage": str(jobs.watch.mismatch or jobs.watch.unremembered or jobs.watch.fault),
+        "storage": str(opened.mismatch() or jobs.watch.unremembered or jobs.watch.fault),
         "keys": "; ".join(watched.faults) or watched.fault,
         "anchoring": "" if jobs.anchorer is None else jobs.anchorer.fault,
         "statusLists": jobs.publisher.fault,

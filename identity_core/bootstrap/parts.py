@@ -8,28 +8,19 @@ from contextlib import AsyncExitStack
 from typing import Any, Final
 
 from identity_core import __version__
-from identity_core.api.auth import AuthHandlers
 from identity_core.api.errors import guide_folder
 from identity_core.api.guide import guide_pages
-from identity_core.api.oauth import TOKEN_PATH, TokenEndpoint
-from identity_core.api.pages import metadata_pages
-from identity_core.api.security import Gate
-from identity_core.bootstrap.agents import agent_endpoints, agent_pages, agent_places
-from identity_core.bootstrap.authorization import authorization_pages
+from identity_core.bootstrap.agents import open_agents
+from identity_core.bootstrap.authorization import open_oauth
 from identity_core.bootstrap.handlers import did_pages, identifier_handlers, registration_handlers
 from identity_core.bootstrap.pages import PageTags, pages_for_people
-from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.wallets import presentation_endpoints, wallet_endpoints
+from identity_core.bootstrap.wallets import open_wallets
 from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.opening import OpenKernel
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import PluginSource
 from identity_core.ui.operator import OperatorHandlers
-from identity_core.use_cases.auth.challenge import ChallengeBook
-from identity_core.use_cases.auth.token_keys import TokenKeys
-from identity_core.use_cases.consents import HolderConsents
-from identity_core.use_cases.credentials.sealed import SealedCredentials
 
 Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 
@@ -55,27 +46,7 @@ async def _universal(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack)
     return Contribution(handlers=(identifier_handlers(opened, dids), registration))
 
 
-async def _oauth(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
-    settings, token = opened.settings, kernel.need(TokenEndpoint)
-    metadata = metadata_pages(origin_of(settings), agent_places(settings), code_flow=settings.ui.enabled)
-    people, forms = authorization_pages(opened, kernel.need(ChallengeBook), token)
-    forms[TOKEN_PATH] = token.form
-    return Contribution(handlers=(kernel.need(AuthHandlers),), pages=metadata, people=people, forms=forms)
-
-
-async def _wallets(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
-    wallets = wallet_endpoints(opened, kernel.need(SealedCredentials))
-    presentations = presentation_endpoints(opened)
-    return Contribution(pages=wallets.pages | presentations.pages, forms=wallets.forms | presentations.forms)
-
-
-async def _agents(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
-    gate, consents = kernel.need(Gate), kernel.need(HolderConsents)
-    endpoints = await agent_endpoints(opened, gate, kernel.operations, consents, stack)
-    return Contribution(pages=agent_pages(opened, kernel.need(TokenKeys)), endpoints=endpoints)
-
-
-PARTS: Final = (_kernel, _records, _transparency, _universal, _oauth, _wallets, _agents, pages_for_people)
+PARTS: Final = (_kernel, _records, _transparency, _universal, open_oauth, open_wallets, open_agents, pages_for_people)
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:

@@ -21,7 +21,7 @@ from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian, KeyNotHeld
-from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.ledger import MOST_AHEAD_SECONDS, NOT_RECORDED, ClockAhead, LedgerBackend
 from identity_core.ports.repositories import AuditLog
 from identity_core.ports.retention import RecordRetention
 from identity_core.settings import Settings, StartError, require_extras
@@ -48,6 +48,10 @@ class SystemClock:
 
     def ahead_seconds(self, at: datetime) -> float:
         return (at - _BEGAN).total_seconds() - time.clock_gettime(_COUNTER)
+
+    def fault(self) -> ClockAhead | None:
+        """Return why nothing may be changed while the clock is ahead, or None."""
+        return ClockAhead(details=NOT_RECORDED) if self.ahead_seconds(self.now()) > MOST_AHEAD_SECONDS else None
 
 
 def origin_of(settings: Settings) -> str:

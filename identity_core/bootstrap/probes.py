@@ -10,7 +10,6 @@ from identity_core import __version__, build
 from identity_core.api.metrics import Metrics
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.errors import StorageMismatch
 from identity_core.plugin.choose import InUse
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
@@ -79,9 +78,9 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
         return "ok" if all(state in ("active", "available") for state in states) else "degraded"
 
     async def storage_is_ours() -> str:
-        if isinstance(watch.mismatch, StorageMismatch):
+        if watch.mismatch is not None:
             return "mismatch"
-        return "degraded" if watch.mismatch or watch.unremembered or watch.fault else "ok"
+        return "degraded" if opened.mismatch() or watch.unremembered or watch.fault else "ok"
 
     watch, feeder = opened.jobs.watch, opened.jobs.feeder
     witnesses = {} if feeder is None else {"witnesses": _degraded_by(lambda: feeder.fault or feeder.is_late)}

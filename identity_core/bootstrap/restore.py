@@ -123,7 +123,7 @@ async def restore_backup(
             for path in staging.iterdir():
                 path.unlink()
             with refused(source), source.open("rb") as file:
-                read_archive(file, key, staging, advance=lambda octets: None)
+                read_archive(file, key, staging, advance=lambda size: None)
             remembered = replace(manifest.remembered, note=remembered.note, is_published=remembered.is_published)
         _settle(staging)
         # Before the databases: a start between the two finds none that belong to it, and is refused.

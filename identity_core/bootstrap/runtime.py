@@ -7,6 +7,7 @@ from collections.abc import Callable
 from identity_core.bootstrap.beside import ApiKeyAdministration
 from identity_core.bootstrap.jobs import Jobs
 from identity_core.bootstrap.ports import SystemClock
+from identity_core.errors import IdentityError
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
@@ -53,6 +54,12 @@ class Runtime:
     def signer(self) -> LogSigner:
         """What signs the entries of logs."""
         return self.jobs.follow.signer
+
+    @property
+    def mismatch(self) -> Callable[[], IdentityError | None]:
+        """Return the function that tells why nothing may be changed now: the databases, or a clock that is ahead."""
+        watch, clock = self.jobs.watch, self.clock
+        return lambda: watch.mismatch or clock.fault()
 
     @property
     def limiter(self) -> FallbackStorage | None:

@@ -25,7 +25,6 @@ from identity_core.database import (
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
-from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import NAME_OF_LOG, Settings, StartError
@@ -82,7 +81,7 @@ async def require_own_key(settings: Settings, custodian: Custodian) -> None:
     require_signed(kept, public)
 
 
-async def watch_over(settings: Settings, logged: TransparencyLog, store: Store, clock: Clock) -> WatchStorage:
+async def watch_over(settings: Settings, logged: TransparencyLog, store: Store, clock: SystemClock) -> WatchStorage:
     """Holds everything against what is remembered, then watches. Raises ``StartError``, ``StorageMismatch``."""
     check, memory = check_of(logged.ledger, store), CheckpointFile(checkpoint_file_of(settings))
     watch = WatchStorage(
@@ -93,6 +92,7 @@ async def watch_over(settings: Settings, logged: TransparencyLog, store: Store, 
         memory,
         settings.ledger.checkpoint_seconds,
         clock,
+        clock.fault,
     )
     await logged.follower.now()
     kept = load_remembered(settings)

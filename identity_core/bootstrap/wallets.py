@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import AsyncExitStack
 
 from identity_core.api.presentations import PresentationEndpoints
 from identity_core.api.wallets import WalletEndpoints
@@ -11,6 +12,8 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.crypto.sealing import derive_key
 from identity_core.domain.wallets.claims import FORMAT
 from identity_core.domain.wallets.grants import WalletGrants
+from identity_core.extension.declaration import Contribution
+from identity_core.extension.opening import OpenKernel
 from identity_core.use_cases.credentials.offer import WalletIssuer
 from identity_core.use_cases.credentials.schemas import (
     GetCredentialSchema,
@@ -54,7 +57,7 @@ def presentation_endpoints(opened: Runtime) -> PresentationEndpoints:
         accept=AcceptPresentation(
             kept, opened.plugins.securing_workers(anonymous=True).get(FORMAT), opened.reader, copy_status(opened), clock
         ),
-        mismatch=lambda: opened.jobs.watch.mismatch,
+        mismatch=opened.mismatch,
     )
 
 
@@ -76,5 +79,12 @@ def wallet_endpoints(opened: Runtime, sealed_credentials: SealedCredentials) -> 
         grants=grants,
         clock=clock,
         methods=tuple(sorted(opened.reader.methods.keys() - {"web"} | {"key"})),
-        mismatch=lambda: opened.jobs.watch.mismatch,
+        mismatch=opened.mismatch,
     )
+
+
+async def open_wallets(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
+    """Open the endpoints of wallets."""
+    wallets = wallet_endpoints(opened, kernel.need(SealedCredentials))
+    presentations = presentation_endpoints(opened)
+    return Contribution(pages=wallets.pages | presentations.pages, forms=wallets.forms | presentations.forms)

@@ -1,7 +1,6 @@
 """Where a log is read from: a service, a directory that `identity ledger export` wrote, or this installation; and what it is held to.
 
-Each source gives what a log is made of, its checkpoint and its tiles; every proof can be made of those. What a log is held to are its
-key, and checkpoints that somebody kept from earlier: signed by it, or anchored on a ledger.
+A source gives a checkpoint and tiles, of which every proof is made. The log is held to its key and to earlier checkpoints.
 """
 
 from __future__ import annotations
@@ -243,8 +242,9 @@ def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str
 def verifier_key(text: str | None) -> VerifierKey:
     """The key that the option holds; or else that in the file it names. Ends the command without one."""
     if not text:
-        remedy = "`identity ledger key --url …` shows it; better, get it from elsewhere"
-        fail("the log's key is missing", "--key", remedy)
+        fail(
+            "the log's key is missing", "--key", "get it from a place that you trust (`identity ledger key` prints it)"
+        )
     named, remedy = Path(text), "it has the form name+id+key, see `identity ledger key`"
     if "+" not in text and not named.is_file():
         fail("this is neither a verifier key nor a file with one", text, remedy)
@@ -252,14 +252,11 @@ def verifier_key(text: str | None) -> VerifierKey:
         try:
             return VerifierKey.parse(text)
         except Malformed:
-            if not named.is_file():
-                raise
-        return VerifierKey.parse(named.read_text())
+            return VerifierKey.parse(named.read_text() if named.is_file() else text)
 
 
 def transactions_of(http: Client, did: str) -> dict[int, str]:
-    """Return the transaction hashes of the recorded versions, oldest first. The history of a deactivated DID answers 410, so each of its
-    versions is resolved: the details of that 410 name the transaction."""
+    """Return the transaction hashes of the recorded versions, oldest first; for a deactivated DID those that its resolutions name."""
     try:
         recorded = [item for item in http.whole_history(did) if item["transactionHash"] is not None]
     except ServiceError as error:
@@ -289,9 +286,8 @@ def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:
     """As ``checkpoint_keys.Growth``, from a service. Ends the command without one."""
     if http is None:
         raise click.UsageError(f"--url is missing: a service must prove the growth from {first} to {second} entries")
-    query = {"first": first, "second": second}
     try:
-        proof = http.call("GET", "/ledger/proof/consistency", query=query, signed_in=False)
+        proof = http.call("GET", "/ledger/proof/consistency", query={"first": first, "second": second}, signed_in=False)
     except ServiceError as error:
         if error.code == "LOG_RANGE_INVALID":
             raise Refuted(f"a checkpoint has {second} entries, the log does not have as many: it was cut") from error

@@ -175,6 +175,9 @@ class IdempotencyKeys(Protocol):
         only by the same request. Without an intent none need outlive a loss of power, as its request does not."""
         ...
 
+    async def find(self, key_hash: str, now: datetime) -> IdempotencyRecord | None:
+        """Return what is stored and has not expired, with the intent of any run. Reserve nothing."""
+
     async def intend(self, key_hash: str, since: datetime, intent: bytes) -> bool:
         """Store what is about to be done, durably. False where the run was overtaken."""
         ...

@@ -6,11 +6,11 @@ Merkle tree and its paths; signed transactions and their nonces are the plugin's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
-from identity_core.errors import LedgerUnavailable, PluginUnavailable
+from identity_core.errors import JsonValue, LedgerUnavailable, PluginUnavailable
 from identity_core.ports.clock import Clock
 from identity_core.values import value_class
 
@@ -197,6 +197,7 @@ class ExaminableLedger(NewestAnchoringLedger, Protocol):
 
 
 MOST_AHEAD_SECONDS: Final = 60.0
+NOT_RECORDED: Final[Mapping[str, JsonValue]] = {"outcome": "not recorded", "retryAfter": 60}
 
 
 class ClockAhead(LedgerUnavailable):
@@ -212,4 +213,4 @@ def require_steady(clock: Clock, at: datetime, *, server: datetime | None = None
     ahead = getattr(clock, "ahead_seconds", None)
     counted = 0.0 if ahead is None else ahead(at)
     if max(counted, 0.0 if server is None else (at - server).total_seconds()) > MOST_AHEAD_SECONDS:
-        raise ClockAhead(details={"outcome": "not recorded", "retryAfter": 60})
+        raise ClockAhead(details=NOT_RECORDED)

@@ -30,10 +30,10 @@ ON CONFLICT (key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, begun_a
 body = CASE WHEN idempotency_keys.status IS NULL AND idempotency_keys.begun_at > :kept_from THEN idempotency_keys.body END
 WHERE (idempotency_keys.status IS NULL AND idempotency_keys.begun_at <= :leased_from
 AND (idempotency_keys.body IS NULL OR idempotency_keys.fingerprint = excluded.fingerprint))
-OR idempotency_keys.begun_at <= :kept_from
-RETURNING body
+OR idempotency_keys.begun_at <= :kept_from RETURNING body
 """
-_FIND = f"SELECT fingerprint, {_ANSWERS.columns} FROM idempotency_keys WHERE key_hash = :key_hash"  # noqa: S608 - made of constants
+_CURRENT = "WHERE key_hash = :key_hash AND begun_at > :kept_from"
+_FIND = f"SELECT fingerprint, {_ANSWERS.columns} FROM idempotency_keys {_CURRENT}"  # noqa: S608 - made of constants
 _OURS = "WHERE key_hash = :key_hash AND begun_at = :since AND status IS NULL"
 _INTEND = f"UPDATE idempotency_keys SET body = :body {_OURS}"  # noqa: S608
 _COMPLETE = f"""
@@ -52,14 +52,8 @@ class StoredIdempotencyKeys(Repository):
         self._retention = retention
 
     async def begin(self, key_hash: str, fingerprint: str, now: datetime) -> IdempotencyRecord | None:
-        parameters = {
-            "key_hash": key_hash,
-            "fingerprint": fingerprint,
-            "now": micros(now),
-            "leased_from": micros(now - self._lease),
-            "kept_from": micros(now - self._retention),
-            "limit": PRUNED_AT_ONCE,
-        }
+        parameters = {"key_hash": key_hash, "fingerprint": fingerprint, "now": micros(now), "limit": PRUNED_AT_ONCE}
+        parameters |= {"leased_from": micros(now - self._lease), "kept_from": micros(now - self._retention)}
 
         def reserve(transaction: Transaction) -> IdempotencyRecord | None:
             reserved = transaction.execute(_BEGIN, parameters).fetchone()
@@ -73,6 +67,13 @@ class StoredIdempotencyKeys(Repository):
         # The answer may be one of a commit that the standby has not confirmed. A durable commit waits for that.
         is_replayed = found is not None and found.answer is not None
         return await self._database.write(reserve) if is_replayed and self._database.dialect != "sqlite" else found
+
+    async def find(self, key_hash: str, now: datetime) -> IdempotencyRecord | None:
+        parameters = {"key_hash": key_hash, "kept_from": micros(now - self._retention)}
+        for known, status, headers, body in await self._rows(_FIND, parameters):
+            answer = None if status is None else _ANSWERS.read((status, headers, body))
+            return IdempotencyRecord(known, answer, bytes(body) if answer is None and body is not None else None)
+        return None
 
     async def intend(self, key_hash: str, since: datetime, intent: bytes) -> bool:
         return await self._change(_INTEND, {"key_hash": key_hash, "since": micros(since), "body": intent}) > 0

@@ -24,7 +24,7 @@ LIMITS = {
     "domain": (8_269, 89),
     "extension": (400, 8),
     "plugin": (2_175, 22),
-    "ports": (953, 25),
+    "ports": (954, 25),
     "settings": (899, 7),
     "store": (3_449, 34),
     "throttle": (669, 8),

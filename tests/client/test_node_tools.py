@@ -90,8 +90,6 @@ def test_nothing_else_is_found(found: list[Json]) -> None:
 
 USE = """
 import type { components, operations, paths } from "./identity";
-from tests.reference import DOCUMENT, LOADED
-from tests.reference import LOADED
 
 type Schemas = components["schemas"];
 

@@ -160,7 +160,11 @@ _NOW = int(datetime.now(UTC).timestamp())
 def _rotation(world: World) -> dict[str, Any]:
     # A grace, so that a retry can be signed with the key that was rotated.
     until = printed(datetime.fromtimestamp(_NOW, UTC) + timedelta(hours=12))
-    return rotation(f"{world.did}#{public(signing_key(world.old_secret))}") | {"revokeOldAfter": until}
+    return rotation(_old_key_id(world)) | {"revokeOldAfter": until}
+
+
+def _old_key_id(world: World) -> str:
+    return f"{world.did}#{public(signing_key(world.old_secret))}"
 
 
 ACTIONS: dict[str, Act] = {
@@ -175,6 +179,11 @@ ACTIONS: dict[str, Act] = {
         ),
         signing_key(one.world.recovery_secret),
         NEW_RECOVERY,
+    ),
+    # These end the key that signs them, and the answer holds the only copy of a new one.
+    "rotateAtOnce": lambda one: one.signed("rotate", rotation(_old_key_id(one.world)), _old(one)),
+    "recoverAtOnce": lambda one: one.signed(
+        "recover", recovery_body(public(NEW_KEY)), signing_key(one.world.recovery_secret)
     ),
     "deactivate": lambda one: one.signed("deactivate", LEAVE, _old(one)),
     "issue": lambda one: one.send("POST", "/credentials", _claims(one.world)),

@@ -30,6 +30,8 @@ EFFECTS: dict[str, dict[str, int]] = {
     "update": {"versions": 1, "entries": 1},
     "rotate": {"versions": 1, "entries": 1},
     "recover": {"versions": 1, "entries": 1},
+    "rotateAtOnce": {"versions": 1, "entries": 1},
+    "recoverAtOnce": {"versions": 1, "entries": 1},
     "deactivate": {"versions": 1, "entries": 1},
     "issue": {"credentials": 1},
     "suspendCredential": {"credentialVersion": 1},
@@ -40,6 +42,7 @@ EFFECTS: dict[str, dict[str, int]] = {
     "rotateKey": {"keys": 1},
     "updateKey": {},
 }
+ENDS_ITS_KEY = ("rotateAtOnce", "recoverAtOnce")
 # Traced lines of the longest of them, and those between the change and the answer of the shortest.
 LINES = 2_000
 LATE_LINES = 90
@@ -119,7 +122,7 @@ def points(count: int) -> Iterator[tuple[str, int, bool]]:
     for number in range(count):
         is_late = number % 4 != 3
         yield (
-            acts[(5 * number) % len(acts)],
+            acts[(7 * number) % len(acts)],
             dice.randrange(1, LATE_LINES) if is_late else dice.randrange(150, LINES),
             is_late,
         )
@@ -138,32 +141,46 @@ def test_many_rounds_reach_every_line() -> None:
     assert spread(2, lines) == [whole[0], whole[2]]
 
 
+def check_run(killer: Killer, act: str, kill_at: int, *, late: bool) -> bool:
+    """Check that the request was done once, and answered twice alike; return whether it was killed."""
+    done = killer.run(act, kill_at, late=late)
+    first, again = done["first"], done["again"]
+    where = f"{act} before line {kill_at}, late: {late}: {done}"
+    assert "failed" not in first, where
+    assert "failed" not in again, where
+    before, after = killer.built["count"], again["count"]
+    assert {name: after[name] - before[name] for name in after if after[name] != before[name]} == EFFECTS[act], where
+    if act == "deactivate":
+        # DELETE takes no key: a second one changes nothing, and says that it is done.
+        assert again["statuses"] in ([200, 410], [410, 410]), where
+        return not first
+    assert again["statuses"][0] in (200, 201), where
+    assert again["statuses"][0] == again["statuses"][1], where
+    assert again["bodies"][0] == again["bodies"][1], where
+    if first:
+        assert first["body"] == again["bodies"][0], where
+    if act == "create":
+        keys, document = again["bodies"][0]["keys"], again["bodies"][0]["didDocument"]
+        private = signing_key(keys["authentication"]["privateKey"])
+        assert public(private) in json.dumps(document["authentication"]), where
+    if act in ENDS_ITS_KEY:
+        body = again["bodies"][0]
+        made = body["newKey"] if act == "rotateAtOnce" else body["keys"]["recovery"]
+        assert public(signing_key(made["privateKey"])) == made["publicKey"], where
+    return not first
+
+
 def test_killed_request_is_done_once_by_retry(killer: Killer) -> None:
     """DECISIONS.md §1.6: the same body gets the first answer, also after a kill between append and answer."""
     killed = 0
     every = os.environ.get("IDENTITY_ROUNDS") is not None
     for act, kill_at, is_late in spread(rounds(4), {act: killer.lines(act) for act in EFFECTS}) if every else points(4):
-        done = killer.run(act, kill_at, late=is_late)
-        first, again = done["first"], done["again"]
-        where = f"{act} before line {kill_at}, late: {is_late}: {done}"
-        assert "failed" not in first, where
-        assert "failed" not in again, where
-        killed += not first
-        before, after = killer.built["count"], again["count"]
-        assert {name: after[name] - before[name] for name in after if after[name] != before[name]} == EFFECTS[act], (
-            where
-        )
-        if act == "deactivate":
-            # DELETE takes no key: a second one changes nothing, and says that it is done.
-            assert again["statuses"] in ([200, 410], [410, 410]), where
-            continue
-        assert again["statuses"][0] in (200, 201), where
-        assert again["statuses"][0] == again["statuses"][1], where
-        assert again["bodies"][0] == again["bodies"][1], where
-        if first:
-            assert first["body"] == again["bodies"][0], where
-        if act == "create":
-            keys, document = again["bodies"][0]["keys"], again["bodies"][0]["didDocument"]
-            private = signing_key(keys["authentication"]["privateKey"])
-            assert public(private) in json.dumps(document["authentication"]), where
+        killed += check_run(killer, act, kill_at, late=is_late)
     assert killed > 0, "no request was killed"
+
+
+@pytest.mark.parametrize("act", ENDS_ITS_KEY)
+def test_killed_request_that_ended_its_key_is_done_once(killer: Killer, act: str) -> None:
+    """The retry is signed by the key of the first attempt, which is not in force any more."""
+    killed = [check_run(killer, act, kill_at, late=True) for kill_at in (1, *range(10, LATE_LINES, 20))]
+    assert any(killed), "no request was killed"

@@ -11,8 +11,9 @@ from types import ModuleType
 import pytest
 
 from identity_core.cli.plugins_new import KINDS
-from identity_core.plugin.sockets import PROVIDE_HOOKS
+from identity_core.plugin.sockets import EXTEND_HOOK, PROVIDE_HOOKS
 
+HOOKS = PROVIDE_HOOKS | {EXTEND_HOOK: "extension"}
 PLUGINS = Path(__file__).parents[2] / "plugins"
 PAGE = (PLUGINS / "README.md").read_text(encoding="utf-8")
 TOML = (PLUGINS / "gallery.toml").read_text(encoding="utf-8")
@@ -59,12 +60,12 @@ def test_what_it_says_of_ours_is_what_the_hooks_say(generator: ModuleType, monke
         monkeypatch.syspath_prepend(PLUGINS / entry["folder"])
         (target,) = project["entry-points"]["identity.plugins"].values()
         plugin = import_module(target)
-        hooks = [hook for hook, kind in PROVIDE_HOOKS.items() if kind == generator.KINDS[entry["kind"]]]
+        hooks = [hook for hook, kind in HOOKS.items() if kind == generator.KINDS[entry["kind"]]]
         assert [getattr(plugin, hook)().name for hook in hooks] == [entry["name"]]
 
 
 def test_the_template_and_the_gallery_know_the_same_kinds(generator: ModuleType) -> None:
-    assert [*KINDS, "bearer"] == [*generator.KINDS]
+    assert [*KINDS, "bearer", "extension"] == [*generator.KINDS]
 
 
 def test_a_stranger_is_shown_with_a_link(generator: ModuleType) -> None:

@@ -76,7 +76,7 @@ def bench(folder: Path, dids: int, rounds: int) -> None:
             folder / f"{number}.backup",
             Known(is_newest=True),
             as_is=False,
-            advance=lambda octets: None,
+            advance=lambda size: None,
         ),
     )
 

@@ -189,7 +189,8 @@ NUMBER_BYTES: Final = 16
 MAC_BYTES: Final = 16
 
 VERIFICATIONS: Final = 64
-"""The most signatures that one request without a challenge name makes the service verify: pairs of a challenge and a key."""
+"""The most signatures that one search for a challenge makes the service verify: pairs of a challenge and a key. A request has one search,
+or two where it repeats a change with its ``Idempotency-Key``."""
 
 SKEW: Final = timedelta(seconds=30)
 """How far the clocks of two replicas may differ."""

@@ -29,7 +29,8 @@ class Authorization:
 
     ``scheme`` is ``DIDAuth`` or ``RecoveryKey``; ``key`` the multikey that verifies ``signature`` (64 bytes). ``body`` is the request
     that came with it, whose hash the challenge may name; None where there was none, and where a log does not keep it. ``body_hash`` is
-    that of ``body`` where whoever checked the signature had to make it; None elsewhere, and in what is read from a log.
+    that of ``body`` where whoever checked the signature had to make it; None elsewhere, and in what is read from a log. ``is_former``: the
+    key is not in force any more, and authorises only the repetition of the request that it signed while it was.
     """
 
     scheme: str
@@ -38,6 +39,7 @@ class Authorization:
     signature: bytes
     body: JsonValue = None
     body_hash: str | None = field(default=None, compare=False)
+    is_former: bool = field(default=False, compare=False)
 
 
 @value_class

@@ -6,7 +6,7 @@ The worker: one loop in every server process, or alone as ``identity anchor work
 
 No queue library: the work is a table. An idle worker writes nothing and reads a glance a second, and every five seconds what is final
 (``recheck``). In a process that serves from a server it rests until ledger or audit log have moved (``WatchStorage.spare``).
-Whatever dies on the way, the next one goes on where the tables say.
+After a crash the next worker continues from the rows of the tables.
 """
 
 from __future__ import annotations

@@ -160,6 +160,10 @@ def _read_hash(text: str) -> str:
     return bare
 
 
+FormerSigner = Callable[[], Awaitable[tuple[str, str] | None]]
+"""Returns the scheme and key that signed the earlier attempt of a request; None where no such attempt is recorded."""
+
+
 @value_class
 class AuthenticateDid:
     """Turns a signature into an ``Authorization``. Raises ``DidNotFound``, ``DidDeactivated``, ``AuthFailed``, ``RateLimited``."""
@@ -177,16 +181,24 @@ class AuthenticateDid:
         body_hash: str | None,
         body: JsonValue = None,
         payer: Payer | None = None,
+        former: FormerSigner | None = None,
     ) -> Authorization:
         """``body`` is what ``body_hash`` is of, where a change is authorised that may have to keep it. Without a ``payer`` the header must
-        name its challenge."""
+        name its challenge. If no key in force signed, that of ``former`` may have: the authorization ``is_former`` then."""
         state = (await self.reader.caller(signed.did)).head.state
         now = self.clock.now()
         keys = history.authentication_keys(state, now)
         if scheme == RECOVERY_KEY:
             keys = () if state.recovery_key is None else (state.recovery_key,)
         asked = ChallengeRequest(str(signed.did), purpose, body_hash, max(now, state.updated_at))
-        found = await self._found(signed, asked, [(key, multikey.decode_public(key)[1]) for key in keys], payer)
+        found, is_former = await self._found(signed, asked, _decoded(keys), payer), False
+        if found is None and former is not None:
+            is_former, earlier = True, await former()
+            is_known = earlier is not None and earlier[0] == scheme
+            # The same work without an earlier attempt, so that neither time nor tokens show whether there is one.
+            tried = earlier[1:] if earlier is not None and is_known else keys[:1]
+            again = await self._found(signed, asked, _decoded(tried), payer)
+            found = again if is_known else None
         # What the signature should have been over is public, and the usual mistake of a client. Whether the key was wrong is not told.
         details: dict[str, JsonValue] = {"purpose": purpose, **({"bodyHash": body_hash} if body_hash else {})}
         if found is None:
@@ -194,7 +206,8 @@ class AuthenticateDid:
         key, text = found
         if not await self.challenges.spend(text):
             raise AuthFailed(USED, details=details | {"reason": USED})
-        return Authorization(scheme, key, text, signed.signature, body, None if body is None else body_hash)
+        kept_hash = None if body is None else body_hash
+        return Authorization(scheme, key, text, signed.signature, body, kept_hash, is_former)
 
     async def _found(
         self, signed: SignedHeader, asked: ChallengeRequest, keys: Sequence[tuple[str, bytes]], payer: Payer | None
@@ -223,6 +236,10 @@ class AuthenticateDid:
         if tokens := _tokens(tried):
             await payer.pay(tokens)
         return None
+
+
+def _decoded(keys: Sequence[str]) -> Sequence[tuple[str, bytes]]:
+    return [(key, multikey.decode_public(key)[1]) for key in keys]
 
 
 def _tokens(verifications: int) -> int:

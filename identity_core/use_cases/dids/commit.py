@@ -29,6 +29,7 @@ from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import (
+    AuthFailed,
     InvalidDocument,
     JsonValue,
     LedgerUnavailable,
@@ -100,10 +101,11 @@ class DidWriter:
         """Records ``change`` as the next version of an existing DID and returns that version.
 
         Raises what the rules raise, ``VersionConflict`` when ``if_match`` is not the current version, ``Overloaded`` after
-        sixteen lost races, ``LedgerUnavailable``.
+        sixteen lost races, ``LedgerUnavailable``, ``AuthFailed`` for a former key without a recorded change.
         """
         method = self._mutable(did)
         async with self.locks.of(str(did)):
+            await self._require_current_key(context)
             if (version := await self.resumed(context)) is not None:
                 return version
             await self._require_quota(did)
@@ -132,6 +134,16 @@ class DidWriter:
                 "DIDs of this method cannot be changed.", details={"did": str(did), "method": did.method}
             )
         return method
+
+    async def _require_current_key(self, context: RequestContext) -> None:
+        """Raises ``AuthFailed`` for a key that is not in force any more, unless the change of its earlier run is recorded."""
+        authorization, intent = context.caller.authorization, context.intent
+        if authorization is None or not authorization.is_former:
+            return
+        if intent is None or not await self._is_recorded(
+            Did.parse(intent["did"]), intent["versionId"], base64url_decode(intent["entry"])
+        ):
+            raise AuthFailed
 
     async def _require_quota(self, did: Did) -> None:
         """Raises ``RateLimited`` when the DID was changed as often in the last hour as the setting allows."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -37,7 +37,7 @@ from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory
 from identity_core.ports.clock import Clock
-from identity_core.ports.ledger import ClockAhead, LedgerBackend, LedgerEntry, require_steady
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import AuditLog, DocumentIndex
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
@@ -161,7 +161,7 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class WatchStorage(Repeating):
-    """``mismatch`` is why nothing may be changed: what the last look found, or a clock that is ahead. None when all is well.
+    """``mismatch`` is what the last look found wrong, or None. ``clock_fault`` returns why the clock lets nothing be changed, or None.
     ``unremembered`` is why the last checkpoint could not be remembered, empty when it could."""
 
     complaint: ClassVar[str] = "ALARM: nothing vouches for the databases"
@@ -173,7 +173,8 @@ class WatchStorage(Repeating):
     memory: CheckpointMemory
     every_seconds: float
     clock: Clock
-    _mismatch: StorageMismatch | None = field(default=None, init=False)
+    clock_fault: Callable[[], IdentityError | None] = lambda: None
+    mismatch: StorageMismatch | None = field(default=None, init=False)
     unremembered: str = field(default="", init=False)
     _resting: Sequence[Repeating] = field(default=(), init=False)
     _ends: object = field(default=None, init=False)
@@ -188,9 +189,9 @@ class WatchStorage(Repeating):
         try:
             is_moved = await self._look_where_due()
         except StorageMismatch as error:
-            self._mismatch = error
+            self.mismatch = error
             raise
-        self._mismatch = None
+        self.mismatch = None
         if self.clock.monotonic() >= self._next and (not self._resting or self._ends != self._noted):
             self._next = self.clock.monotonic() + self.every_seconds
             await self.remember()
@@ -203,18 +204,10 @@ class WatchStorage(Repeating):
         if is_moved := ends != self._ends:
             for one in self._resting:
                 one.called.notify()
-        if is_moved or self._mismatch is not None or self.clock.monotonic() >= self._look_at:
+        if is_moved or self.mismatch is not None or self.clock.monotonic() >= self._look_at:
             await self.look()
             self._ends, self._look_at = ends, self.clock.monotonic() + REST_SECONDS
         return is_moved
-
-    @property
-    def mismatch(self) -> IdentityError | None:
-        try:
-            require_steady(self.clock, self.clock.now())
-        except ClockAhead as error:
-            return self._mismatch or error
-        return self._mismatch
 
     @property
     def log_size(self) -> int:
@@ -224,7 +217,7 @@ class WatchStorage(Repeating):
     def hold_up(self, *others: Repeating | None) -> None:
         """Keeps the others, who write too, from their steps while there is a mismatch."""
         for other in filter(None, others):
-            other.hindrance = lambda: self.mismatch
+            other.hindrance = lambda: self.mismatch or self.clock_fault()
 
     def spare(self, *others: Repeating | None) -> None:
         """Looks at a server only where something has moved, and lets ``others`` rest until then."""

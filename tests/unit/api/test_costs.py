@@ -16,7 +16,7 @@ from tests.reference import DOCUMENT
 
 def request(body: bytes) -> Request:
     made = Request(method="POST", raw_path=b"/", arrived=0.0)
-    made.body_size = body
+    made.body_octets = body
     return made
 
 

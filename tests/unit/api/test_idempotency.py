@@ -7,17 +7,21 @@ import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from identity_core.api import idempotency
 from identity_core.api.idempotency import REPLAYED, Idempotency
 from identity_core.api.request import Answer, Request
 from identity_core.conformance.key_store import key
 from identity_core.domain.callers import Caller
+from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.did import Did
 from identity_core.errors import (
+    AuthFailed,
     DidExists,
     IdempotencyMismatch,
     InternalError,
@@ -487,3 +491,152 @@ def test_no_two_uses_of_keys_share_a_place(uses):
         return {key_hash for key_hash, _ in keys.seen}
 
     assert len(asyncio.run(scenario())) == 2
+
+
+DID = Did.parse("did:ids:abc")
+FIRST, OTHER = "z6MkFirst", "z6MkOther"
+
+
+def signed(public: str = FIRST, scheme: str = "DIDAuth", *, is_former: bool = False) -> Caller:
+    return Caller(did=DID, authorization=Authorization(scheme, public, "challenge", b"", is_former=is_former))
+
+
+async def interrupted(shop, caller: Caller) -> None:
+    """Run a request whose change may be recorded and whose answer is not stored."""
+
+    async def work() -> Answer:
+        await request.attempt.intend({"did": str(DID)})
+        raise LedgerUnavailable
+
+    request = a_request("k1", caller=caller)
+    with pytest.raises(LedgerUnavailable):
+        await shop.around(request, work)
+
+
+async def signer(shop, **request):
+    key = request.pop("idempotency_key", "k1")
+    return await shop.around.signer(a_request(key, caller=None, **request), signed().identity)
+
+
+@pytest.mark.parametrize("has_answer", [True, False])
+def test_signer_of_the_first_attempt_is_found(tmp_path, has_answer):
+    async def scenario(shop):
+        assert await signer(shop) is None
+        await (shop.ask(caller=signed()) if has_answer else interrupted(shop, signed()))
+        assert await signer(shop) == ("DIDAuth", FIRST)
+        assert await signer(shop, body=b'{ "b": 2, "a": 1 }') == ("DIDAuth", FIRST)
+        others = ({"body": b"{}"}, {"operation": "x"}, {"path": {"did": "x"}})
+        for other in (*others, *({"idempotency_key": name} for name in ("k2", "", "\x00", None))):
+            assert await signer(shop, **other) is None
+        shop.clock.time += timedelta(hours=24)
+        assert await signer(shop) is None
+
+    run(tmp_path, scenario)
+
+
+def test_attempt_without_signature_names_no_signer(tmp_path):
+    async def scenario(shop):
+        await shop.ask(caller=Caller(did=DID))
+        assert await signer(shop) is None
+
+    run(tmp_path, scenario)
+
+
+def test_damaged_record_names_no_signer(tmp_path):
+    async def scenario(shop):
+        await shop.ask(caller=signed())
+        await shop.store.database.write(lambda writing: writing.execute("UPDATE idempotency_keys SET body = x'00'"))
+        assert await signer(shop) is None
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("has_answer", [True, False])
+@pytest.mark.parametrize(
+    ("caller", "request_", "is_served"),
+    [
+        (signed(is_former=True), {}, True),
+        (signed(OTHER, is_former=True), {}, False),
+        (signed(scheme="RecoveryKey", is_former=True), {}, False),
+        (signed(is_former=True), {"body": b"{}"}, False),
+        (signed(is_former=True), {"operation": "other"}, False),
+        (signed(is_former=True), {"idempotency_key": "k2"}, False),
+        (signed(OTHER), {}, True),
+    ],
+)
+def test_former_key_gets_its_own_answer_alone(tmp_path, has_answer, caller, request_, is_served):
+    async def scenario(shop):
+        first = await shop.ask(caller=signed()) if has_answer else await interrupted(shop, signed())
+        made = shop.made
+        if is_served:
+            again = await shop.ask(caller=caller)
+            assert (as_json(again) == as_json(first)) if has_answer else (shop.made == 1)
+        else:
+            with pytest.raises(AuthFailed):
+                await shop.ask(caller=caller, **request_)
+            assert shop.made == made
+        # What was refused has reserved nothing, and has changed nothing of the first attempt.
+        assert await signer(shop) == ("DIDAuth", FIRST)
+        if request_ and "body" not in request_:
+            assert REPLAYED not in (await shop.ask(caller=signed(), **request_)).headers
+
+    run(tmp_path, scenario)
+
+
+def test_former_key_waits_for_a_running_attempt(tmp_path):
+    async def scenario(shop):
+        shop.gate = asyncio.Event()
+        first = asyncio.create_task(shop.ask(caller=signed()))
+        while not shop.made:
+            await asyncio.sleep(0.001)
+        with pytest.raises(RequestInProgress):
+            await shop.ask(caller=signed(is_former=True))
+        with pytest.raises(AuthFailed):
+            await shop.ask(caller=signed(is_former=True), body=b"{}")
+        shop.gate.set()
+        await first
+
+    run(tmp_path, scenario)
+
+
+def test_answer_of_a_new_change_belongs_to_its_signer(tmp_path):
+    """If the change of the first attempt was never recorded, a later run with another key makes it, and the answer is for that key."""
+
+    async def scenario(shop):
+        async def work() -> Answer:
+            await request.attempt.intend({"did": str(DID)})
+            return Answer(200, {"made": True})
+
+        await interrupted(shop, signed())
+        request = a_request("k1", caller=signed(OTHER))
+        await shop.around(request, work)
+        assert await signer(shop) == ("DIDAuth", OTHER)
+
+    run(tmp_path, scenario)
+
+
+def test_head_of_a_signed_answer_reads_as_before(tmp_path):
+    """A process of an earlier version reads two values: the media type, and whether there is no body."""
+
+    async def scenario(shop):
+        await shop.ask(caller=signed())
+        slot = shop.around._slot(a_request("k1"), "k1", signed().identity)
+        stored = (await shop.around.keys.find(slot.key_hash, shop.clock.now())).answer
+        head = idempotency._unsealed(slot, stored.body, stored.status, stored.headers).partition(b"\n")[0]
+        media_type, is_empty = json.loads(head)
+        assert (media_type, bool(is_empty)) == ("application/json", False)
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("intent", [None, {"did": str(DID)}])
+def test_former_key_authorises_no_first_run(intent):
+    request = a_request("k1", caller=signed(is_former=True))
+    with pytest.raises(AuthFailed):
+        _ = request.authorization
+    request.attempt = SimpleNamespace(intent=intent)
+    if intent is None:
+        with pytest.raises(AuthFailed):
+            _ = request.authorization
+    else:
+        assert request.authorization.is_former

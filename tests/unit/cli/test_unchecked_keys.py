@@ -107,7 +107,7 @@ def test_a_key_given_as_text_is_no_file(
 
 
 def test_a_lying_service_names_another_did(identity: Commands) -> None:
-    """``serviceDid`` of getLedgerKey is signed by nobody."""
+    """``serviceDid`` of getLedgerKey has no signature."""
     with served(true_log()) as url:
         words = ("ledger", "verify", DID, "--url", url, *KEY)
         assert identity.json(*words)["unchecked"] == ["retiredKeys"]

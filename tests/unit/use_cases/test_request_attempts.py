@@ -14,7 +14,7 @@ import pytest
 
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids.changes import AddService, NewService
-from identity_core.errors import LedgerUnavailable, RequestInProgress
+from identity_core.errors import AuthFailed, LedgerUnavailable, RequestInProgress
 from identity_core.wire import CreateDidOptions, CreateDidRequest
 from tests.rooms import Rooms, operator, secret_of, update_of
 
@@ -151,3 +151,24 @@ async def test_lost_place_means_not_recorded(rooms: Rooms, is_recorded: bool) ->
     version = await update(rooms, rooms.writer, later, did, secret)
     assert version.state.version_id == 3
     assert [service.id.partition("#")[2] for service in version.state.document.services] == ["other", "files"]
+
+
+@on_rooms
+async def test_former_key_completes_a_recorded_change_alone(rooms: Rooms, is_recorded: bool) -> None:
+    """It appends nothing: neither the entry of the earlier run nor a new one."""
+    created = await rooms.new_did()
+    did, secret, run = created.version.state.did, secret_of(created), Run()
+    with pytest.raises(LedgerUnavailable):
+        await update(rooms, failing(rooms, is_recorded=is_recorded), run, did, secret)
+    signed = replace(await rooms.signed(did, secret, "update"), is_former=True)
+    context, wish = rooms.context(did, signed), update_of(FILES)
+    for attempt in (None, Run()):
+        with pytest.raises(AuthFailed):
+            await rooms.update(did, wish, signed, replace(context, attempt=attempt), if_match=None)
+    later = replace(context, attempt=run.later())
+    if is_recorded:
+        assert (await rooms.update(did, wish, signed, later, if_match=None)).state.version_id == 2
+    else:
+        with pytest.raises(AuthFailed):
+            await rooms.update(did, wish, signed, later, if_match=None)
+    assert await dids(rooms) == (2 if is_recorded else 1)

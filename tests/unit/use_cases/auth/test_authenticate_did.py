@@ -463,3 +463,63 @@ def test_who_is_not_registered_does_not_sign_in(tmp_path: Path) -> None:
             await tried(rooms, did, bytes(64))
 
     run(tmp_path, scenario)
+
+
+FORMER = keys.generate("Ed25519", os.urandom)
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize(
+    ("earlier", "is_admitted"),
+    [
+        (("DIDAuth", FORMER.public), True),
+        (("RecoveryKey", FORMER.public), False),
+        (("DIDAuth", keys.generate("Ed25519", os.urandom).public), False),
+        (None, False),
+    ],
+)
+def test_former_key_needs_an_earlier_attempt(
+    tmp_path: Path, verifications: list[bytes], earlier: tuple[str, str] | None, is_admitted: bool, named: bool
+) -> None:
+    """The refusal costs the same verifications and tokens, whether an attempt is recorded or not."""
+
+    async def former() -> tuple[str, str] | None:
+        return earlier
+
+    async def scenario(rooms: Rooms) -> None:
+        did, _ = await with_keys(rooms, 2)
+        for _ in range(20):
+            await rooms.challenge(did, purpose="update", body_hash=BODY)
+        mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=named)
+        paid = list[int]()
+        signed = SignedHeader(did, signed_by(FORMER, mine.text), mine if named else None)
+        ask = partial(rooms.authenticate, signed, scheme="DIDAuth", purpose="update", body_hash=BODY)
+        address = payer(PAYER.name, paid=paid)
+        verifications.clear()
+        if is_admitted:
+            authorization = await ask(payer=address, former=former)
+            assert (authorization.key, authorization.is_former) == (FORMER.public, True)
+            with pytest.raises(AuthFailed) as refusal:
+                await ask(payer=PAYER, former=former)
+            assert refusal.value.details["reason"] == USED
+        else:
+            with pytest.raises(AuthFailed) as refusal:
+                await ask(payer=address, former=former)
+            assert refusal.value.details == {"purpose": "update", "bodyHash": BODY}
+            assert (len(verifications), paid) == ((3, []) if named else (3 * 21, [5, 2]))
+
+    run(tmp_path, scenario)
+
+
+def test_key_in_force_is_not_former(tmp_path: Path) -> None:
+    async def former() -> tuple[str, str] | None:
+        raise AssertionError("not needed")
+
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        mine = await rooms.challenge(did, purpose="update", body_hash=BODY)
+        signed = SignedHeader(did, signed_by(pair, mine.text))
+        ask = partial(rooms.authenticate, signed, scheme="DIDAuth", purpose="update", body_hash=BODY, payer=PAYER)
+        assert not (await ask(former=former)).is_former
+
+    run(tmp_path, scenario)

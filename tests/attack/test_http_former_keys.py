@@ -1,0 +1,178 @@
+"""Retries by a key that the change itself ended: they get the lost answer of that request, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from nacl.signing import SigningKey
+
+from tests.attack.conftest import Target
+from tests.attack.stranger import (
+    ACTS,
+    PREFIX,
+    Answer,
+    Holder,
+    add_key,
+    body_hash,
+    header,
+    public,
+    recovery_body,
+    remove_key,
+    rotation,
+    service,
+)
+
+FAILED = (401, "AUTH_FAILED")
+
+
+@dataclass
+class Change:
+    """A change that ends the key which signs it, and an idempotency key for it."""
+
+    holder: Holder
+    act: str
+    body: Any
+    key: SigningKey
+    name: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    @property
+    def scheme(self) -> str:
+        return "RecoveryKey" if self.act == "recover" else "DIDAuth"
+
+    def send(self, *, named: bool = False, **other: Any) -> Answer:
+        """Send it with a fresh challenge; ``other`` replaces fields."""
+        act, body = other.get("act", self.act), other.get("body", self.body)
+        name, key = other.get("name", self.name), other.get("key", self.key)
+        text = self.holder.challenge(act, body_hash(body))
+        signature = key.sign(text.encode()).signature
+        value = header(text if named else self.holder.did, signature, other.get("scheme", self.scheme))
+        headers: Mapping[str, str] = {"Authorization": value} | ({} if name is None else {"Idempotency-Key": name})
+        return self.holder.wire.call(ACTS[act][0], self.holder.path(act), body, headers)
+
+
+def recovery(holder: Holder) -> Change:
+    assert holder.recovery is not None
+    return Change(holder, "recover", recovery_body(public(SigningKey.generate())), holder.recovery)
+
+
+def rotation_now(holder: Holder) -> Change:
+    return Change(holder, "rotate", rotation(holder.key_id), holder.key)
+
+
+ENDING = pytest.mark.parametrize("make", [recovery, rotation_now], ids=["recover", "rotate"])
+
+
+@ENDING
+@pytest.mark.parametrize("named", [False, True])
+def test_retry_gets_the_lost_answer(either: Target, make: Callable[[Holder], Change], named: bool) -> None:
+    change = make(either.stranger.holder())
+    first = change.send(named=named)
+    assert first.status == 200, first.body
+    assert b"privateKey" in first.body
+    either.wire.close()
+    for _ in range(3):
+        again = change.send(named=named)
+        assert (again.status, again.body) == (200, first.body)
+        assert again.headers["idempotent-replayed"] == "true"
+    assert len(change.holder.log().splitlines()) == 2
+
+
+def test_removal_of_the_own_key_can_be_repeated(target: Target) -> None:
+    hana = target.stranger.holder()
+    assert hana.act("update", add_key(public(SigningKey.generate()))).status == 200
+    change = Change(hana, "update", remove_key(hana.key_id), hana.key)
+    first = change.send()
+    assert first.status == 200, first.body
+    assert change.send().body == first.body
+    assert change.send(name=str(uuid.uuid4())).outcome == FAILED
+
+
+@ENDING
+def test_former_key_opens_nothing_else(target: Target, make: Callable[[Holder], Change]) -> None:
+    """Refuse another body, operation, idempotency key, signer or DID, in the way in which any unknown key is refused."""
+    holder = target.stranger.holder()
+    change = make(holder)
+    assert change.send().status == 200
+    versions = holder.log()
+    # Of the same DID, and not the key of the first attempt.
+    other_scheme = "DIDAuth" if change.scheme == "RecoveryKey" else "RecoveryKey"
+    refused = [
+        change.send(body=change.body | {"unknown": "member"}),
+        change.send(body=change.body | {"restoreVersion" if change.act == "recover" else "revokeOldAfter": "x"}),
+        change.send(name=str(uuid.uuid4())),
+        change.send(name=None),
+        change.send(key=SigningKey.generate()),
+        change.send(act="update", body=service(), scheme="DIDAuth"),
+        change.send(act="deactivate", body={"confirm": True}, scheme="DIDAuth"),
+        change.send(act="recover" if change.act == "rotate" else "rotate", scheme=other_scheme),
+    ]
+    if change.act == "recover":
+        # It was in force during the attempt, and did not make it.
+        refused.append(change.send(key=holder.key))
+    assert [answer.outcome for answer in refused] == [FAILED] * len(refused)
+    assert len({frozenset(answer.json["error"]["details"]) for answer in refused}) == 1
+    other = Change(target.stranger.holder(), change.act, change.body, change.key, change.name)
+    assert other.send().outcome == FAILED
+    assert holder.log() == versions
+    assert change.send().status == 200
+
+
+@ENDING
+def test_replayed_request_is_refused(target: Target, make: Callable[[Holder], Change]) -> None:
+    """A recorded request holds a challenge that is used."""
+    change = make(target.stranger.holder())
+    value = change.holder.signed(change.act, change.body, key=change.key, scheme=change.scheme)
+    headers = {"Authorization": value, "Idempotency-Key": change.name}
+    path = change.holder.path(change.act)
+    assert change.holder.wire.call("POST", path, change.body, headers).status == 200
+    assert change.holder.wire.call("POST", path, change.body, headers).outcome == FAILED
+    assert change.send().status == 200
+
+
+@ENDING
+def test_expired_answer_is_refused(target: Target, make: Callable[[Holder], Change]) -> None:
+    change = make(target.stranger.holder())
+    assert change.send().status == 200
+    with contextlib.closing(sqlite3.connect(target.data_dir / "identity.sqlite", timeout=30)) as other, other:
+        other.execute("UPDATE idempotency_keys SET begun_at = begun_at - 86401000000")
+    assert change.send().outcome == FAILED
+    assert change.send(name=str(uuid.uuid4())).outcome == FAILED
+
+
+def test_request_that_failed_opens_nothing(target: Target) -> None:
+    """A refused attempt stores no answer, so a key that is ended later gets none."""
+    hana = target.stranger.holder()
+    failed = Change(hana, "update", remove_key(hana.key_id), hana.key)
+    assert failed.send().outcome == (422, "INVALID_DOCUMENT")
+    assert rotation_now(hana).send().status == 200
+    assert failed.send().outcome == FAILED
+
+
+def test_second_change_is_not_open_to_the_first_key(target: Target) -> None:
+    """The key that was rotated reads its own answer, and not that of the change which its successor makes with the same Idempotency-Key."""
+    hana, second = target.stranger.holder(), SigningKey.generate()
+    first = Change(hana, "rotate", rotation(hana.key_id, public(second)), hana.key)
+    assert first.send().status == 200
+    change = Change(hana, "rotate", rotation(f"{hana.did}#{public(second)}"), second, first.name)
+    # Another body under the same key.
+    assert change.send().outcome == (422, "IDEMPOTENCY_MISMATCH")
+    own = Change(hana, "rotate", change.body, second)
+    answer = own.send()
+    assert answer.status == 200
+    assert own.send().body == answer.body
+    assert own.send(key=hana.key).outcome == FAILED
+    assert first.send().status == 200
+
+
+def test_in_force_key_gets_the_answer_as_before(target: Target) -> None:
+    hana, second = target.stranger.holder(), SigningKey.generate()
+    change = Change(hana, "rotate", rotation(hana.key_id, public(second)), hana.key)
+    first = change.send()
+    assert change.send(key=second).body == first.body
+    assert hana.wire.call("GET", f"{PREFIX}/dids/{hana.did}").status == 200
