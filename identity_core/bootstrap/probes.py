@@ -18,6 +18,10 @@ from identity_core.wire import PluginCondition, PluginProcesses
 REFUSED_SECONDS: Final = 10.0
 """For so long after a failed append a replica is not ready; then the next append shows whether it is."""
 
+# The size of the write that ends the unreadiness after a failed one. On a full disk a smaller write may fit into the write-ahead log, while
+# the write of a request does not.
+PROBE_BYTES: Final = 65_536
+
 
 def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
     """The handlers of the tag ``service``."""
@@ -51,10 +55,15 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
         is_refusing = opened.clock.monotonic() - opened.reader.check.refused_at < REFUSED_SECONDS
         return "unavailable" if is_refusing else "ok"
 
+    probed = 0
+
     async def store_answers() -> str:
+        nonlocal probed
         await opened.store.documents.cursor()
-        if opened.store.database.load().is_failing:
-            await StoredAuditEnd(opened.store.database).settled()
+        failed = opened.store.database.load().failed
+        if failed != probed:
+            await StoredAuditEnd(opened.store.database).settled(PROBE_BYTES)
+            probed = failed
         return "ok"
 
     async def index_agrees() -> str:

@@ -150,7 +150,7 @@ class GroupCommit:
     groups: int = field(default=0, init=False)
     jobs: int = field(default=0, init=False)
     repeated: int = field(default=0, init=False)
-    is_failing: bool = field(default=False, init=False)
+    failed: int = field(default=0, init=False)
     _loop: asyncio.AbstractEventLoop | None = None
     _waiting: deque[Pending] = field(default_factory=deque)
     _idle: asyncio.Future[None] | None = None
@@ -221,8 +221,8 @@ class GroupCommit:
 
     def deliver(self, group: Sequence[Pending], error: DatabaseError | None) -> None:
         """Resolves the futures of a group: each with its own outcome, or all with ``error``."""
-        if group:
-            self.is_failing = error is not None
+        if error is not None:
+            self.failed += 1
         for pending in group:
             # Once: a group that waits for a checkpoint is delivered before and after it.
             then, pending.then = pending.then, None
@@ -241,7 +241,7 @@ class GroupCommit:
     def load(self) -> DatabaseLoad:
         """How much waits, and how much went through."""
         counts = (self.queue_limit, self.jobs, self.groups, self.repeated)
-        return DatabaseLoad(len(self._waiting), *counts, is_failing=self.is_failing)
+        return DatabaseLoad(len(self._waiting), *counts, failed=self.failed)
 
     def give_up(self, group: Sequence[Pending], error: DatabaseError) -> None:
         """Fails a group that cannot start, and everything behind it; the writer itself lives on."""

@@ -137,7 +137,7 @@ class DatabaseLoad:
     """``waiting`` jobs of at most ``limit``; ``jobs`` and ``groups`` since the start: their quotient is how many share a commit.
     ``repeated`` groups were undone by the server for the sake of another process, and begun again. ``reads``, look-ups
     among them, are under way or wait for one of ``readers``, the connections for them in this process; 0 where reads wait for none.
-    ``is_failing``: the last commit did not come through."""
+    ``failed`` groups were not committed, since the start."""
 
     waiting: int
     limit: int
@@ -146,7 +146,7 @@ class DatabaseLoad:
     repeated: int = 0
     reads: int = 0
     readers: int = 0
-    is_failing: bool = False
+    failed: int = 0
 
 
 class DatabaseError(Exception):

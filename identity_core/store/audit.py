@@ -12,6 +12,7 @@ a few at a time.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -55,7 +56,9 @@ _HAS = "SELECT link FROM audit_lines WHERE sequence = :sequence"
 _FIRST = "SELECT min(sequence) FROM audit_lines"
 _DROP = delete_first("audit_lines", "sequence <= :cut ORDER BY sequence")
 # A commit without a change would not reach the disk, and lines before it are not durable by themselves.
-_TOUCH = "UPDATE transparency_head SET size = size WHERE id = 1"
+# SQLite does not write a page for a row that is updated to what it is.
+_TOUCH = "INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at, body) VALUES ('touch', '', 0, :body)"
+_UNTOUCH = "DELETE FROM idempotency_keys WHERE key_hash = 'touch'"
 _CUT = (
     # What they approve of is cut, too.
     "DELETE FROM witness_files WHERE did IN (SELECT did FROM did_versions WHERE sequence > :sequence)",
@@ -231,7 +234,7 @@ def from_line(line: bytes) -> AuditRow:
     """The row that ``to_line`` wrote."""
     read = orjson.loads(line)
     return AuditRow(
-        at=_time(read["at"]),
+        at=parse(read["at"]).astimezone(UTC),
         request_id=read["requestId"],
         operation=read["operation"],
         caller=read["caller"],
@@ -240,10 +243,6 @@ def from_line(line: bytes) -> AuditRow:
         outcome=read["outcome"],
         details=read["details"],
     )
-
-
-def _time(text: str) -> datetime:
-    return parse(text).astimezone(UTC)
 
 
 @value_class
@@ -265,8 +264,9 @@ def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | 
 class StoredAuditEnd(Repository):
     """The port ``AuditEnd`` on the tables of the store."""
 
-    async def settled(self) -> tuple[int, bytes]:
-        return await self._database.write(_settle)
+    async def settled(self, size: int = 0) -> tuple[int, bytes]:
+        """See ``AuditEnd``. The write holds ``size`` random bytes."""
+        return await self._database.write(lambda transaction: _settle(transaction, os.urandom(size)))
 
     async def last(self) -> tuple[int, bytes]:
         last = await self._database.read(_last_of)
@@ -288,7 +288,8 @@ async def drop_projections(database: Database, sequence: int) -> None:
     await database.write(cut)
 
 
-def _settle(transaction: Transaction) -> tuple[int, bytes]:
-    transaction.execute(_TOUCH)
+def _settle(transaction: Transaction, body: bytes) -> tuple[int, bytes]:
+    transaction.execute(_TOUCH, {"body": body})
+    transaction.execute(_UNTOUCH)
     last = _last_of(transaction)
     return last.sequence, last.link

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from identity_core.database import DatabaseUnavailable
+from identity_core.store import Store
+from identity_core.store.audit import StoredAuditEnd
 from tests.attack.stranger import PREFIX, Answer
 from tests.fault.service_process import Running, eventually, service
 from tests.fault.test_storage_disk import small_disk as mounted
@@ -85,3 +89,34 @@ def test_full_disk_answers_503_and_heals_without_restart(full: Path) -> None:
         made = recorded(folder)
         assert made[0] == made[1]
         assert len(answers) + 1 <= made[0] <= len(answers) + 1 + len(plain)
+
+
+def test_not_ready_while_requests_with_a_key_fail(full: Path) -> None:
+    """Such a request fails at its reservation in the store, before the ledger."""
+    with service(full.parent / "data") as running:
+        assert create(running, "before").status == 201
+        # The first probe after a change stores the cursor of the index: the probes on the full disk have nothing to store.
+        assert running.wire.call("GET", "/ready").status == 200
+        fill(full)
+        answers = [(create(running, f"k{n}").status, running.wire.call("GET", "/ready").status) for n in range(10)]
+        assert answers == [(503, 503)] * 10
+        full.unlink()
+        eventually(lambda: running.wire.call("GET", "/ready").status == 200, "the service is ready when there is room")
+        assert create(running, "after").status == 201
+
+
+def test_probe_of_a_full_store_fails_until_there_is_room(full: Path) -> None:
+    async def scenario(store: Store) -> None:
+        end = StoredAuditEnd(store.database)
+        try:
+            before = await end.settled()
+            fill(full)
+            for _ in range(3):
+                with pytest.raises(DatabaseUnavailable):
+                    await end.settled()
+            full.unlink()
+            assert await end.settled() == before
+        finally:
+            await store.close()
+
+    asyncio.run(scenario(Store.open(full.parent, None)))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.domain.jose import CompactJws, JoseKey, check_claims
+from identity_core.domain.jose import LEEWAY, CompactJws, JoseKey, check_claims
 from identity_core.ports.securing import KeyBinding, SecuredHead
 from identity_securing_sd_jwt.disclosures import digest_of, disclosed
 
@@ -22,8 +22,9 @@ MAX_OCTETS: Final = 65_536
 MAX_PARTS: Final = 258
 KEY_BINDING_LIFE: Final = timedelta(minutes=10)
 """How old a wallet's signature may be; its nonce says more."""
-IN_THE_OPEN: Final = frozenset({"iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "status", "_sd_alg"})
-"""Claims that must not be disclosed selectively, since one that is kept back changes what is said (draft-ietf-oauth-sd-jwt-vc §2.2.2.2)."""
+IN_THE_OPEN: Final = frozenset({"iss", "aud", "nbf", "exp", "cnf", "vct", "vct#integrity", "status", "_sd_alg"})
+"""Claims that must not be disclosed selectively, because they decide on validity (draft-ietf-oauth-sd-jwt-vc §2.2.2.2, RFC 9901 §9.7).
+Single elements of an ``aud`` that is an array may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +52,30 @@ class PresentedSdJwt:
 
     @property
     def head(self) -> SecuredHead:
-        """Who is said to have issued it, with which key and for how long; a ``kid`` that is a fragment is one of the issuer's DID."""
+        """Issuer, key and validity that the issuer's JWT names."""
+        return self.head_of(self.issued.claims)
+
+    def head_of(self, claims: Mapping[str, Any]) -> SecuredHead:
+        """Return the head that ``claims``, which may be the disclosed ones, name. A ``kid`` that is a fragment is one of the issuer's DID.
+        An ``iat`` begins the validity ``LEEWAY`` earlier, because the issuer's clock may be ahead."""
         issuer, key_id = _text(self.issued.claims, "iss"), _text(self.issued.header, "kid")
         if key_id.startswith("#"):
             key_id = issuer + key_id
         if not key_id.startswith(f"{issuer}#"):
             raise ValueError("the kid names no key of the issuer")
         _text(self.issued.claims, "vct")
-        times = check_claims(self.issued.claims, None, audience=None)
-        return SecuredHead(issuer, key_id, times.begins, times.ends)
+        times = check_claims(claims, None, audience=None)
+        begins = [time for time in (times.issued and times.issued - LEEWAY, times.begins) if time is not None]
+        return SecuredHead(issuer, key_id, max(begins, default=None), times.ends)
 
-    def claims(self, key: JoseKey, audience: Collection[str] | None) -> dict[str, Any]:
-        """Return the disclosed claims of the issuer with this key. ``audience``: the names of the verifier; None for a holder."""
+    def claims(self, key: JoseKey, audience: Collection[str] | None, now: datetime | None = None) -> dict[str, Any]:
+        """Return the disclosed claims of the issuer with this key. ``audience``: the names of the verifier; None for a holder. Without
+        ``now``, ``iat`` is compared with no clock."""
         key.verify(self.issued)
         found = disclosed(self.issued.claims, self.disclosures)
-        check_claims(found, None, audience=audience)
+        issued = check_claims(found, None, audience=audience).issued
+        if now is not None and issued is not None and issued > now + LEEWAY:
+            raise ValueError("iat is in the future")
         if hidden := IN_THE_OPEN & (found.keys() - self.issued.claims.keys()):
             raise ValueError(f"a claim must not be disclosed selectively: {', '.join(sorted(hidden))}")
         return found

@@ -51,11 +51,14 @@ class SdJwtVc:
         presented = _opened(secured)
         try:
             audience = () if binding is None else (binding.audience,)
-            claims = presented.claims(JoseKey.of_multikey(public_key), audience)
+            claims = presented.claims(
+                JoseKey.of_multikey(public_key), audience, None if binding is None else binding.now
+            )
+            head = presented.head_of(claims)
             holder_key = None if binding is None else presented.holder_key(claims, binding)
         except ValueError as error:
             raise ProofInvalid(details={"reason": str(error)}) from None
-        return Disclosed(presented.head, claims, holder_key)
+        return Disclosed(head, claims, holder_key)
 
     async def draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
         """See ``IssuingFormat``. Each claim that is neither ``mandatory`` nor one of ``ALWAYS_OPEN`` can be kept back, and each member of

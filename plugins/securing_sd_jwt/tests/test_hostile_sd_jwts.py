@@ -18,7 +18,7 @@ from identity_securing_sd_jwt import SdJwtVc
 
 from identity_core.codec import multikey
 from identity_core.errors import InvalidCredential, ProofInvalid
-from identity_core.ports.securing import Disclosed, KeyBinding
+from identity_core.ports.securing import Disclosed, KeyBinding, UnsecuredCredential
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 AUDIENCE, NONCE = "decentralized_identifier:did:web:verifier.example", "n-0S6_WzA2Mj"
@@ -360,3 +360,39 @@ def test_what_is_derived_takes_along_what_opens_the_way() -> None:
     assert isinstance(derived, str)
     assert set(derived.split("~")[1:-1]) == {AGES, ADULT}
     assert verified(bound_to(derived)).claims["age_equal_or_over"] == {"18": True}
+
+
+def test_audience_cannot_be_disclosed_selectively() -> None:
+    """RFC 9901 §9.7: the claim must be open; single elements of an array may be concealed."""
+    hidden = packed(["c2FsdA", "aud", AUDIENCE])
+    refused(bound_to(issued(hidden, _sd=[digest(hidden)])))
+    element = packed(["c2FsdA", AUDIENCE])
+    assert verified(bound_to(issued(element, aud=[{"...": digest(element)}]))).claims["aud"] == [AUDIENCE]
+
+
+def test_drafts_never_conceal_the_audience() -> None:
+    unsecured = UnsecuredCredential({"iss": ISSUER, "vct": "x", "aud": AUDIENCE, "a": 1}, "x", "x", NOW)
+    text = asyncio.run(SdJwtVc().draft(unsecured)).messages[0].decode()
+    payload = json.loads(base64.urlsafe_b64decode(text.split(".")[1] + "=="))
+    assert payload["aud"] == AUDIENCE
+    assert "a" not in payload
+
+
+@pytest.mark.parametrize(("ahead", "is_accepted"), [(60, True), (61, False), (10**9, False)])
+def test_issue_time_is_ahead_by_the_leeway_at_most(ahead: int, is_accepted: bool) -> None:
+    time = int(NOW.timestamp()) + ahead
+    hidden = packed(["c2FsdA", "iat", time])
+    for text in (issued(iat=time), issued(hidden, iat=DROP, _sd=[digest(hidden)])):
+        begins = verified(text, binding=None).head.valid_from
+        assert begins is not None
+        assert (begins <= NOW) is is_accepted
+        if is_accepted:
+            verified(bound_to(text))
+        else:
+            refused(bound_to(text))
+
+
+def test_validity_begins_at_the_later_of_two_times() -> None:
+    later = int(NOW.timestamp()) + 100
+    head = verified(issued(nbf=later), binding=None).head
+    assert head.valid_from == NOW + timedelta(seconds=100)
