@@ -18,10 +18,6 @@ from identity_core.wire import PluginCondition, PluginProcesses
 REFUSED_SECONDS: Final = 10.0
 """For so long after a failed append a replica is not ready; then the next append shows whether it is."""
 
-# The size of the write that ends the unreadiness after a failed one. On a full disk a smaller write may fit into the write-ahead log, while
-# the write of a request does not.
-PROBE_BYTES: Final = 65_536
-
 
 def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
     """The handlers of the tag ``service``."""
@@ -60,9 +56,9 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
     async def store_answers() -> str:
         nonlocal probed
         await opened.store.documents.cursor()
-        failed = opened.store.database.load().failed
-        if failed != probed:
-            await StoredAuditEnd(opened.store.database).settled(PROBE_BYTES)
+        if (failed := opened.store.database.load().failed) != probed:
+            # On a full disk a small write may fit into the write-ahead log, while the write of a request does not.
+            await StoredAuditEnd(opened.store.database).settled(65_536)
             probed = failed
         return "ok"
 
