@@ -27,17 +27,10 @@ Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 
 async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     tags, operator = kernel.need(PageTags), kernel.need(OperatorHandlers)
-    served = (tags.dids, tags.credentials, tags.delegations, tags.proofs, operator.api_keys, operator.service)
-    return Contribution(handlers=served, pages=did_pages(opened, tags.dids) | guide_pages(guide_folder()))
-
-
-async def _records(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
-    operator = kernel.need(OperatorHandlers)
-    return Contribution(handlers=(kernel.need(PageTags).dashboard, operator.audit, operator.verifications))
-
-
-async def _transparency(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
-    return Contribution(handlers=(kernel.need(PageTags).ledger, kernel.need(OperatorHandlers).events))
+    own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, operator.api_keys, operator.service)
+    records, transparency = (tags.dashboard, operator.audit, operator.verifications), (tags.ledger, operator.events)
+    pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
+    return Contribution(handlers=(*own, *records, *transparency), pages=pages)
 
 
 async def _universal(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
@@ -46,7 +39,7 @@ async def _universal(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack)
     return Contribution(handlers=(identifier_handlers(opened, dids), registration))
 
 
-PARTS: Final = (_kernel, _records, _transparency, _universal, open_oauth, open_wallets, open_agents, pages_for_people)
+PARTS: Final = (_kernel, _universal, open_oauth, open_wallets, open_agents, pages_for_people)
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:
