@@ -18,17 +18,19 @@ from identity_core.wire import PluginCondition, PluginProcesses
 REFUSED_SECONDS: Final = 10.0
 """For so long after a failed append a replica is not ready; then the next append shows whether it is."""
 
+# An available plugin waits for settings.
+USABLE: Final = {"active", "available"}
+
 
 def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
     """The handlers of the tag ``service``."""
-    version = {"version": __version__, "interface": "1.0.0", "python": sys.version.split()[0]}
     is_public = opened.settings.server.public_metrics
     dependencies = Dependencies({name: bounded(name, probe) for name, probe in _probes(opened).items()})
     return ServiceHandlers(
         health=GetHealth(),
         readiness=GetReadiness(dependencies, lambda: conditions(opened.plugins.in_use()), is_public),
         metrics=GetMetrics(dependencies, measured.render, is_public),
-        version=GetVersion(version, build),
+        version=GetVersion({"version": __version__, "interface": "1.0.0", "python": sys.version.split()[0]}, build),
     )
 
 
@@ -48,16 +50,16 @@ def _condition(one: InUse) -> PluginCondition:
 def _probes(opened: Runtime) -> Mapping[str, Probe]:
     async def ledger_answers() -> str:
         await opened.jobs.logged.ledger.head()
-        is_refusing = opened.clock.monotonic() - opened.reader.check.refused_at < REFUSED_SECONDS
-        return "unavailable" if is_refusing else "ok"
+        return "unavailable" if opened.clock.monotonic() - opened.reader.check.refused_at < REFUSED_SECONDS else "ok"
 
     probed = 0
 
     async def store_answers() -> str:
         nonlocal probed
         await opened.store.documents.cursor()
-        if (failed := opened.store.database.load().failed) != probed:
-            # On a full disk a small write may fit into the write-ahead log, while the write of a request does not.
+        failed = opened.store.database.load().failed
+        if failed != probed:
+            # As much as a request writes: the write-ahead log on a full disk may have room for less.
             await StoredAuditEnd(opened.store.database).settled(65_536)
             probed = failed
         return "ok"
@@ -67,11 +69,6 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
 
     async def audit_is_whole() -> str:
         return "ok" if await opened.store.audit.is_whole() else "degraded"
-
-    async def plugins_work() -> str:
-        # What waits for settings was not asked for.
-        states = [one.state for one in opened.plugins.in_use().values()]
-        return "ok" if all(state in ("active", "available") for state in states) else "degraded"
 
     async def storage_is_ours() -> str:
         if watch.mismatch is not None:
@@ -87,7 +84,7 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
         "audit": audit_is_whole,
         "storage": storage_is_ours,
         "keys": _degraded_by(lambda: opened.key_watch.faults or opened.key_watch.fault),
-        "plugins": plugins_work,
+        "plugins": _degraded_by(lambda: {one.state for one in opened.plugins.in_use().values()} - USABLE),
         "limits": _degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
         "anchoring": _degraded_by(lambda: opened.jobs.anchorer is not None and opened.jobs.anchorer.fault),
         # Without the list of an epoch no credential in it can be proved to be in force.
