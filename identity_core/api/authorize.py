@@ -135,7 +135,7 @@ class AuthorizationEndpoint:
         """Where the browser goes with the code, for the holder's signature. Raises ``InvalidRequest``, ``AuthRequired``, ``AuthFailed``,
         ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``QuotaExceeded``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
-            raise type(found)(str(found), details=found.details)
+            raise found
         scheme, _, header = (request.header("authorization") or "").partition(" ")
         if scheme != DID_AUTH:
             raise AuthRequired("The holder signs this decision.")

@@ -79,7 +79,7 @@ class TokenEndpoint:
     async def __call__(self, request: Request) -> Answer:
         """Raises ``TokenRequestRefused``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what IssueToken raises."""
         if (found := self.mismatch()) is not None:
-            raise type(found)(str(found), details=found.details)
+            raise found
         if request.header("authorization") is not None or request.header("x-api-key") is not None:
             raise AuthRequired(f"A client shows who it is by {AUTH_METHOD}, and not by a header.")
         found_members = members(request.body_octets)

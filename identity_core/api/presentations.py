@@ -57,7 +57,7 @@ class PresentationEndpoints:
         """The answer of a wallet, ``direct_post`` or ``direct_post.jwt`` (OpenID4VP 1.0 §8.2, §8.3.1). Raises ``WalletRefused``,
         ``PresentationNotFound``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
-            raise type(found)(str(found), details=found.details)
+            raise found
         form, request_id = members(request.body_octets), request.path["request"]
         if "response" in form:
             return _done(await self.accept.encrypted(request_id, form["response"]))

@@ -82,7 +82,7 @@ class Gate:
         needs a signature also ``InvalidDid``, ``DidNotFound`` and ``DidDeactivated``, which come before the question who is asking.
         """
         if operation.method != "GET" and (found := self.mismatch()) is not None:
-            raise type(found)(str(found), details=found.details)
+            raise found
         refusal: IdentityError | None = None
         credential = key = None
         try:

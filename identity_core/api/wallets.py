@@ -154,7 +154,7 @@ class WalletEndpoints:
     async def credential(self, request: Request) -> Answer:
         """The credential (§8). Raises ``WalletRefused``, ``AuthRequired``, ``AuthFailed``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
-            raise type(found)(str(found), details=found.details)
+            raise found
         scheme, _, token = (request.header("authorization") or "").strip().partition(" ")
         if scheme.lower() != "bearer" or request.header("x-api-key") is not None:
             raise AuthRequired("A wallet shows the access token that it got for its code, as Bearer.")

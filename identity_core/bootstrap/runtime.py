@@ -7,7 +7,7 @@ from collections.abc import Callable
 from identity_core.bootstrap.beside import ApiKeyAdministration
 from identity_core.bootstrap.jobs import Jobs
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.errors import IdentityError
+from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
@@ -57,9 +57,11 @@ class Runtime:
 
     @property
     def mismatch(self) -> Callable[[], IdentityError | None]:
-        """Return the function that tells why nothing may be changed now: the databases, or a clock that is ahead."""
+        """Return the function that makes the refusal of a change: of the databases, or of a clock that is ahead; None without one."""
         watch, clock = self.jobs.watch, self.clock
-        return lambda: watch.mismatch or clock.fault()
+        return lambda: (
+            clock.fault() if (one := watch.mismatch) is None else StorageMismatch(str(one), details=one.details)
+        )
 
     @property
     def limiter(self) -> FallbackStorage | None:

@@ -102,7 +102,7 @@ class CookieSessions(ABC):
         self.require_own_page(request)
         found = self.mismatch()
         if found is not None:
-            raise type(found)(str(found), details=found.details)
+            raise found
 
     @property
     def _is_secure(self) -> bool:
