@@ -40,7 +40,7 @@ class Schemas:
 
     @cached_property
     def types(self) -> Types:
-        """Those of ``identity_core.wire``, where the document is the service's own: they include those of each imported extension."""
+        """Return those of ``identity_core.wire`` for the service's own document: they include those of each imported extension."""
         own = self._document.get("components", {}).get("schemas", {}).items() <= wire.TYPES.schemas.items()
         return wire.TYPES if own else Types(self._document)
 

@@ -27,7 +27,7 @@ class Wakeup:
         self._event = asyncio.Event()
 
     def next_change(self) -> asyncio.Event:
-        """What the next change sets."""
+        """Return the event that the next change sets."""
         return self._event
 
     def notify(self) -> None:

@@ -146,7 +146,7 @@ def operations() -> dict[str, str]:
 
 
 def guessable() -> dict[str, tuple[bool, bool, bool]]:
-    """Of each operation: whether its handler, its use case and its feature are where the name says."""
+    """Return for each operation whether its handler, its use case and its feature are where its name says."""
     found = {}
     for operation_id, tag in operations().items():
         snake = re.sub(r"(?<!^)([A-Z])", r"_\1", operation_id).lower()

@@ -165,7 +165,7 @@ def test_a_stored_answer_outlives_a_clock_that_was_ahead(turned: tuple[Running, 
 
 
 def test_while_the_clock_is_ahead_nothing_is_signed(turned: tuple[Running, Turn]) -> None:
-    """What is signed then is valid from a time to come. Reading is answered, and ``/ready`` shows it."""
+    """A signature of that time would be valid only later. Reads are answered, and ``/ready`` shows the fault."""
     running, turn = turned
 
     def storage() -> tuple[int, str]:

@@ -29,7 +29,7 @@ LOG_SIZE = re.compile(rb"^identity_ledger_size (\d+)", re.MULTILINE)
 
 @pytest.fixture
 def environment(postgres_server: PostgresServer) -> dict[str, str]:
-    """That of the replicas. The server logs each statement in their database."""
+    """Yield the database of the replicas, in which the server logs each statement."""
     url = postgres_server.new_database()
     with psycopg.connect(url, autocommit=True) as connection:
         name = url.rpartition("/")[2]

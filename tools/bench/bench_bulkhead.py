@@ -1,4 +1,4 @@
-"""What the plugin border costs a call: ``python tools/bench/bench_bulkhead.py``.
+"""The cost of the plugin border for a call: ``python tools/bench/bench_bulkhead.py``.
 
 Prints the median of several rounds of CPU microseconds a call, direct and guarded, for a coroutine that ends without
 suspending, one that suspends once, and a synchronous method on a pool of threads.

@@ -69,7 +69,7 @@ TOY = {"paths": {"/a": {"get": operation("getA", **{"x-aliases": ["/alias"]})}},
         ({"paths": {}, "components": {"schemas": {"A": {"type": "string"}}}}, "A: the schemas of b differ"),
     ],
 )
-def test_what_does_not_fit_is_refused(part: dict[str, Any], reason: str) -> None:
+def test_misfitting_part_is_refused(part: dict[str, Any], reason: str) -> None:
     with pytest.raises(CompositionError, match=reason):
         compose(TOY, {"b": part})
 

@@ -64,7 +64,7 @@ def test_extensions_are_opened_behind_those_that_they_require() -> None:
         ([(source("a"), object())], "plugin a .*: identity_extend returned a object, not an Extension"),
     ],
 )
-def test_what_does_not_fit_stops_the_startup(found: Any, reason: str) -> None:
+def test_misfitting_extension_stops_the_startup(found: Any, reason: str) -> None:
     with pytest.raises(PluginError, match=reason):
         in_order(found)
 

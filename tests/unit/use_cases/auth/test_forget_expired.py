@@ -105,7 +105,7 @@ def test_expired_rows_go_by_themselves(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_jumped_ahead_erases_nothing(tmp_path: Path) -> None:
-    """What has been counted since the start counts, so that an answer stays for its 24 hours."""
+    """The time since the start is counted by the monotonic clock, so an answer stays for its 24 hours."""
 
     async def scenario() -> None:
         store, clock = Store.open(tmp_path), WatchedClock()

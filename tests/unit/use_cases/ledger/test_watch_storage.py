@@ -244,7 +244,7 @@ def test_the_log_follows_the_ledger_in_the_background(
     assert [record.getMessage().count("gone for a walk") for record in caplog.records] == [1]
 
 
-def test_what_rests_is_called_when_an_end_moves(tmp_path: Path) -> None:
+def test_resting_jobs_are_called_when_an_end_moves(tmp_path: Path) -> None:
     """On a server the ends of ledger and audit log are read at each step, and everything else when one of them has moved."""
 
     async def scenario() -> None:
@@ -277,7 +277,7 @@ def test_what_rests_is_called_when_an_end_moves(tmp_path: Path) -> None:
 
 
 def test_news_of_a_server_is_noted_in_time(tmp_path: Path) -> None:
-    """What moved within the time between two notes is noted when that is over, although nothing moves then."""
+    """A move between two notes is noted at the end of the interval, although nothing moves then."""
 
     async def scenario() -> None:
         one = Watched(tmp_path)
