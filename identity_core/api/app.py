@@ -19,7 +19,7 @@ from identity_core.api.contract import OpenApiDocument, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.guard import Guard, Observe
 from identity_core.api.pages import docs_pages, document_page
-from identity_core.api.request import Operation
+from identity_core.api.request import ErrorShape, Operation
 from identity_core.api.transport import Receive, Scope, Send
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
@@ -68,7 +68,7 @@ def build_app(
         charge=wiring.gate.charge,
         limit=limit,
         exempt=frozenset(at for at, one in placed(value) if one["operationId"] in ALWAYS_ANSWERED),
-        shapes=early_shapes(value) | forms,
+        shapes=early_shapes(value, wiring.error_shapes) | forms,
         monotonic=monotonic,
     )
 
@@ -81,10 +81,10 @@ def placed(document: Mapping[str, Any]) -> Iterator[tuple[bytes, Any]]:
             yield place.partition("{")[0].encode("ascii"), declared
 
 
-def early_shapes(document: Mapping[str, Any]) -> dict[bytes, Operation]:
+def early_shapes(document: Mapping[str, Any], shapes: Mapping[str, ErrorShape]) -> dict[bytes, Operation]:
     """Return the ``shapes`` of ``early_operation``: the operations of the document that follow another standard."""
     return {
-        place: Operation(one["operationId"], "", "", frozenset(), "", error_schema=one["x-error-schema"])
+        place: Operation(one["operationId"], "", "", frozenset(), "", shape=shapes.get(one["x-error-schema"]))
         for place, one in placed(document)
         if "x-error-schema" in one
     }

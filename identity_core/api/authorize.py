@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from identity_core.api.auth import token_answer
-from identity_core.api.errors import TokenRequestRefused
 from identity_core.api.oauth import (
     OPERATION,
     TokenGrant,
@@ -28,7 +27,7 @@ from identity_core.domain.callers import OF_AGENTS, OF_CLIENTS
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import DID_AUTH
-from identity_core.domain.tokens import audiences
+from identity_core.domain.tokens import OauthRefusal, audiences
 from identity_core.errors import AuthRequired, IdentityError, InvalidRequest
 from identity_core.use_cases.auth.authorization import (
     DECISION,
@@ -107,26 +106,24 @@ class AuthorizationEndpoint:
         return ReceivedAuthorization(said, client, redirect, state if fits else None, self.issuer)
 
     def wish(self, received: ReceivedAuthorization) -> AuthorizationWish:
-        """What would be given. Raises ``TokenRequestRefused``, which the client may be told."""
+        """What would be given. Raises ``OauthRefusal``, which the client may be told."""
         said = received.said
         if said.get("response_type") != "code":
             kind = "unsupported_response_type" if "response_type" in said else "invalid_request"
-            raise TokenRequestRefused(kind, "response_type is code.", {"supported": ["code"]})
+            raise OauthRefusal(kind, "response_type is code.", {"supported": ["code"]})
         if said.get("response_mode", "query") != "query":
-            raise TokenRequestRefused("invalid_request", "response_mode is query.", {"supported": ["query"]})
+            raise OauthRefusal("invalid_request", "response_mode is query.", {"supported": ["query"]})
         if said.get("state") != received.state:
-            raise TokenRequestRefused("invalid_request", "state is no printable ASCII, or too long.", {})
+            raise OauthRefusal("invalid_request", "state is no printable ASCII, or too long.", {})
         # Without a method RFC 7636 §4.3 means plain, which protects from nobody who sees the request.
         if said.get("code_challenge_method") != S256 or not is_challenge(said.get("code_challenge", "")):
-            raise TokenRequestRefused(
-                "invalid_request", "PKCE is needed: a code_challenge of S256.", {"supported": [S256]}
-            )
+            raise OauthRefusal("invalid_request", "PKCE is needed: a code_challenge of S256.", {"supported": [S256]})
         audience = read_audience(said.get("resource"), self.issuer, self.resources)
         is_ours = audience is None or audience in audiences(self.issuer)
         allowed = OF_CLIENTS if is_ours else OF_CLIENTS & OF_AGENTS
         scopes = (read_scopes(said.get("scope")) or frozenset()) & allowed
         if not scopes:
-            raise TokenRequestRefused(
+            raise OauthRefusal(
                 "invalid_scope", "scope names nothing that a client gets.", {"supported": [*sorted(allowed)]}
             )
         return AuthorizationWish(received.client, received.redirect, scopes, audience, said["code_challenge"])
@@ -160,7 +157,7 @@ class AuthorizationCodeGrant(TokenGrant):
     resources: Sequence[str]
 
     async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
-        """Raises ``GrantRefused``, ``AuthFailed``, ``InvalidRequest``, ``TokenRequestRefused``."""
+        """Raises ``GrantRefused``, ``AuthFailed``, ``InvalidRequest``, ``OauthRefusal``."""
         for name in ("code", "redirect_uri", "code_verifier"):
             if name not in form:
                 raise InvalidRequest(f"{name} is missing.")
@@ -173,7 +170,7 @@ class AuthorizationCodeGrant(TokenGrant):
             client = str(request.caller.did)
         resource = form.get("resource")
         if resource is not None and read_audience(resource, self.issuer, self.resources) != code.audience:
-            raise TokenRequestRefused("invalid_target", "The code is for another resource.", {})
+            raise OauthRefusal("invalid_target", "The code is for another resource.", {})
 
         async def issued(request: Request) -> Answer:
             redirect, verifier = form["redirect_uri"], form["code_verifier"]

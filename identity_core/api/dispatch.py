@@ -22,6 +22,7 @@ from identity_core.api.request import (
     Admission,
     Answer,
     Around,
+    ErrorShape,
     Handler,
     Operation,
     PageForm,
@@ -64,7 +65,8 @@ class Wiring:
     ``origins`` are those whose pages may read what is public. ``apart``, if not None, is the port of a listener of its own for the
     operations whose ``x-listener`` is ``operator``: they are routed there and nowhere else. ``resource_metadata`` is the URL of that of
     the interface, for challenges; empty for none. ``operations`` is filled with the passes of all operations, for one that asks another.
-    ``verify`` checks every answer against the document: for tests.
+    ``error_shapes`` make the refusals of operations with an ``x-error-schema``, by its name. ``verify`` checks every answer against the
+    document: for tests.
     """
 
     gate: Admission
@@ -81,6 +83,7 @@ class Wiring:
     apart: int | None = None
     resource_metadata: str = ""
     operations: dict[str, Run] = field(default_factory=dict)
+    error_shapes: Mapping[str, ErrorShape] = field(default_factory=dict)
     verify: bool = False
 
 
@@ -187,8 +190,8 @@ def facts(
         frozenset(names),
         ", ".join(challenges.values()),
         {} in requirements,
-        declared.get("x-error-schema", "ErrorResponse"),
-        bearer,
+        shape=wiring.error_shapes.get(declared.get("x-error-schema", "")),
+        bearer=bearer,
         purpose=declared.get("x-challenge-purpose", ""),
         cost=Cost.from_document(declared.get("x-cost", {}), needs_caller=bool(names) and {} not in requirements),
         keeps=declared.get("x-keeps", False),

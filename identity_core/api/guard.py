@@ -64,7 +64,7 @@ class Guard:
         self._charge = charge
         self._limit = limit
         self._exempt = exempt
-        self._shapes = shapes
+        self.shapes = shapes
         self._monotonic = monotonic
         self._in_progress = 0
 
@@ -139,7 +139,7 @@ class Guard:
             except IdentityError as empty:
                 error = empty
         request.refusal = error.code
-        shape = request.operation or early_operation(self._shapes, request.raw_path)
+        shape = request.operation or early_operation(self.shapes, request.raw_path)
         answer = error_answer(error, request.request_id, shape, has_bearer=request.has_bearer)
         # 501 says what this installation leaves out: anyone who asks for it is refused, and nothing is broken.
         if answer.status >= 500 and answer.status != 501:

@@ -13,14 +13,14 @@ from urllib.parse import parse_qsl
 
 from identity_core import wire
 from identity_core.api.auth import token_answer
-from identity_core.api.errors import OAUTH_ERROR, TokenRequestRefused
+from identity_core.api.oauth_errors import oauth_error
 from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
 from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import UNSET
 from identity_core.domain.callers import OF_DIDS, Caller
 from identity_core.domain.client_assertion import ASSERTION_TYPE, AUTH_METHOD
 from identity_core.domain.dids.challenge import TOKEN
-from identity_core.domain.tokens import parse_scopes, scope_text
+from identity_core.domain.tokens import OauthRefusal, parse_scopes, scope_text
 from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest, JsonValue
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.tokens import GRANT, IssueToken
@@ -38,7 +38,7 @@ OPERATION: Final = Operation(
     TOKEN_PATH,
     frozenset({AUTH_METHOD}),
     'Basic realm="identity"',
-    error_schema=OAUTH_ERROR,
+    shape=oauth_error,
     purpose=TOKEN,
 )
 
@@ -77,7 +77,7 @@ class TokenEndpoint:
         return PageForm(self, OPERATION, MAX_BODY)
 
     async def __call__(self, request: Request) -> Answer:
-        """Raises ``TokenRequestRefused``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what IssueToken raises."""
+        """Raises ``OauthRefusal``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what IssueToken raises."""
         if (found := self.mismatch()) is not None:
             raise found
         if request.header("authorization") is not None or request.header("x-api-key") is not None:
@@ -124,11 +124,11 @@ def read_form(
     form: Mapping[str, str], issuer: str, resources: Sequence[str], grants: Sequence[JsonValue] = (GRANT,)
 ) -> TokenWish:
     """The wish of a form; parameters that OAuth does not name here are ignored (RFC 6749 §3.2). ``grants`` are those that there are.
-    Raises ``TokenRequestRefused``, ``AuthFailed``."""
+    Raises ``OauthRefusal``, ``AuthFailed``."""
     if "grant_type" not in form:
         raise InvalidRequest("grant_type is missing.", details={"supported": [*grants]})
     if form["grant_type"] != GRANT:
-        raise TokenRequestRefused("unsupported_grant_type", "The grant_type is unknown.", {"supported": [*grants]})
+        raise OauthRefusal("unsupported_grant_type", "The grant_type is unknown.", {"supported": [*grants]})
     _require_assertion(form)
     scopes = read_scopes(form.get("scope"))
     return TokenWish(
@@ -144,22 +144,22 @@ def _require_assertion(form: Mapping[str, str]) -> None:
 
 
 def read_scopes(text: str | None) -> frozenset[str] | None:
-    """The scopes of a request, None where it names none. Raises ``TokenRequestRefused``."""
+    """The scopes of a request, None where it names none. Raises ``OauthRefusal``."""
     if text is None:
         return None
     try:
         scopes = parse_scopes(text)
     except ValueError as error:
-        raise TokenRequestRefused("invalid_scope", "scope is no list of scopes with single blanks.", {}) from error
+        raise OauthRefusal("invalid_scope", "scope is no list of scopes with single blanks.", {}) from error
     if not scopes <= OF_DIDS:
-        raise TokenRequestRefused("invalid_scope", "A scope is unknown.", {"supported": [*sorted(OF_DIDS)]})
+        raise OauthRefusal("invalid_scope", "A scope is unknown.", {"supported": [*sorted(OF_DIDS)]})
     return scopes
 
 
 def read_audience(resource: str | None, issuer: str, resources: Sequence[str]) -> str | None:
-    """None for the issuer, with or without the slash of an empty path (RFC 3986 §6.2.3). Raises ``TokenRequestRefused``."""
+    """None for the issuer, with or without the slash of an empty path (RFC 3986 §6.2.3). Raises ``OauthRefusal``."""
     if resource in (None, issuer, f"{issuer}/"):
         return None
     if resource not in resources:
-        raise TokenRequestRefused("invalid_target", "The resource is unknown.", {"supported": [*resources]})
+        raise OauthRefusal("invalid_target", "The resource is unknown.", {"supported": [*resources]})
     return resource

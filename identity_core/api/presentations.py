@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from identity_core.api.errors import WALLET_ERROR
 from identity_core.api.oauth import members
+from identity_core.api.oauth_errors import wallet_error
 from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
 from identity_core.codec import strict_json
+from identity_core.domain.tokens import OauthRefusal
 from identity_core.errors import IdentityError
-from identity_core.use_cases.wallets.collect import WalletRefused
 from identity_core.use_cases.wallets.present import AcceptPresentation, SignRequestObject
 from identity_core.values import value_class
 
@@ -23,9 +23,7 @@ RESPONSES: Final = "/openid/responses/"
 REQUEST_OBJECT: Final = "application/oauth-authz-req+jwt"
 MAX_BODY: Final = 256 * 1024
 
-PRESENT: Final = Operation(
-    "presentCredentials", "POST", RESPONSES + "{request}", frozenset(), "", error_schema=WALLET_ERROR
-)
+PRESENT: Final = Operation("presentCredentials", "POST", RESPONSES + "{request}", frozenset(), "", shape=wallet_error)
 
 
 @value_class
@@ -54,7 +52,7 @@ class PresentationEndpoints:
         return Answer(200, signed.encode("ascii"), REQUEST_OBJECT, [NO_STORE])
 
     async def response(self, request: Request) -> Answer:
-        """The answer of a wallet, ``direct_post`` or ``direct_post.jwt`` (OpenID4VP 1.0 §8.2, §8.3.1). Raises ``WalletRefused``,
+        """The answer of a wallet, ``direct_post`` or ``direct_post.jwt`` (OpenID4VP 1.0 §8.2, §8.3.1). Raises ``OauthRefusal``,
         ``PresentationNotFound``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
             raise found
@@ -67,11 +65,11 @@ class PresentationEndpoints:
 
 
 def read_token(text: str | None) -> Any:
-    """The JSON of ``vp_token``. Raises ``WalletRefused``."""
+    """The JSON of ``vp_token``. Raises ``OauthRefusal``."""
     try:
         return strict_json.loads((text or "").encode())
     except strict_json.JsonRefused as error:
-        raise WalletRefused("invalid_request", f"vp_token is no JSON that can be read: {error.reason}.") from None
+        raise OauthRefusal("invalid_request", f"vp_token is no JSON that can be read: {error.reason}.") from None
 
 
 def _done(redirect: str | None) -> Answer:

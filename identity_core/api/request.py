@@ -18,7 +18,7 @@ from identity_core.codec.times import micros, moment
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Authorization
-from identity_core.errors import AuthFailed, AuthRequired, InvalidRequest
+from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest, JsonValue
 from identity_core.ports.repositories import RowPosition
 from identity_core.values import value_class
 
@@ -38,9 +38,9 @@ class Operation:
     ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public operation.
     ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401 says in
     ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, without their scope; empty where it takes none.
-    ``error_schema`` is that of its refusals. ``resource`` is the path of the resource that a bearer token must be for, empty for the
-    interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it stores rows that do not expire;
-    ``ends``: it revokes, deactivates or erases, so a caller whose quota is used up may still call it."""
+    ``shape`` makes the answers of its refusals, if it follows another standard. ``resource`` is the path of the resource that a bearer
+    token must be for, empty for the interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it
+    stores rows that do not expire; ``ends``: it revokes, deactivates or erases, so a caller whose quota is used up may still call it."""
 
     operation_id: str
     method: str
@@ -48,7 +48,7 @@ class Operation:
     schemes: frozenset[str]
     challenge: str
     optional: bool = False
-    error_schema: str = "ErrorResponse"
+    shape: ErrorShape | None = None
     bearer: str = ""
     resource: str = ""
     purpose: str = ""
@@ -94,6 +94,10 @@ class Answer:
         """304 in its place."""
         self._not_modified = self._not_modified or Answer(304, b"", self.media_type, self.headers)
         return self._not_modified
+
+
+ErrorShape = Callable[[IdentityError, dict[str, JsonValue], Headers], Answer]
+"""Makes the answer of a refusal, with its details and headers, in the form of another standard."""
 
 
 class Request:

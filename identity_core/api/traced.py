@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from identity_core.api.guard import Guard
+from identity_core.api.request import Operation
 from identity_core.api.request_log import METHODS
 from identity_core.api.transport import Message, Receive, Scope, Send
 from identity_core.tracing import Tracing
@@ -15,6 +18,11 @@ class TracedApplication:
 
     app: Guard
     tracing: Tracing
+
+    @property
+    def shapes(self) -> Mapping[bytes, Operation]:
+        """The ``shapes`` of the application."""
+        return self.app.shapes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from identity_core.api.errors import WALLET_ERROR
 from identity_core.api.oauth import TokenGrant
+from identity_core.api.oauth_errors import wallet_error
 from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
 from identity_core.codec import multibase
 from identity_core.codec.strict_json import JsonRefused
 from identity_core.domain.jose import ES256
+from identity_core.domain.tokens import OauthRefusal
 from identity_core.domain.wallets import token_status
 from identity_core.domain.wallets.claims import FORMAT, claim_names
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED, WalletGrants
@@ -30,7 +31,7 @@ from identity_core.errors import (
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.credentials.offer import WalletOffer
 from identity_core.use_cases.credentials.schemas import GetCredentialSchema
-from identity_core.use_cases.wallets.collect import CollectCredential, RedeemCode, WalletRefused
+from identity_core.use_cases.wallets.collect import CollectCredential, RedeemCode
 from identity_core.use_cases.wallets.status import GetTokenStatusList
 from identity_core.values import value_class
 
@@ -44,9 +45,9 @@ STATUS_LIST: Final = f"application/{token_status.TYPE}"
 MAX_BODY: Final = 32 * 1024
 _BEARER: Final = 'Bearer realm="identity"'
 CREDENTIAL: Final = Operation(
-    "collectCredential", "POST", CREDENTIAL_PATH, frozenset(), _BEARER, error_schema=WALLET_ERROR, bearer=_BEARER
+    "collectCredential", "POST", CREDENTIAL_PATH, frozenset(), _BEARER, shape=wallet_error, bearer=_BEARER
 )
-NONCE: Final = Operation("createCredentialNonce", "POST", NONCE_PATH, frozenset(), "", error_schema=WALLET_ERROR)
+NONCE: Final = Operation("createCredentialNonce", "POST", NONCE_PATH, frozenset(), "", shape=wallet_error)
 
 
 def issuer_id(origin: str, schema_id: str) -> str:
@@ -74,7 +75,7 @@ class PreAuthorizedCode(TokenGrant):
     clock: Clock
 
     async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
-        """Raises ``WalletRefused``."""
+        """Raises ``OauthRefusal``."""
         if "pre-authorized_code" not in form:
             raise InvalidRequest("pre-authorized_code is missing.")
         token, grant = await self.redeem(form["pre-authorized_code"], form.get("tx_code"))
@@ -152,7 +153,7 @@ class WalletEndpoints:
         return Answer(200, {"c_nonce": self.grants.nonce(self.clock.now())}, headers=[NO_STORE])
 
     async def credential(self, request: Request) -> Answer:
-        """The credential (§8). Raises ``WalletRefused``, ``AuthRequired``, ``AuthFailed``, ``StorageMismatch``."""
+        """The credential (§8). Raises ``OauthRefusal``, ``AuthRequired``, ``AuthFailed``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
             raise found
         scheme, _, token = (request.header("authorization") or "").strip().partition(" ")
@@ -169,24 +170,22 @@ class WalletEndpoints:
 
 
 def read_request(request: Request) -> str:
-    """The one proof of a credential request (§8.2); members that are not named there are ignored. Raises ``WalletRefused``."""
+    """The one proof of a credential request (§8.2); members that are not named there are ignored. Raises ``OauthRefusal``."""
     try:
         body = request.json()
     except JsonRefused as error:
-        raise WalletRefused("invalid_credential_request", f"The body was refused: {error.reason}.") from None
+        raise OauthRefusal("invalid_credential_request", f"The body was refused: {error.reason}.") from None
     if not isinstance(body, dict):
-        raise WalletRefused("invalid_credential_request", "The body is no JSON object.")
+        raise OauthRefusal("invalid_credential_request", "The body is no JSON object.")
     if "credential_identifier" in body:
-        raise WalletRefused("unknown_credential_identifier", "Tokens of this service name no identifiers.")
+        raise OauthRefusal("unknown_credential_identifier", "Tokens of this service name no identifiers.")
     if "credential_response_encryption" in body:
-        raise WalletRefused("invalid_encryption_parameters", "Answers are not encrypted here.")
+        raise OauthRefusal("invalid_encryption_parameters", "Answers are not encrypted here.")
     if body.get("credential_configuration_id") != FORMAT:
-        raise WalletRefused(
-            "unknown_credential_configuration", "The configuration is unknown.", {"supported": [FORMAT]}
-        )
+        raise OauthRefusal("unknown_credential_configuration", "The configuration is unknown.", {"supported": [FORMAT]})
     proofs = body.get("proofs")
     found = proofs.get("jwt") if isinstance(proofs, dict) and len(proofs) == 1 else None
     if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0], str):
-        raise WalletRefused("invalid_proof", "proofs has one member, jwt, an array of one text.")
+        raise OauthRefusal("invalid_proof", "proofs has one member, jwt, an array of one text.")
     proof: str = found[0]
     return proof

@@ -43,6 +43,7 @@ from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import in_order
+from identity_core.ports.custodian import Custodian
 from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.ui.operator import OperatorHandlers
@@ -191,12 +192,14 @@ async def _services(opened: Runtime, stack: AsyncExitStack) -> dict[type[Any], A
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
     measured = open_metrics(opened, tags.dids.cache, stack)
     shared = (
+        *(opened.store, Record(opened.store.activity), tags.dids, tags.ledger, tags.delegations),
+        *(tags.credentials, tags.proofs, tags.dashboard),
         *(token_keys, challenges, sealed_credentials, tags, measured, tags.credentials.verify, copy_status(opened)),
         *(_operator_handlers(opened, tags, measured), auth_handlers(opened, token_keys, challenges)),
         *(token_endpoint(opened, token_keys, refusals), gate_of(opened, token_keys, challenges)),
         await open_consents(opened),
     )
-    return {type(each): each for each in shared}
+    return {type(each): each for each in shared} | {Custodian: opened.custodian}
 
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
@@ -204,7 +207,8 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     settings, services, clock = opened.settings, await _services(opened, stack), opened.clock
     installed, operations = in_order(opened.plugins.collection.extensions), dict[str, Run]()
     spent, securing = opened.store.spent_challenges, opened.plugins.securing_workers
-    kernel = partial(OpenKernel, clock, opened.reader, spent, opened.challenge_secret, securing, services, operations)
+    around = (settings, origin_of(settings), opened.mismatch, clock)
+    kernel = partial(OpenKernel, *around, opened.reader, spent, opened.challenge_secret, securing, services, operations)
     added = await open_extensions([*own_parts(opened), *installed], kernel, stack)
     wiring = Wiring(
         gate=services[Gate],
@@ -221,6 +225,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         apart=settings.server.admin_port,
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
+        error_shapes=joined(added, "error_shapes"),
     )
     try:
         return build_app(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, MutableMapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any, Final
@@ -68,7 +68,7 @@ Asgi = Callable[[MutableMapping[str, Any], Callable[..., Any], Callable[..., Any
 class Installation:
     """An open installation: the application, the administration of API keys, and the stores of API keys."""
 
-    app: Asgi
+    app: Any
     keys: ApiKeyAdministration
     stores: tuple[KeyStore, ...]
 
@@ -258,6 +258,11 @@ class Application:
             await self._live(receive, send)
         elif self._installation is not None:
             await self._installation.app(scope, receive, send)
+
+    @property
+    def shapes(self) -> Mapping[bytes, Any]:
+        """The ``shapes`` of the open application; none before it is open."""
+        return {} if self._installation is None else self._installation.app.shapes
 
     async def _live(self, receive: Callable[..., Any], send: Callable[..., Any]) -> None:
         await receive()

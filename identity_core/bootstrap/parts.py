@@ -10,6 +10,7 @@ from typing import Any, Final
 from identity_core import __version__
 from identity_core.api.errors import guide_folder
 from identity_core.api.guide import guide_pages
+from identity_core.api.refusals import REFUSALS
 from identity_core.bootstrap.agents import open_agents
 from identity_core.bootstrap.authorization import open_oauth
 from identity_core.bootstrap.handlers import did_pages, identifier_handlers, registration_handlers
@@ -36,7 +37,7 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
 async def _universal(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     dids = kernel.need(PageTags).dids
     registration = registration_handlers(opened, dids, kernel.operations)
-    return Contribution(handlers=(identifier_handlers(opened, dids), registration))
+    return Contribution(handlers=(identifier_handlers(opened, dids), registration), error_shapes=REFUSALS)
 
 
 PARTS: Final = (_kernel, _universal, open_oauth, open_wallets, open_agents, pages_for_people)

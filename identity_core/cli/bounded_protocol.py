@@ -16,6 +16,7 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from identity_core.api.errors import early_operation
 from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS
 from identity_core.cli.connections import Connections
 from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
@@ -166,7 +167,10 @@ class BoundedProtocol(HttpToolsProtocol):
                 # The refusal is the answer to this request, and its application finds that the client has gone.
                 self.cycle.disconnected = self.cycle.response_complete = True
                 self.cycle.message_event.set()
-        self.app = partial(self._open.answer, refusal, self.url if self._stage else b"")
+        # A worker whose application is not open yet knows no shapes.
+        shapes = getattr(self.app, "shapes", {})
+        shape = early_operation(shapes, self.url if self._stage else b"")
+        self.app = partial(self._open.answer, refusal, shape)
         self.parser = httptools.HttpRequestParser(self)
         self.parser.feed_data(REFUSED)
         # Bytes that still come are discarded: if they were unread at the end, the kernel would reset the connection.

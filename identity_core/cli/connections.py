@@ -11,7 +11,7 @@ import secrets
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from identity_core.api.errors import early_operation, error_answer
+from identity_core.api.errors import error_answer
 from identity_core.api.guard import request_ids
 from identity_core.api.request import Request
 from identity_core.api.request_log import FreeRefusals, write_refused_connection
@@ -34,11 +34,10 @@ CHECK_SECONDS: Final = 0.1
 
 
 class Connections:
-    """The open connections and the limits of ``server``. If ``logged``, refused connections are written to the log of requests.
-    ``shapes`` are those of ``early_operation``."""
+    """The open connections and the limits of ``server``. If ``logged``, refused connections are written to the log of requests."""
 
-    def __init__(self, server: Server, *, logged: bool = False, shapes: dict[bytes, Operation] | None = None) -> None:
-        self.server, self._logged, self._shapes, self._free = server, logged, shapes or {}, FreeRefusals()
+    def __init__(self, server: Server, *, logged: bool = False) -> None:
+        self.server, self._logged, self._free = server, logged, FreeRefusals()
         self._trusted = parse_proxies(server.trusted_proxies)
         self._open: dict[BoundedProtocol, str | None] = {}
         # The bytes of unfinished bodies; each connection removes its own.
@@ -64,10 +63,12 @@ class Connections:
         self.bodies.pop(connection, None)
         self._open.pop(connection, None)
 
-    async def answer(self, refusal: IdentityError, target: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer ``refusal``, as an ASGI application, with a request id of its own. ``target`` is what is known of that of the request."""
+    async def answer(
+        self, refusal: IdentityError, shape: Operation | None, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Answer ``refusal`` in the ``shape`` of an operation, as an ASGI application, with a request id of its own."""
         request = Request(request_id=_identify())
-        await deliver(error_answer(refusal, request.request_id, early_operation(self._shapes, target)), request, send)
+        await deliver(error_answer(refusal, request.request_id, shape), request, send)
         if self._logged and request.status is not None:
             write_refused_connection(request.status, refusal.code, request.sent_octets, request.request_id, self._free)
 

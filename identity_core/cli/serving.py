@@ -33,8 +33,6 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from identity_core import bootstrap
-from identity_core.api.app import early_shapes
-from identity_core.api.contract import load_document
 from identity_core.cli import fork_server
 from identity_core.cli.bounded_protocol import BoundedProtocol
 from identity_core.cli.connections import Connections
@@ -190,8 +188,7 @@ class Workers(Multiprocess):
 
 
 def _server_config(app: Any, settings: Settings, *, lifespan: Any, factory: bool = False) -> uvicorn.Config:
-    shapes = early_shapes(load_document().value)
-    connections = Connections(settings.server, logged=settings.log.requests, shapes=shapes)
+    connections = Connections(settings.server, logged=settings.log.requests)
     protocol: Any = partial(BoundedProtocol, connections=connections)
     return uvicorn.Config(
         app,

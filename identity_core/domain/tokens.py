@@ -19,6 +19,7 @@ from typing import Any, Final
 from identity_core.codec import jcs, multibase
 from identity_core.crypto import jws, sealing
 from identity_core.domain.jose import CompactJws, check_claims, media_type
+from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.values import value_class
 
 TYPE: Final = "at+jwt"
@@ -36,6 +37,14 @@ _HEADER: Final = frozenset({"alg", "typ", "kid"})
 _CLAIMS: Final = frozenset({"iss", "aud", "sub", "client_id", "key", "jti", "iat", "exp"})
 _OPTIONAL: Final = frozenset({"scope", "act"})
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,64}", re.ASCII)
+
+
+class OauthRefusal(InvalidRequest):
+    """A refusal for which OAuth or OpenID4VC has an error code of its own, ``kind``: such as ``invalid_scope`` or ``invalid_nonce``."""
+
+    def __init__(self, kind: str, message: str, details: Mapping[str, JsonValue] | None = None) -> None:
+        super().__init__(message, details=details or {})
+        self.kind = kind
 
 
 @value_class

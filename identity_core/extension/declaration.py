@@ -8,9 +8,11 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
+from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.securing import SecuringFormat
+from identity_core.settings import Settings
 from identity_core.use_cases.dids.index import DidReader
 
 S = TypeVar("S")
@@ -21,7 +23,8 @@ class Contribution(Struct, frozen=True, kw_only=True):
 
     ``handlers``: objects whose public coroutine methods are named after the operationIds of its document in snake case. The others are
     outside of the document, by path: ``pages`` answer GET without authentication, ``people`` are pages that know who is signed in,
-    ``forms`` take a POST of a page, ``endpoints`` take a POST of a program.
+    ``forms`` take a POST of a page, ``endpoints`` take a POST of a program. ``error_shapes`` make refusals in the form of another standard,
+    by the name of their schema (``x-error-schema``).
     """
 
     handlers: tuple[object, ...] = ()
@@ -29,10 +32,29 @@ class Contribution(Struct, frozen=True, kw_only=True):
     people: Mapping[str, Any] = {}
     forms: Mapping[str, Any] = {}
     endpoints: Mapping[str, Any] = {}
+    error_shapes: Mapping[str, Any] = {}
 
 
 class Kernel(Protocol):
     """All that an extension gets of the service."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def origin(self) -> str:
+        """The scheme, host and port of the setting ``public_url``."""
+        ...
+
+    @property
+    def operations(self) -> Mapping[str, Any]:
+        """The operations of the document by operationId, each with its own authorization; empty until the application is built."""
+        ...
+
+    @property
+    def refusal(self) -> Callable[[], IdentityError | None]:
+        """Return why nothing may be changed now; None if it may."""
+        ...
 
     @property
     def clock(self) -> Clock: ...

@@ -13,7 +13,7 @@ import orjson
 
 from identity_core.codec.structs import python_name
 from identity_core.crypto.sealing import derive_key
-from identity_core.errors import Overloaded
+from identity_core.errors import IdentityError, Overloaded
 from identity_core.extension.compose import operations
 from identity_core.extension.declaration import Contribution
 from identity_core.extension.order import InstalledExtension
@@ -21,7 +21,7 @@ from identity_core.plugin.load import described
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.securing import SecuringFormat
-from identity_core.settings import StartError
+from identity_core.settings import Settings, StartError
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.values import value_class
 
@@ -38,6 +38,9 @@ class OpenKernel:
     """The ``Kernel`` of one extension. ``root`` is what its secrets are derived from, ``securing`` is called with ``anonymous``,
     ``services`` are those of the kernel by type, and ``operations`` has the passes of all operations once the application is built."""
 
+    settings: Settings
+    origin: str
+    refusal: Callable[[], IdentityError | None]
     clock: Clock
     dids: DidReader
     challenges: SpentChallenges

@@ -6,8 +6,8 @@ It takes no session: a browser that comes from the client's page sends no cookie
 from __future__ import annotations
 
 from identity_core.api.authorize import AuthorizationEndpoint
-from identity_core.api.errors import TokenRequestRefused
 from identity_core.api.request import Answer, Request
+from identity_core.domain.tokens import OauthRefusal
 from identity_core.ui.render import page
 from identity_core.values import value_class
 
@@ -24,7 +24,7 @@ class AuthorizePage:
         received = await self.endpoint.received(request.query_octets)
         try:
             wish = self.endpoint.wish(received)
-        except TokenRequestRefused as error:
+        except OauthRefusal as error:
             back = received.going_back(error.kind, str(error))
             return page("authorize.html", request, status=400, received=received, wish=None, refusal=error, back=back)
         back = received.going_back("access_denied")

@@ -18,7 +18,7 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import DID_AUTH
-from identity_core.domain.tokens import scope_text
+from identity_core.domain.tokens import OauthRefusal, scope_text
 from identity_core.errors import (
     AuthFailed,
     AuthRequired,
@@ -43,13 +43,12 @@ DECISION: Final = "authorizeClient"
 NATIVE: Final = Caller(name="native client")
 
 
-class GrantRefused(InvalidRequest):
+class GrantRefused(OauthRefusal):
     """``invalid_grant`` (RFC 6749 §5.2). What was wrong is not said: it would tell a thief what is missing."""
-
-    kind: Final = "invalid_grant"
 
     def __init__(self) -> None:
         super().__init__(
+            "invalid_grant",
             "The code is none of ours, has expired, was used, or was given for other parameters.",
             details={
                 "remedy": "Begin anew, and send the client, redirect_uri, resource and code_verifier of that request."

@@ -17,6 +17,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import ASSERTION_METHOD, AUTHENTICATION
 from identity_core.domain.jose import JoseKey
 from identity_core.domain.proofs.issuer_key import controller_of
+from identity_core.domain.tokens import OauthRefusal
 from identity_core.domain.wallets.claims import wallet_claims
 from identity_core.domain.wallets.grants import MOST_TRIES, Stage, WalletGrant, WalletGrants
 from identity_core.domain.wallets.possession import PossessionProof, key_in_document
@@ -27,8 +28,6 @@ from identity_core.errors import (
     DidNotFound,
     InvalidCredential,
     InvalidDid,
-    InvalidRequest,
-    JsonValue,
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
@@ -42,17 +41,9 @@ from identity_core.values import value_class
 WALLET: Final = Caller(name="wallet")
 
 
-class WalletRefused(InvalidRequest):
-    """A request of a wallet that OpenID4VCI has a word for, ``kind``: such as ``invalid_nonce``."""
-
-    def __init__(self, kind: str, message: str, details: dict[str, JsonValue] | None = None) -> None:
-        super().__init__(message, details=details or {})
-        self.kind = kind
-
-
 @value_class
 class RedeemCode:
-    """Exchanges a pre-authorised code for the grant of an access token. Raises ``WalletRefused``."""
+    """Exchanges a pre-authorised code for the grant of an access token. Raises ``OauthRefusal``."""
 
     grants: WalletGrants
     spent: SpentChallenges
@@ -64,15 +55,15 @@ class RedeemCode:
         try:
             grant = self.grants.open(Stage.CODE, code, now)
         except ValueError as error:
-            raise WalletRefused("invalid_grant", "The code is none of ours, has expired, or was used.") from error
+            raise OauthRefusal("invalid_grant", "The code is none of ours, has expired, or was used.") from error
         if (grant.transaction_code is None) != (transaction_code is None):
             needs = "needs a" if transaction_code is None else "takes no"
-            raise WalletRefused("invalid_request", f"This code {needs} tx_code.")
+            raise OauthRefusal("invalid_request", f"This code {needs} tx_code.")
         if transaction_code is not None:
             await self._guess(grant, transaction_code)
         row = ChallengeUseRow(grant.digest("code"), grant.digest("code")[:16], None, grant.expires_at)
         if not await self.spent.spend(row):
-            raise WalletRefused("invalid_grant", "The code is none of ours, has expired, or was used.")
+            raise OauthRefusal("invalid_grant", "The code is none of ours, has expired, or was used.")
         token = self.grants.for_token(grant, now)
         return self.grants.seal(Stage.TOKEN, token), token
 
@@ -83,10 +74,8 @@ class RedeemCode:
                 if grant.has_code(guess):
                     return
                 left = MOST_TRIES - number
-                raise WalletRefused("invalid_grant", "The tx_code is another one.", {"triesLeft": left})
-        raise WalletRefused(
-            "invalid_grant", "The tx_code was wrong too often; ask for another offer.", {"triesLeft": 0}
-        )
+                raise OauthRefusal("invalid_grant", "The tx_code is another one.", {"triesLeft": left})
+        raise OauthRefusal("invalid_grant", "The tx_code was wrong too often; ask for another offer.", {"triesLeft": 0})
 
 
 @value_class
@@ -113,13 +102,13 @@ class CollectCredential:
         self, grant: WalletGrant, credential: Credential, proof: str, *, audience: str, request_id: str
     ) -> Secured:
         """The credential. The key is proved before the nonce and the token are spent, so that nobody spends another's. Raises
-        ``WalletRefused``."""
+        ``OauthRefusal``."""
         now = self.clock.now()
         key, nonce, nonce_end = await self._proved(proof, audience, now)
         try:
             method, public = await self.issuer.key(credential, now)
         except (CredentialRevoked, CredentialExpired, DidDeactivated, DidNotFound, InvalidCredential) as error:
-            raise WalletRefused("credential_request_denied", str(error), {"reason": error.code}) from error
+            raise OauthRefusal("credential_request_denied", str(error), {"reason": error.code}) from error
         definition = await self.sealed_credentials.policy(credential)
         witness = await self.sealed_credentials.witness(credential)
         claims = wallet_claims(credential, definition, witness.attributes, now, self.origin)
@@ -139,19 +128,19 @@ class CollectCredential:
             key = proof.key or await key_of(self.issuer.reader, proof.key_id or "", AUTHENTICATION, ASSERTION_METHOD)
             key.verify(proof.jws)
         except ValueError as error:
-            raise WalletRefused("invalid_proof", f"The proof is not valid: {error}.") from error
+            raise OauthRefusal("invalid_proof", f"The proof is not valid: {error}.") from error
         try:
             return key, proof.nonce, self.grants.nonce_end(proof.nonce, now)
         except ValueError as error:
-            raise WalletRefused("invalid_nonce", f"Ask for another nonce: {error}.") from error
+            raise OauthRefusal("invalid_nonce", f"Ask for another nonce: {error}.") from error
 
     async def _spend(self, grant: WalletGrant, nonce: str, nonce_end: datetime) -> None:
         used = hashlib.sha256(f"identity: wallet nonce, v1\n{nonce}".encode()).digest()
         if not await self.spent.spend(ChallengeUseRow(used, used[:16], None, nonce_end)):
-            raise WalletRefused("invalid_nonce", "The nonce was used; ask for another.")
+            raise OauthRefusal("invalid_nonce", "The nonce was used; ask for another.")
         token = grant.digest("token")
         if not await self.spent.spend(ChallengeUseRow(token, token[:16], None, grant.expires_at)):
-            raise WalletRefused("credential_request_denied", "The credential of this token was collected.")
+            raise OauthRefusal("credential_request_denied", "The credential of this token was collected.")
 
 
 async def key_of(reader: DidReader, key_id: str, *purposes: str) -> JoseKey:

@@ -15,6 +15,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import ASSERTION_METHOD
 from identity_core.domain.jose import ALGORITHMS, signing_input
+from identity_core.domain.tokens import OauthRefusal
 from identity_core.domain.wallets.claims import FORMAT
 from identity_core.domain.wallets.encryption import opened
 from identity_core.domain.wallets.presentation import REQUEST_TYPE, PresentationQuery, WantedCredential
@@ -29,7 +30,7 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.securing import Disclosed, KeyBinding, SecuringFormat
 from identity_core.use_cases.credentials.held_keys import newest_held_key
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.wallets.collect import WalletRefused, key_of
+from identity_core.use_cases.wallets.collect import key_of
 from identity_core.use_cases.wallets.requests import KeptRequests
 from identity_core.use_cases.wallets.status import CopyStatus
 from identity_core.values import value_class
@@ -85,7 +86,7 @@ class SignRequestObject:
 
 @value_class
 class AcceptPresentation:
-    """Checks what a wallet presents, and keeps what it discloses; returns where the wallet goes then. Raises ``WalletRefused``,
+    """Checks what a wallet presents, and keeps what it discloses; returns where the wallet goes then. Raises ``OauthRefusal``,
     ``PresentationNotFound``."""
 
     kept: KeptRequests
@@ -98,18 +99,18 @@ class AcceptPresentation:
         """What comes as it is, where the request asked for no encryption."""
         query = await self._open(request_id, state)
         if query.secret is not None:
-            raise WalletRefused("invalid_request", "The presentation has to be encrypted, as the request says.")
+            raise OauthRefusal("invalid_request", "The presentation has to be encrypted, as the request says.")
         return await self._accept(query, token)
 
     async def encrypted(self, request_id: str, text: str) -> str | None:
         """What comes encrypted to the key of the request; it may be the answer that the wallet says no."""
         query = await self.kept.open_for_wallets(request_id)
         if query.secret is None:
-            raise WalletRefused("invalid_request", "The request has no key to encrypt to.")
+            raise OauthRefusal("invalid_request", "The request has no key to encrypt to.")
         try:
             said = opened(query.secret, text)
         except ValueError as error:
-            raise WalletRefused("invalid_request", f"The presentation is refused: {error}.") from error
+            raise OauthRefusal("invalid_request", f"The presentation is refused: {error}.") from error
         _require_state(query, said.get("state"))
         return await self._decline(query) if "error" in said else await self._accept(query, said.get("vp_token"))
 
@@ -120,7 +121,7 @@ class AcceptPresentation:
             found = [await self._checked(query, one, text, now) for one, text in presented]
         except (ValueError, ProofInvalid, InvalidCredential) as error:
             reason = error.details.get("reason") if isinstance(error, (ProofInvalid, InvalidCredential)) else str(error)
-            raise WalletRefused("invalid_request", f"The presentation is refused: {reason}.") from error
+            raise OauthRefusal("invalid_request", f"The presentation is refused: {reason}.") from error
         return await self._keep(query, {"state": PRESENTED, "credentials": [*found]}, now)
 
     async def decline(self, request_id: str, state: str | None) -> str | None:
@@ -159,4 +160,4 @@ class AcceptPresentation:
 
 def _require_state(query: PresentationQuery, state: Any) -> None:
     if state != query.id:
-        raise WalletRefused("invalid_request", "state is missing or another one.")
+        raise OauthRefusal("invalid_request", "state is missing or another one.")

@@ -1,9 +1,11 @@
 import pytest
 
 from identity_core import errors
-from identity_core.api.errors import ANY_CHALLENGE, OAUTH_ERROR, TokenRequestRefused, error_answer
+from identity_core.api.errors import ANY_CHALLENGE, error_answer
+from identity_core.api.oauth_errors import oauth_error
 from identity_core.api.request import Operation
 from identity_core.codec.structs import plain
+from identity_core.domain.tokens import OauthRefusal
 
 OPERATION = Operation("updateDid", "PATCH", "/dids/{did}", frozenset({"DIDAuth"}), 'DIDAuth realm="identity"')
 
@@ -55,7 +57,7 @@ def test_what_is_wrong_with_a_bearer_token(error: errors.IdentityError, has_bear
     assert headers.get("www-authenticate") == expected
 
 
-OAUTH = Operation("issueToken", "POST", "/oauth/token", frozenset(), 'Basic realm="identity"', error_schema=OAUTH_ERROR)
+OAUTH = Operation("issueToken", "POST", "/oauth/token", frozenset(), 'Basic realm="identity"', shape=oauth_error)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ OAUTH = Operation("issueToken", "POST", "/oauth/token", frozenset(), 'Basic real
     [
         (errors.AuthFailed(), 400, "invalid_client"),
         (errors.AuthRequired(), 401, "invalid_client"),
-        (TokenRequestRefused("invalid_scope", "x", {}), 400, "invalid_scope"),
+        (OauthRefusal("invalid_scope", "x", {}), 400, "invalid_scope"),
         (errors.InvalidRequest(), 400, "invalid_request"),
         (errors.UnsupportedMediaType(), 415, "invalid_request"),
         (errors.RateLimited(), 429, "temporarily_unavailable"),

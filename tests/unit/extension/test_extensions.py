@@ -95,7 +95,7 @@ def test_vital_extension_that_cannot_be_opened_stops_the_startup() -> None:
 
 def kernel(name: str) -> OpenKernel:
     unused: Any = None
-    return OpenKernel(unused, unused, unused, bytes(range(32)), unused, {}, {}, name)
+    return OpenKernel(unused, "", unused, unused, unused, unused, bytes(range(32)), unused, {}, {}, name)
 
 
 def test_secret_differs_by_extension_and_label() -> None:
