@@ -14,6 +14,6 @@ from tests.reference import DOCUMENT
 
 def known(operation_id: str) -> Operation:
     """Return what the gate knows of an operation of the document."""
-    wiring: Any = SimpleNamespace(schemes=DOCUMENT_SCHEMES, resource_metadata="")
+    wiring: Any = SimpleNamespace(schemes=DOCUMENT_SCHEMES, resource_metadata="", error_shapes={})
     declared = next(each for each in contract.operations(DOCUMENT) if each[2]["operationId"] == operation_id)
     return facts(DOCUMENT, *declared, wiring)

@@ -152,7 +152,7 @@ def test_a_flood_of_refusals_writes_fifty_records_a_second(caplog: pytest.LogCap
     async def flood(number: int) -> None:
         for _ in range(number):
             for each in (connections, silent):
-                await each.answer(Overloaded(), b"/", {}, None, send)  # type: ignore[arg-type]
+                await each.answer(Overloaded(), None, {}, None, send)  # type: ignore[arg-type]
 
     asyncio.run(flood(70))
     assert {message["status"] for message in sent[::2]} == {503}
