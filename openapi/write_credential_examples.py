@@ -301,7 +301,7 @@ def _verdicts() -> Json:
 
 def main() -> None:
     """Writes the file."""
-    write("credentials", CredentialTelling().tell(), "write_credential_examples")
+    write("credentials", CredentialTelling().tell(), "openapi.write_credential_examples")
 
 
 if __name__ == "__main__":

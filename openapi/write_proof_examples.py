@@ -159,7 +159,7 @@ class ProofTelling:
 
 def main() -> None:
     """Writes the file."""
-    write("proofs", ProofTelling().tell(), "write_proof_examples")
+    write("proofs", ProofTelling().tell(), "openapi.write_proof_examples")
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from identity_universal.registration_create import own_keys
 from nacl.signing import SigningKey
 
 from identity_core.codec import multibase, multikey
-from identity_core.domain.dids.registration_create import own_keys
 from identity_core.errors import InvalidDocument
 
 ED = bytes(SigningKey(bytes(32)).verify_key)

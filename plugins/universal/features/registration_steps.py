@@ -178,7 +178,7 @@ def with_old_key(world: World, name: str, operation_id: str) -> None:
 
 
 @when("a registrar leaves it to the service to sign")
-def left(world: World) -> None:
+def send_unsigned(world: World) -> None:
     first = beginning(UPDATE, world.person("Hana").did)
     first.body["options"] = {}
     world.send(first)

@@ -6,8 +6,14 @@ import base64
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from identity_universal import registration_handlers
+from identity_universal.registration import ChangeToSign, KeysWanted
+from identity_universal.registration_create import create_body
+from identity_universal.registration_jobs import SIGNING_REQUEST, RegistrationJob, digest
+from identity_universal.registration_update import ADD, update_body
+
 from identity_core import wire
-from identity_core.api import dids, registration
+from identity_core.api import dids
 from identity_core.api.request import Answer
 from identity_core.codec import multibase, multikey
 from identity_core.codec.structs import convert, plain
@@ -18,11 +24,7 @@ from identity_core.domain.dids.challenge import Challenge
 from identity_core.domain.dids.changes import AddService, Create, Deactivate, NewService, Update
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.registration import ADD, update_body
-from identity_core.domain.dids.registration_create import create_body
-from identity_core.domain.dids.registration_jobs import SIGNING_REQUEST, RegistrationJob, digest
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.registration import ChangeToSign, KeysWanted
 from openapi.story import START, Json, Story, dice
 
 OWN: Final = {"clientSecretMode": True}
@@ -58,8 +60,8 @@ def _create(key: Key, created: Created) -> Json:
             "ownKeysBrought": {"jobId": wanted.job_id, "options": OWN, "secret": brought},
             "ownKeysAsJwk": {"jobId": wanted.job_id, "options": OWN, "secret": {"verificationMethod": [jwk]}},
         },
-        "200": {"keysWanted": _body(registration.keys_wanted(KeysWanted(wanted)))},
-        "201": {"created": _body(registration.registered(created))},
+        "200": {"keysWanted": _body(registration_handlers.keys_wanted(KeysWanted(wanted)))},
+        "201": {"created": _body(registration_handlers.registered(created))},
     }
 
 
@@ -73,7 +75,7 @@ def _update(story: Story, key: Key, document: DidDocument, at: datetime) -> Json
     version = story.record(Update((added,), story.sign(key, "update", body, at)), at)
     done = convert(plain(dids.updated(version).body), wire.UpdatedDid)
     shown["request"]["toBegin"] |= wished
-    shown["200"]["finished"] = _body(registration.updated(done))
+    shown["200"]["finished"] = _body(registration_handlers.updated(done))
     return shown
 
 
@@ -83,7 +85,7 @@ def _deactivate(story: Story, key: Key, at: datetime) -> Json:
     shown = _signed_job(story, key, change, "deactivate", at)
     version = story.record(Deactivate(story.sign(key, "deactivate", body, at)), at)
     done = convert(plain(dids.deactivated(version).body), wire.DeactivatedDid)
-    shown["200"]["finished"] = _body(registration.deactivated(done))
+    shown["200"]["finished"] = _body(registration_handlers.deactivated(done))
     return shown
 
 
@@ -95,7 +97,9 @@ def key_id(story: Story, key: Key) -> str:
 def _signed_job(story: Story, key: Key, change: ChangeToSign, purpose: str, at: datetime) -> Json:
     text = story.offer(purpose, dict(change.body), at)
     expiry = printed(Challenge.parse(text).expires_at)
-    asked = _body(registration.to_sign(change, wire.Challenge(challenge=text, did=story.did, expires_at=expiry)))
+    asked = _body(
+        registration_handlers.to_sign(change, wire.Challenge(challenge=text, did=story.did, expires_at=expiry))
+    )
     signature = base64.b64encode(ed25519.sign(key.secret_raw, text.encode())).decode()
     response = {"signature": signature, "kid": change.key_id, "alg": "EdDSA", "purpose": "authentication"}
     begun: Json = {"jobId": None, "did": story.did, "options": OWN}

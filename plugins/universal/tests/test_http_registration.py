@@ -66,7 +66,7 @@ def signed(state: dict[str, Any], holder: Holder, key: SigningKey | None = None)
     return second(holder, state["jobId"], (key or holder.key).sign(octets(state)).signature)
 
 
-def opened(job: str) -> dict[str, Any]:
+def decode_job(job: str) -> dict[str, Any]:
     members: dict[str, Any] = json.loads(base64.urlsafe_b64decode(job + "=" * (-len(job) % 4)))
     return members
 
@@ -94,7 +94,7 @@ def test_what_is_signed_is_the_challenge_of_exactly_this_change(target: Target, 
     label, origin, did, purpose, digest, _, _ = octets(state).decode().split(" ")
     assert (label, did, purpose) == ("didauth:v1", hana.did, "update")
     assert origin == target.wire.url
-    body = opened(state["jobId"])["body"]
+    body = decode_job(state["jobId"])["body"]
     wanted = service(f"{hana.did}#exactly")
     assert body == {"operations": [wanted]}
     assert digest == body_hash(body)
@@ -159,7 +159,7 @@ def test_the_signature_of_another_key_or_of_another_did(target: Target, hana: Ho
 def test_the_body_in_a_job_is_what_was_signed(target: Target, hana: Holder, bound: bool) -> None:
     before = version(hana)
     state = begin(target, hana, "signed")
-    members = opened(state["jobId"])
+    members = decode_job(state["jobId"])
     members["body"] = {"operation": "setAlsoKnownAs", "alsoKnownAs": ["https://mallory.example/"]}
     if not bound:
         # A challenge for anything at all, which the DID's strict evidence refuses in updateDid as well.
@@ -193,7 +193,7 @@ def test_a_job_of_the_other_operation(target: Target, hana: Holder) -> None:
 )
 def test_a_challenge_that_is_not_ours(target: Target, hana: Holder, challenge: str) -> None:
     """Also one that has expired: its end is in it, so that whoever moves it has another text."""
-    members = opened(begin(target, hana, "forged")["jobId"])
+    members = decode_job(begin(target, hana, "forged")["jobId"])
     text = challenge.format(origin=target.wire.url, did=hana.did, nonce=base64url(bytes(32)))
     members["challenge"] = text
     job = second(hana, closed(members), hana.key.sign(text.encode()).signature)
@@ -201,7 +201,7 @@ def test_a_challenge_that_is_not_ours(target: Target, hana: Holder, challenge: s
 
 
 def test_the_end_of_a_challenge_cannot_be_moved(target: Target, hana: Holder) -> None:
-    members = opened(begin(target, hana, "later")["jobId"])
+    members = decode_job(begin(target, hana, "later")["jobId"])
     text = members["challenge"][:-20] + "2999-01-01T00:00:00Z"
     members["challenge"] = text
     job = second(hana, closed(members), hana.key.sign(text.encode()).signature)

@@ -10,24 +10,24 @@ import orjson
 from identity_did_ids import DidIds, DidIdsSettings
 from identity_did_jwk import DidJwk
 from identity_did_key import DidKey, DidKeySettings
-
-from identity_core.api import caching
-from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, W3C, Shape
-from identity_core.api.identifiers import DEREFERENCING
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import plain
-from identity_core.codec.times import printed
-from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.did_url import secondary_resource
-from identity_core.ports.did_method import DidMethod
-from identity_core.ports.repositories import IndexedVersion
-from identity_core.use_cases.dids.read import Resolution
-from identity_core.use_cases.identifiers import (
+from identity_universal.did_url import secondary_resource
+from identity_universal.identifier_handlers import DEREFERENCING, dereferencing
+from identity_universal.identifiers import (
     ListDidMethodProperties,
     ListDidMethods,
     ListDidTraits,
     ListTestIdentifiers,
 )
+
+from identity_core.api import caching
+from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, W3C, Shape
+from identity_core.codec.multibase import base64url_encode
+from identity_core.codec.structs import plain, raw
+from identity_core.codec.times import printed
+from identity_core.domain.dids.did import Did
+from identity_core.ports.did_method import DidMethod
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
 from openapi.story import Json
 
@@ -40,7 +40,7 @@ P256: Final = {
 }
 SHAPES: Final[dict[str, Shape]] = {
     W3C: "result",
-    DEREFERENCING: "dereferenced",
+    DEREFERENCING: "other",
     DID: "document",
     BARE: "document",
     LD_JSON: "document",
@@ -60,15 +60,15 @@ def identifiers(current: IndexedVersion, stale_at: datetime) -> Json:
     return {
         "resolveIdentifier": forms,
         "resolveIdentifierWithOptions": {"request": options, **forms},
-        "listDidMethods": {"200": {"names": plain(_told(ListDidMethods(methods)()))}},
-        "listDidMethodProperties": {"200": {"properties": plain(_told(ListDidMethodProperties(methods)()))}},
-        "listTestIdentifiers": {"200": {"dids": plain(_told(ListTestIdentifiers(methods, ())()))}},
-        "listDidTraits": {"200": {"traits": plain(_told(ListDidTraits(methods)()))}},
+        "listDidMethods": {"200": {"names": plain(_result_of(ListDidMethods(methods)()))}},
+        "listDidMethodProperties": {"200": {"properties": plain(_result_of(ListDidMethodProperties(methods)()))}},
+        "listTestIdentifiers": {"200": {"dids": plain(_result_of(ListTestIdentifiers(methods, ())()))}},
+        "listDidTraits": {"200": {"traits": plain(_result_of(ListDidTraits(methods)()))}},
     }
 
 
-def _told(asked: Coroutine[Any, Any, Any]) -> Any:
-    """What a use case answers that waits for nothing; a loop may be running already."""
+def _result_of(asked: Coroutine[Any, Any, Any]) -> Any:
+    """Return the result of a use case that waits for nothing; a loop may be running already."""
     try:
         asked.send(None)
     except StopIteration as end:
@@ -81,7 +81,8 @@ def _forms(current: IndexedVersion, stale_at: datetime) -> Json:
     at, fragment = current.state.updated_at, current.state.document.methods[0].id.partition("#")[2]
     shown: Json = {}
     for media, shape in SHAPES.items():
-        body = caching.resolution(result, media, 1, ResolveDidQuery(), at, shape=shape).answer.body
+        own = dereferencing(raw(current.state.document.octets), result) if shape == "other" else None
+        body = caching.resolution(result, media, 1, ResolveDidQuery(), at, shape=shape, body=own).answer.body
         shown[f"200 {media}"] = {"keyInGrace": orjson.loads(body) if isinstance(body, bytes) else body}
     known = {"use": "sig", "alg": "ES256", "kid": "2026-01"} | P256
     expanded = DidJwk().expand(Did.parse(f"did:jwk:{base64url_encode(orjson.dumps(known))}"))
@@ -90,5 +91,5 @@ def _forms(current: IndexedVersion, stale_at: datetime) -> Json:
     shown[f"200 {W3C}"]["jsonWebKey"] = orjson.loads(body) if isinstance(body, bytes) else body
     key = secondary_resource(current.state.did, current.state.document.octets, fragment)
     shown[f"200 {JSON}"] = {"keyByItsFragment": plain(key)}
-    shown[f"200 {DEREFERENCING}"]["keyByItsFragment"] = plain(caching.dereferencing(key, result))
+    shown[f"200 {DEREFERENCING}"]["keyByItsFragment"] = plain(dereferencing(key, result))
     return shown

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from identity_core.domain.dids import jwk, keys
-from identity_core.domain.dids.registration import read_entries, read_list
 from identity_core.errors import InvalidDocument, InvalidRequest
+from identity_universal.registration_update import read_entries, read_list
 
 Object = Mapping[str, Any]
 

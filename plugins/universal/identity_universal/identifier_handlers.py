@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from identity_core.api import caching
 from identity_core.api.caching import (
@@ -21,9 +21,12 @@ from identity_core.api.caching import (
 )
 from identity_core.api.request import Answer, Request
 from identity_core.api.stored_answers import StoredReads
-from identity_core.codec.structs import given
+from identity_core.codec.structs import given, raw
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.identifiers import (
+from identity_core.use_cases.dids.read import Resolution
+from identity_core.values import value_class
+from identity_core.wire import ResolveDidQuery
+from identity_universal.identifiers import (
     Dereferenced,
     ListDidMethodProperties,
     ListDidMethods,
@@ -32,8 +35,12 @@ from identity_core.use_cases.identifiers import (
     ResolveIdentifier,
     ResolveIdentifierWithOptions,
 )
-from identity_core.values import value_class
-from identity_core.wire import DidResolutionOptions, ResolveDidQuery, ResolveIdentifierQuery
+from identity_universal.wire import (
+    DereferencingMetadata,
+    DidResolutionOptions,
+    DidUrlDereferencing,
+    ResolveIdentifierQuery,
+)
 
 
 class AnswerForm(NamedTuple):
@@ -50,7 +57,7 @@ _RESULT: Final = AnswerForm("result", W3C)
 _PROFILED: Final = AnswerForm("result", PROFILED)
 _FORMS: Final[dict[str, AnswerForm]] = {
     W3C: _RESULT,
-    DEREFERENCING: AnswerForm("dereferenced", DEREFERENCING),
+    DEREFERENCING: AnswerForm("other", DEREFERENCING),
     **{media: AnswerForm("document", media, media) for media in (DID, BARE, LD_JSON, LD)},
     # Clients that are older than the media types above ask for JSON and read a result.
     JSON: AnswerForm("result", W3C, JSON),
@@ -88,7 +95,7 @@ class IdentifierHandlers:
         cached = self.cache.find(text, key) if is_plain else None
         if cached is None:
             versions = ResolveDidQuery(version_id=query.version_id, version_time=query.version_time)
-            if form.shape != "dereferenced" and query == _asking(versions):
+            if form.shape != "other" and query == _asking(versions):
                 cached = await self.stored(text, form.media, versions, key=key, shape=form.shape)
         if cached is None:
             started = time.perf_counter_ns()
@@ -122,8 +129,11 @@ class IdentifierHandlers:
         return Answer(200, await self.traits(), headers=_DESCRIBED)
 
     def _encoded(self, found: Dereferenced, form: AnswerForm, duration: int) -> CachedAnswer:
+        body = None
+        if form.shape == "other":
+            body = dereferencing(raw(found.resolution.version.state.document.octets), found.resolution)
         return caching.resolution(
-            found.resolution, form.media, duration, _asked(found), self.clock.now(), shape=form.shape
+            found.resolution, form.media, duration, _asked(found), self.clock.now(), shape=form.shape, body=body
         )
 
     def _special(self, request: Request, found: Dereferenced, form: AnswerForm) -> Answer | None:
@@ -142,7 +152,17 @@ class IdentifierHandlers:
         headers = [("Vary", "Accept"), kept]
         if form.alone is not None:
             return Answer(200, found.content, form.alone, headers)
-        return Answer(200, caching.dereferencing(found.content, resolution), DEREFERENCING, headers)
+        return Answer(200, dereferencing(found.content, resolution), DEREFERENCING, headers)
+
+
+def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
+    """Return ``content`` (JSON) as a result of DID URL dereferencing, with the metadata of the document that it is or stands in."""
+    return DidUrlDereferencing(
+        content=content,
+        content_stream=content,
+        content_metadata=caching.w3c_metadata(result),
+        dereferencing_metadata=DereferencingMetadata(content_type="application/did"),
+    )
 
 
 _NOTHING_ASKED: Final = ResolveIdentifierQuery()

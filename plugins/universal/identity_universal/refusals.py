@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from identity_core import wire
 from identity_core.api.request import Answer, ErrorShape, Headers
-from identity_core.api.resolution_problems import problem, registration_error
 from identity_core.codec.structs import UNSET
 from identity_core.errors import IdentityError, JsonValue
+from identity_core.wire import ErrorBody
+from identity_universal import wire
+from identity_universal.problems import problem, registration_error
 
 
 def refused_identifier(error: IdentityError, details: dict[str, JsonValue], headers: Headers) -> Answer:
@@ -17,7 +18,7 @@ def refused_identifier(error: IdentityError, details: dict[str, JsonValue], head
     found = problem(error.code, str(error))
     shown = wire.ResolutionProblem(type=found.type, title=found.title, detail=found.detail)
     body = wire.RefusedIdentifier(
-        error=wire.ErrorBody(code=error.code, message=str(error), details=details),
+        error=ErrorBody(code=error.code, message=str(error), details=details),
         did_document=None,
         did_document_metadata={},
         did_resolution_metadata=wire.ProblemMetadata(error=shown),
@@ -33,7 +34,7 @@ def refused_registration(error: IdentityError, details: dict[str, JsonValue], he
     """Return a state of DID Registration that has failed (https://identity.foundation/did-registration/#didstatefailed)."""
     state = wire.FailedDidState(state="failed", error=registration_error(error.code) or UNSET, reason=str(error))
     body = wire.RefusedRegistration(
-        error=wire.ErrorBody(code=error.code, message=str(error), details=details),
+        error=ErrorBody(code=error.code, message=str(error), details=details),
         job_id=None,
         did_state=state,
         did_registration_metadata=wire.RefusalMetadata(code=error.code, request_id=str(details["requestId"])),

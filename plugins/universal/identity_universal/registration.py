@@ -12,10 +12,17 @@ from typing import Any
 
 from identity_core.codec.structs import plain
 from identity_core.domain.activity import RequestContext
-from identity_core.domain.dids import keys, registration, requests
+from identity_core.domain.dids import keys, requests
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.registration_create import create_body, own_keys
-from identity_core.domain.dids.registration_jobs import (
+from identity_core.domain.dids.state import DidState
+from identity_core.errors import InvalidDocument, InvalidRequest
+from identity_core.use_cases.dids.create import Created, CreateDid
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.values import value_class
+from identity_core.wire import CreateDidRequest, UpdateDidRequest
+from identity_universal import registration_update
+from identity_universal.registration_create import create_body, own_keys
+from identity_universal.registration_jobs import (
     RegistrationJob,
     SignedChange,
     begun_creation,
@@ -25,20 +32,13 @@ from identity_core.domain.dids.registration_jobs import (
     signed_change,
     typed_body,
 )
-from identity_core.domain.dids.state import DidState
-from identity_core.errors import InvalidDocument, InvalidRequest
-from identity_core.use_cases.dids.create import Created, CreateDid
-from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
-from identity_core.wire import (
-    CreateDidRequest,
+from identity_universal.wire import (
     RegisterDidDeactivationRequest,
     RegisterDidQuery,
     RegisterDidRequest,
     RegisterDidUpdateRequest,
     RegistrationKeys,
     RegistrationOptions,
-    UpdateDidRequest,
 )
 
 
@@ -125,8 +125,8 @@ class RegisterDidUpdate:
             return signed
         state = (await self.reader.active(did)).head.state
         documents = present(wish.did_document, ())
-        operations = present(wish.did_document_operation, (registration.SET,) * len(documents))
-        body = registration.update_body(state.document, operations, documents)
+        operations = present(wish.did_document_operation, (registration_update.SET,) * len(documents))
+        body = registration_update.update_body(state.document, operations, documents)
         # What the operation would refuse for its form alone is not worth a signature.
         requests.operations(plain(typed_body(body, UpdateDidRequest)), str(did))
         return ChangeToSign(did, _signer(state), body, digest(said))

@@ -6,15 +6,15 @@ import asyncio
 from typing import Any
 
 from identity_did_key import DidKey, DidKeySettings
-
-from identity_core.codec.structs import plain
-from identity_core.domain.dids.did import Did
-from identity_core.use_cases.identifiers import (
+from identity_universal.identifiers import (
     ListDidMethodProperties,
     ListDidMethods,
     ListDidTraits,
     ListTestIdentifiers,
 )
+
+from identity_core.codec.structs import plain
+from identity_core.domain.dids.did import Did
 
 KEY = DidKey(DidKeySettings())
 OWN = KEY.test_identifiers[0]

@@ -18,8 +18,8 @@ from identity_core.domain.dids import challenge
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.values import value_class
-from identity_core.wire import (
-    CreateDidRequest,
+from identity_core.wire import CreateDidRequest
+from identity_universal.wire import (
     RegisterDidDeactivationRequest,
     RegisterDidQuery,
     RegisterDidUpdateRequest,

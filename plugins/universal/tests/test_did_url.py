@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_universal.did_url import resolve_reference
 
-from identity_core.domain.dids.did_url import resolve_reference
 from identity_core.errors import InvalidDidUrl
 
 BASE = "http://a/b/c/d;p?q"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from identity_universal.registration_update import ADD, REMOVE, SET, update_body
 
 from identity_core.codec.structs import convert, plain
 from identity_core.conformance.controller import Controller
@@ -22,7 +23,6 @@ from identity_core.domain.dids.changes import (
     UpdateService,
 )
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.registration import ADD, REMOVE, SET, update_body
 from identity_core.domain.dids.revision import Revision
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.wire import UpdateDidRequest

@@ -87,24 +87,24 @@ def test_the_bare_document(target: Target, hana: Holder, media: str) -> None:
 
 
 def test_keys_as_multikeys(target: Target, hana: Holder) -> None:
-    def asked(suffix: str, **headers: str) -> Any:
+    def request_with(suffix: str, **headers: str) -> Any:
         answer = target.wire.call("GET", PATH + suffix, None, {"Accept": "application/did", **headers})
         assert answer.status == 200, answer.body
         return answer.json
 
-    plain, found = asked(hana.did), asked(f"{hana.did}?publicKeyFormat=Multikey")
+    plain, found = request_with(hana.did), request_with(f"{hana.did}?publicKeyFormat=Multikey")
     assert {one["type"] for one in found["verificationMethod"]} == {"Multikey"}
     assert "https://w3id.org/security/multikey/v1" in found["@context"]
     assert [one | {"type": ""} for one in found["verificationMethod"]] == [
         one | {"type": ""} for one in plain["verificationMethod"]
     ]
     assert found["service"] == plain["service"]
-    key = asked(f"{hana.key_id.replace('#', '%23')}?publicKeyFormat=Multikey")
+    key = request_with(f"{hana.key_id.replace('#', '%23')}?publicKeyFormat=Multikey")
     assert (key["id"], key["type"]) == (hana.key_id, "Multikey")
     posted = post(target, hana.did, b'{"publicKeyFormat":"Multikey"}', b"Accept: application/did")
     assert json.loads(posted.body) == found
     # What is remembered is the document as it is.
-    assert asked(hana.did) == plain
+    assert request_with(hana.did) == plain
     for text in ("multikey", "JsonWebKey", "", "Multikey&publicKeyFormat=Multikey"):
         assert get(target, f"{hana.did}?publicKeyFormat={text}").status == 400
 
@@ -435,18 +435,18 @@ def test_the_refusal_repeats_no_secret(target: Target, hana: Holder) -> None:
 
 
 def test_what_can_be_resolved_is_told(target: Target) -> None:
-    def told(name: str) -> Any:
+    def describe(name: str) -> Any:
         response = exchange(target.wire.address, request("GET", f"/1.0/{name}"))
         assert (response.status, response.headers["content-type"]) == (200, "application/json")
         return json.loads(response.body)
 
-    assert told("methods") == sorted(told("traits")) == sorted(told("properties"))
-    assert {"ids", "key", "web"} <= set(told("methods"))
-    assert told("properties")["ids"]["mutable"] is True
-    for name, traits in told("traits").items():
+    assert describe("methods") == sorted(describe("traits")) == sorted(describe("properties"))
+    assert {"ids", "key", "web"} <= set(describe("methods"))
+    assert describe("properties")["ids"]["mutable"] is True
+    for name, traits in describe("traits").items():
         assert traits.pop("name") == name
         assert set(map(type, traits.values())) == {bool}
-    for dids in told("testIdentifiers").values():
+    for dids in describe("testIdentifiers").values():
         for did in dids:
             assert get(target, did).status == 200
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
-from identity_core import wire
 from identity_core.api.promises import Run
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.api.transport import Message
@@ -21,18 +20,20 @@ from identity_core.codec.times import printed
 from identity_core.domain.dids.challenge import DEACTIVATE, UPDATE, hash_body
 from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.registration_create import TEMPLATE
-from identity_core.domain.dids.registration_jobs import SIGNING_REQUEST, RegistrationJob, SignedChange
 from identity_core.errors import InternalError
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.registration import (
+from identity_core.values import value_class
+from identity_core.wire import Challenge, DeactivatedDid, UpdatedDid
+from identity_universal import wire
+from identity_universal.registration import (
     ChangeToSign,
     KeysWanted,
     RegisterDid,
     RegisterDidDeactivation,
     RegisterDidUpdate,
 )
-from identity_core.values import value_class
+from identity_universal.registration_create import TEMPLATE
+from identity_universal.registration_jobs import SIGNING_REQUEST, RegistrationJob, SignedChange
 
 _FORWARDED: Final = ("host", "x-forwarded-for")
 
@@ -123,7 +124,7 @@ def registered(result: Created) -> Answer:
     return replace(_finished(state, version.receipt, metadata), status=201)
 
 
-def to_sign(change: ChangeToSign, offered: wire.Challenge) -> Answer:
+def to_sign(change: ChangeToSign, offered: Challenge) -> Answer:
     """200: the caller shall sign the challenge, which is bound to the change."""
     job = RegistrationJob(change.body, offered.challenge, change.digest)
     signing = wire.SigningRequest(
@@ -139,14 +140,14 @@ def to_sign(change: ChangeToSign, offered: wire.Challenge) -> Answer:
     return _answer(200, state, wire.DidRegistrationMetadata(expires_at=offered.expires_at), job_id=job.job_id)
 
 
-def updated(done: wire.UpdatedDid) -> Answer:
+def updated(done: UpdatedDid) -> Answer:
     """200 with the new document."""
     state = wire.RegistrationDidState(state="finished", did=done.did, did_document=done.did_document)
     metadata = wire.RegisteredDocumentMetadata(version_id=str(done.version_id), updated=done.updated)
     return _finished(state, done, metadata)
 
 
-def deactivated(done: wire.DeactivatedDid) -> Answer:
+def deactivated(done: DeactivatedDid) -> Answer:
     """200: the end."""
     state = wire.RegistrationDidState(state="finished", did=done.did)
     return _finished(state, done, wire.RegisteredDocumentMetadata(deactivated=True))
