@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
 
-OPTIONAL = ("identity_core.crypto.bls12381.",)
+OPTIONAL = ("identity_bbs.bls12381.",)
 """Backends of the curve: each wants a library that need not be installed."""
 
 

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
     path
-    for path in [*(ROOT / "identity_core").rglob("*.py"), *(ROOT / "plugins").glob("*/identity_*/**/*.py")]
+    for path in [*(ROOT / "identity_core").rglob("*.py"), *ROOT.glob("p*/*/identity_*/**/*.py")]
     if "egg-info" not in str(path)
 )
 
@@ -30,11 +30,11 @@ PACKAGES = {
     "limits": ("identity_core/throttle/",),
     "packaging": ("identity_core/extension/",),
     "redis": ("identity_core/throttle/",),
-    "nacl": ("identity_core/crypto/",),
+    "nacl": ("identity_core/crypto/", "packages/identity_tlog/"),
     "joserfc": ("identity_core/crypto/",),
-    "pyblst": ("identity_core/crypto/",),
-    "py_ecc": ("identity_core/crypto/",),
-    "cryptography": ("identity_core/crypto/",),
+    "pyblst": ("packages/identity_bbs/",),
+    "py_ecc": ("packages/identity_bbs/",),
+    "cryptography": ("identity_core/crypto/", "packages/identity_tlog/"),
     "rfc8785": ("identity_core/codec/",),
     "pkcs11": ("plugins/custodian_pkcs11/",),
     "web3": ("plugins/",),

@@ -4,6 +4,10 @@ from dataclasses import replace
 from os import urandom
 
 import pytest
+from identity_bbs import batch, core
+from identity_bbs.bls12381 import select
+from identity_bbs.octets import octets_to_public_key
+from identity_bbs.suite import ciphersuite
 from identity_prover_bbs import BbsProver
 from identity_prover_bbs.suite2 import (
     PresentationEnvelope,
@@ -13,10 +17,6 @@ from identity_prover_bbs.suite2 import (
 )
 
 from identity_core.conformance import prover_cases as first
-from identity_core.crypto.bbs import batch, core
-from identity_core.crypto.bbs.octets import octets_to_public_key
-from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import select
 from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.errors import ProofInvalid
 from tests.attack.test_presentation_soundness import CREDENTIAL, forge, scene

@@ -11,16 +11,17 @@ from hashlib import sha256
 from os import urandom
 from typing import Final
 
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.batch import Claim, wrong_groups
-from identity_core.crypto.bbs.consent import ConsentInvalid, check_consent, pseudonym_message
-from identity_core.crypto.bbs.octets import octets_to_proof, octets_to_public_key
-from identity_core.crypto.bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
-from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsPublicKey, Ciphersuite, InitResult, Proof, ciphersuite
-from identity_core.crypto.bls12381 import G1, ORDER, Curve, InvalidPoint
-from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-from identity_core.crypto.bls12381.keys import InvalidBlsKey
-from identity_core.crypto.frames import frame, number, optional
+from identity_bbs import core
+from identity_bbs.batch import Claim, wrong_groups
+from identity_bbs.bls12381 import G1, ORDER, Curve, InvalidPoint
+from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_bbs.bls12381.keys import InvalidBlsKey
+from identity_bbs.consent import ConsentInvalid, check_consent, pseudonym_message
+from identity_bbs.frames import frame, number, optional
+from identity_bbs.octets import octets_to_proof, octets_to_public_key
+from identity_bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
+from identity_bbs.suite import BbsProofInvalid, BbsPublicKey, Ciphersuite, InitResult, Proof, ciphersuite
+
 from identity_core.domain.proofs.normal_form import Slot
 from identity_core.domain.proofs.presentation import (
     Acceptance,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
-from identity_core.crypto.bbs import core, disclosure, octets
-from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsSignatureInvalid, RandomScalars, Signature
-from identity_core.crypto.bls12381 import ORDER, keys
+from identity_bbs import core, disclosure, octets
+from identity_bbs.bls12381 import ORDER, keys
+from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, RandomScalars, Signature
 
 HEADER = b"header"
 SECRET_OCTETS = keys.generate_secret(bytes(range(32)))

@@ -10,13 +10,12 @@ ciphersuite that made them; scalars are integers from 0 to r - 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
 
-from identity_core.crypto.bls12381 import G1, G2, Curve
-from identity_core.crypto.bls12381.keys import EXPAND_OCTETS, expand_message_xmd
-from identity_core.values import value_class
+from identity_bbs.bls12381 import G1, G2, Curve
+from identity_bbs.bls12381.keys import EXPAND_OCTETS, expand_message_xmd
 
 CIPHERSUITE_ID: Final = b"BBS_BLS12381G1_XMD:SHA-256_SSWU_RO_"
 API_ID: Final = CIPHERSUITE_ID + b"H2G_HM2S_"
@@ -114,7 +113,7 @@ class BbsProofInvalid(Exception):
     """The octets are no proof, or it does not prove this statement under this key."""
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class BbsPublicKey:
     """A checked public key: its 96 octets and its point W."""
 
@@ -122,7 +121,7 @@ class BbsPublicKey:
     point: G2 = field(repr=False)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Signature:
     """(A, e). Unlinkable proofs are made of it; it is not for the eyes of others."""
 
@@ -130,7 +129,7 @@ class Signature:
     e: int = field(repr=False)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class RandomScalars:
     """The random scalars of one proof; ``m_tildes`` are the masks of the undisclosed messages in ascending order of index.
 
@@ -145,7 +144,7 @@ class RandomScalars:
     m_tildes: tuple[int, ...] = field(repr=False)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class InitResult:
     """What ProofInit and ProofVerifyInit give: all that the challenge depends on but messages and presentation header.
 
@@ -161,7 +160,7 @@ class InitResult:
     points_octets: bytes
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Proof:
     """(Abar, Bbar, D, e^, r1^, r3^, (m^_j), c). ``points_octets`` is Abar || Bbar || D, 48 octets each."""
 
