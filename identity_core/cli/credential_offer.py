@@ -242,8 +242,7 @@ def _signed(
     _, secret = multikey.decode_secret(signing_key(issuer, header.method)["privateKey"])
     credential_id, handle = f"urn:uuid:{uuid.uuid4()}", NO_HANDLE
     if header.status is not None:
-        handle = 1 + secrets.randbelow(_LAST_HANDLE)
-        while str(handle) in handles:
+        while handle == NO_HANDLE or str(handle) in handles:
             handle = 1 + secrets.randbelow(_LAST_HANDLE)
         handles[str(handle)] = credential_id
     with failing(ValueError, "the times", "give days: 2026-01-31T00:00:00Z", status=2):

@@ -99,6 +99,22 @@ def test_libraries_stay_in_their_packages(trees: dict[str, ast.Module]) -> None:
     assert leaks == []
 
 
+def test_distributions_declare_what_they_import_of_each_other(trees: dict[str, ast.Module]) -> None:
+    """An editable installation hides a missing dependency."""
+    projects = {file.parent: tomllib.loads(file.read_text())["project"] for file in ROOT.glob("p*/*/pyproject.toml")}
+    projects[ROOT] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    providers = {
+        each.name: project["name"] for folder, project in projects.items() for each in folder.glob("identity_*")
+    }
+    missing = set()
+    for name, tree in trees.items():
+        project = next(projects[folder] for folder in (ROOT / name).parents if folder in projects)
+        declared = {project["name"], *(re.split(r"[<>=\[]", text)[0] for text in project["dependencies"])}
+        wanted = {providers[module] for module in imported(tree) if module in providers}
+        missing |= {(project["name"], other) for other in wanted - declared}
+    assert missing == set()
+
+
 def test_the_core_names_no_plugin_of_ours() -> None:
     """Neither its distribution nor its package, in code or prose: the core is the same with other plugins."""
     projects = [tomllib.loads(path.read_text()) for path in (ROOT / "plugins").glob("*/pyproject.toml")]

@@ -194,7 +194,7 @@ def core_part(made, asked, honest, number, x):
     error = x if number == 0 else CURVE.g1_neg(x)
     signed = relation.PresentationRelation.of(asked.statement).parts[number]
     key = verifier.octets_to_public_key(made._suite, signed.key)
-    return verifier._Received(key, replace(proof, b_bar=CURVE.g1_add(proof.b_bar, error)), None)
+    return verifier._Received(key, proof._replace(b_bar=CURVE.g1_add(proof.b_bar, error)), None)
 
 
 def test_without_t0(monkeypatch):

@@ -3,7 +3,7 @@
 
 Header and messages of suite 1 say schema and values. Here the signature also covers who issued it, whose it is, when it is valid, and
 by which handle its status list revokes it; so a verifier learns all of that from a proof and asks no record. Slot 0 and 1 hold the
-holder's secret and a blind, and are not of this module: the issuer signs them unseen (``crypto/bbs/blind.py``).
+holder's secret and a blind, and are not of this module: the issuer signs them unseen (``identity_bbs.blind``).
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ BBS draft makes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 from identity_bbs import core
 from identity_bbs.bls12381 import G1
@@ -66,12 +66,11 @@ class IssueRequest:
         return self.method.partition("#")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Commitment:
+class Commitment(NamedTuple):
     """A checked commitment: K, which goes under the issuer's signature, and T as octets, for the issuer's record of who is who."""
 
     octets: bytes
-    point: G1 = field(repr=False)
+    point: G1
 
     @property
     def point_octets(self) -> bytes:

@@ -8,8 +8,7 @@ signature shows P = s·OP for the context that the verifier names.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from identity_bbs.bls12381 import G1, ORDER
 from identity_bbs.bls12381.backend import G1_OCTETS
@@ -56,11 +55,10 @@ def consent(
     return octets, tuple((blind - shown) % ORDER for blind, shown in zip(blinds, fresh, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedConsent:
+class CheckedConsent(NamedTuple):
     """K' of each credential, and P as octets where there is a pseudonym."""
 
-    points: tuple[G1, ...] = field(repr=False)
+    points: tuple[G1, ...]
     pseudonym: bytes | None
 
 

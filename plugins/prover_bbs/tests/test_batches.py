@@ -1,6 +1,5 @@
 """Many proofs with one product of pairings: the same answers as one by one, and the wrong ones by their places."""
 
-from dataclasses import replace
 from os import urandom
 
 import pytest
@@ -114,7 +113,7 @@ def test_errors_that_cancel(honest, monkeypatch):
     groups = [claims(honest, ASKED), claims(honest, ASKED)]
     for group, wrong in zip(groups, (error, curve.g1_neg(error)), strict=True):
         key, proof = group[0]
-        group[0] = (key, replace(proof, b_bar=curve.g1_add(proof.b_bar, wrong)))
+        group[0] = (key, proof._replace(b_bar=curve.g1_add(proof.b_bar, wrong)))
     assert batch.wrong_groups(SUITE, groups, urandom) == {0, 1}
     assert batch.wrong_groups(SUITE, groups, lambda count: bytes([*bytes(count - 1), 1])) == set()
 

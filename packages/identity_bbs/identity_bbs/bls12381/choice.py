@@ -12,8 +12,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from identity_bbs.bls12381.backend import (
     G1_GENERATOR,
@@ -124,8 +123,7 @@ def _check_pairing(curve: Curve) -> None:
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class BackendState:
+class BackendState(NamedTuple):
     """What became of a backend. ``curve`` is ``None`` where it cannot be used, and ``reason`` then says why."""
 
     name: str

@@ -6,7 +6,7 @@ Cheap checks first: envelope, comparison with the question, times, lengths; then
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from os import urandom
 from typing import Final
@@ -101,7 +101,7 @@ class PresentationVerifier:
     def accept_all(
         self, received: Sequence[ReceivedPresentation], random: Callable[[int], bytes] = urandom
     ) -> list[VerifiedPresentation | ProofInvalid]:
-        """What ``accept`` returns or raises for each, with the pairings of all in one product (``crypto/bbs/batch.py``)."""
+        """What ``accept`` returns or raises for each, with the pairings of all in one product (``identity_bbs.batch``)."""
         answers: list[VerifiedPresentation | ProofInvalid] = []
         claims: dict[int, list[Claim]] = {}
         for number_, one in enumerate(received):
@@ -207,7 +207,7 @@ class PresentationVerifier:
         parts = []
         for number_, (signed, proof, base) in enumerate(zip(relation.parts, received, bases, strict=True)):
             m_hats = tuple(responses[Slot(number_, slot)] for slot in signed.hidden)
-            whole = replace(proof, m_hats=m_hats, challenge=lead.challenge)
+            whole = proof._replace(m_hats=m_hats, challenge=lead.challenge)
             key = octets_to_public_key(self._suite, signed.key)
             init = core.proof_verify_init(self._suite, key, whole, signed.header, signed.disclosed, base)
             parts.append(_Received(key, whole, init))
