@@ -10,13 +10,16 @@ from types import ModuleType
 OPTIONAL = ("identity_bbs.bls12381.",)
 """Backends of the curve: each wants a library that need not be installed."""
 
+OLD = ("identity_core.crypto.bbs", "identity_core.crypto.bls12381", "identity_core.crypto.frames")
+"""Old import paths, which warn."""
+
 
 def modules_of(package: str) -> Iterator[ModuleType]:
     """Imports them one after another, the package first; an optional one that cannot be imported is left out."""
     found = importlib.import_module(package)
     yield found
     for module in pkgutil.walk_packages(found.__path__, f"{package}."):
-        if "plugin_templates" in module.name or module.name.endswith("__main__"):
+        if module.name in OLD or "plugin_templates" in module.name or module.name.endswith("__main__"):
             continue
         try:
             yield importlib.import_module(module.name)
