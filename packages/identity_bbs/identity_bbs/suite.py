@@ -10,13 +10,11 @@ ciphersuite that made them; scalars are integers from 0 to r - 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from functools import cache
 from typing import Final, NamedTuple
 
-from identity_core.crypto.bls12381 import G1, G2, Curve
-from identity_core.crypto.bls12381.keys import EXPAND_OCTETS, expand_message_xmd
-from identity_core.values import value_class
+from identity_bbs.bls12381 import G1, G2, Curve
+from identity_bbs.bls12381.keys import EXPAND_OCTETS, expand_message_xmd
 
 CIPHERSUITE_ID: Final = b"BBS_BLS12381G1_XMD:SHA-256_SSWU_RO_"
 API_ID: Final = CIPHERSUITE_ID + b"H2G_HM2S_"
@@ -114,39 +112,41 @@ class BbsProofInvalid(Exception):
     """The octets are no proof, or it does not prove this statement under this key."""
 
 
-@value_class
-class BbsPublicKey:
+class BbsPublicKey(NamedTuple):
     """A checked public key: its 96 octets and its point W."""
 
     octets: bytes
-    point: G2 = field(repr=False)
+    point: G2
 
 
-@value_class
-class Signature:
+class Signature(NamedTuple):
     """(A, e). Unlinkable proofs are made of it; it is not for the eyes of others."""
 
-    a: G1 = field(repr=False)
-    e: int = field(repr=False)
+    a: G1
+    e: int
+
+    def __repr__(self) -> str:
+        return "Signature(…)"
 
 
-@value_class
-class RandomScalars:
+class RandomScalars(NamedTuple):
     """The random scalars of one proof; ``m_tildes`` are the masks of the undisclosed messages in ascending order of index.
 
     Never to be used for two challenges: the difference of two responses gives the signature and the messages away.
     """
 
-    r1: int = field(repr=False)
-    r2: int = field(repr=False)
-    e_tilde: int = field(repr=False)
-    r1_tilde: int = field(repr=False)
-    r3_tilde: int = field(repr=False)
-    m_tildes: tuple[int, ...] = field(repr=False)
+    r1: int
+    r2: int
+    e_tilde: int
+    r1_tilde: int
+    r3_tilde: int
+    m_tildes: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return "RandomScalars(…)"
 
 
-@value_class
-class InitResult:
+class InitResult(NamedTuple):
     """What ProofInit and ProofVerifyInit give: all that the challenge depends on but messages and presentation header.
 
     ``points_octets`` is Abar || Bbar || D || T1 || T2, 48 octets each.
@@ -161,8 +161,7 @@ class InitResult:
     points_octets: bytes
 
 
-@value_class
-class Proof:
+class Proof(NamedTuple):
     """(Abar, Bbar, D, e^, r1^, r3^, (m^_j), c). ``points_octets`` is Abar || Bbar || D, 48 octets each."""
 
     a_bar: G1

@@ -5,7 +5,7 @@ Importing this package imports none of them. Scalars are integers modulo ``ORDER
 
 from __future__ import annotations
 
-from identity_core.crypto.bls12381.backend import (
+from identity_bbs.bls12381.backend import (
     G1,
     G2,
     ORDER,
@@ -16,7 +16,7 @@ from identity_core.crypto.bls12381.backend import (
     InvalidPoint,
     PointSums,
 )
-from identity_core.crypto.bls12381.choice import BackendState, available, select
+from identity_bbs.bls12381.choice import BackendState, available, select
 
 __all__ = [
     "G1",

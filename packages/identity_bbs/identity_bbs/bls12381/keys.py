@@ -12,8 +12,8 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-from identity_core.crypto.bls12381.backend import G2_OCTETS, ORDER, SCALAR_OCTETS, InvalidPoint, checked_dst
-from identity_core.crypto.bls12381.choice import select
+from identity_bbs.bls12381.backend import G2_OCTETS, ORDER, SCALAR_OCTETS, InvalidPoint, checked_dst
+from identity_bbs.bls12381.choice import select
 
 EXPAND_OCTETS: Final = 48
 """ceil((ceil(log2(r)) + 128) / 8): the reduction modulo r is then within 2^-128 of uniform."""

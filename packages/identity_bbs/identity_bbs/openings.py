@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from identity_core.crypto.bbs.suite import Ciphersuite
-from identity_core.crypto.bls12381 import G1, ORDER
-from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-from identity_core.crypto.bls12381.hedged import HedgedScalars
-from identity_core.crypto.bls12381.keys import hash_to_scalar, secret_scalar
-from identity_core.crypto.frames import scalar
-from identity_core.values import Hidden
+from identity_bbs.bls12381 import G1, ORDER
+from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_bbs.bls12381.hedged import HedgedScalars
+from identity_bbs.bls12381.keys import hash_to_scalar, secret_scalar
+from identity_bbs.frames import scalar
+from identity_bbs.suite import Ciphersuite
 
 HOLDER_SLOT: Final = 0
 BLIND_SLOT: Final = 1
@@ -28,12 +27,12 @@ PSEUDONYM_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_BLS12381G1_XMD:SHA-256_SSWU_
 SECRET_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_HOLDER_"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class HolderSecret(Hidden):
+@dataclass(frozen=True, slots=True)
+class HolderSecret:
     """s, 1 to r - 1, with s·H_0, which is as secret: it links every credential of the holder. Make it with ``of``."""
 
-    scalar: int
-    point: G1 = field(compare=False)
+    scalar: int = field(repr=False)
+    point: G1 = field(repr=False, compare=False)
 
     @classmethod
     def of(cls, suite: Ciphersuite, octets: bytes) -> HolderSecret:

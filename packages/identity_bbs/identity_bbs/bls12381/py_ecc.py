@@ -18,7 +18,7 @@ from py_ecc.fields import optimized_bls12_381_FQ12 as FQ12
 from py_ecc.optimized_bls12_381.optimized_curve import G1, G2, Z1, Z2, add, double, eq, is_inf, multiply, neg
 from py_ecc.optimized_bls12_381.optimized_pairing import final_exponentiate, pairing
 
-from identity_core.crypto.bls12381.backend import (
+from identity_bbs.bls12381.backend import (
     G1_OCTETS,
     G2_OCTETS,
     ORDER,
@@ -28,8 +28,8 @@ from identity_core.crypto.bls12381.backend import (
     checked_dst,
     decoded,
 )
-from identity_core.crypto.bls12381.bucket_sums import BucketSums
-from identity_core.crypto.bls12381.fixed_bases import PointDigits
+from identity_bbs.bls12381.bucket_sums import BucketSums
+from identity_bbs.bls12381.fixed_bases import PointDigits
 
 _SCALAR_BITS: Final = 255
 _WINDOW: Final = 4
@@ -43,24 +43,31 @@ class PyEccCurve:
     constant_time = False
 
     def g1_identity(self) -> Any:
+        """Return the identity of G1."""
         return Z1
 
     def g1_generator(self) -> Any:
+        """Return the standard generator of G1."""
         return G1
 
     def g2_generator(self) -> Any:
+        """Return the standard generator of G2."""
         return G2
 
     def g1_add(self, a: Any, b: Any, /) -> Any:
+        """Return the sum of two points."""
         return add(a, b)
 
     def g1_neg(self, a: Any, /) -> Any:
+        """Return the negation of a point."""
         return neg(a)
 
     def g1_mul(self, a: Any, k: int, /) -> Any:
+        """Return ``k`` times ``a``."""
         return _interleaved(Z1, [_Term(Z1, a, k, _WINDOW)])
 
     def g1_msm(self, points: Sequence[Any], scalars: Sequence[int], /) -> Any:
+        """Return the sum of the products of points and scalars."""
         return _interleaved(
             Z1, [_Term(Z1, point, scalar, _WINDOW) for point, scalar in zip(points, scalars, strict=True)]
         )
@@ -68,48 +75,62 @@ class PyEccCurve:
     g1_public_msm = g1_msm
 
     def g1_is_identity(self, a: Any, /) -> bool:
+        """Return whether ``a`` is the identity."""
         return is_inf(a)
 
     def g1_equal(self, a: Any, b: Any, /) -> bool:
+        """Return whether two points are equal."""
         return eq(a, b)
 
     def g1_to_octets(self, a: Any, /) -> bytes:
+        """Encode a point in 48 bytes."""
         return compress_G1(a).to_bytes(G1_OCTETS, "big")
 
     def g1s_to_octets(self, points: Sequence[Any], /) -> list[bytes]:
+        """Encode each point in 48 bytes."""
         return [*map(self.g1_to_octets, points)]
 
     def octets_to_g1(self, octets: bytes, /) -> Any:
+        """Decode a point of G1. Raises ``InvalidPoint``."""
         return decoded(octets, G1_OCTETS, _uncompress_g1, self.g1_to_octets, is_inf)
 
     def g2_mul(self, a: Any, k: int, /) -> Any:
+        """Return ``k`` times ``a``."""
         return _interleaved(Z2, [_Term(Z2, a, k, _WINDOW)])
 
     def g2_is_identity(self, a: Any, /) -> bool:
+        """Return whether ``a`` is the identity."""
         return is_inf(a)
 
     def g2_to_octets(self, a: Any, /) -> bytes:
+        """Encode a point in 96 bytes."""
         return b"".join(half.to_bytes(G2_OCTETS // 2, "big") for half in compress_G2(a))
 
     def octets_to_g2(self, octets: bytes, /) -> Any:
+        """Decode a point of G2. Raises ``InvalidPoint``."""
         return decoded(octets, G2_OCTETS, _uncompress_g2, self.g2_to_octets, is_inf)
 
     def hash_to_g1(self, message: bytes, dst: bytes, /) -> Any:
+        """Hash a message to G1 (RFC 9380)."""
         return hash_to_G1(message, checked_dst(dst), hashlib.sha256)  # type: ignore[arg-type]
 
     def pairing_product_is_one(self, pairs: Sequence[tuple[Any, Any]], /) -> bool:
+        """Return whether the product of the pairings is one."""
         product = FQ12.one()
         for a, b in pairs:
             product = product * pairing(b, a, final_exponentiate=False)
         return bool(final_exponentiate(product) == FQ12.one())
 
     def fixed_bases(self, points: Sequence[Any], /, *, window: int | None = None) -> FixedBases:
+        """Prepare points that are multiplied often."""
         return _MultiplesOfBases(points, _FIXED_WINDOW if window is None else window)
 
     def digit_table(self, points: Sequence[Any], radix: int, /) -> DigitTable:
+        """Prepare the small multiples of points."""
         return PointDigits(self, points, radix)
 
     def point_sums(self, points: Sequence[Any], /) -> PointSums:
+        """Prepare sums over these points."""
         return BucketSums(self, add, points)
 
 
@@ -129,6 +150,7 @@ class _MultiplesOfBases:
     def msm(
         self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[Any, int]] = ()
     ) -> Any:
+        """Return the sum of products of the fixed points, and of the pairs in ``also``."""
         chosen = range(len(self._points)) if indexes is None else indexes
         terms = [_Term(Z1, point, scalar, _WINDOW) for point, scalar in also]
         for index, scalar in zip(chosen, scalars, strict=True):

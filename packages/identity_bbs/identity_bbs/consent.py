@@ -8,10 +8,14 @@ signature shows P = s·OP for the context that the verifier names.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
-from typing import Final
+from typing import Final, NamedTuple
 
-from identity_core.crypto.bbs.openings import (
+from identity_bbs.bls12381 import G1, ORDER
+from identity_bbs.bls12381.backend import G1_OCTETS
+from identity_bbs.bls12381.hedged import HedgedScalars
+from identity_bbs.bls12381.keys import hash_to_scalar
+from identity_bbs.frames import frame, number, optional, scalar
+from identity_bbs.openings import (
     BLIND_SLOT,
     PSEUDONYM_DST,
     TAG,
@@ -20,13 +24,7 @@ from identity_core.crypto.bbs.openings import (
     check_points,
     open_points,
 )
-from identity_core.crypto.bbs.suite import Ciphersuite
-from identity_core.crypto.bls12381 import G1, ORDER
-from identity_core.crypto.bls12381.backend import G1_OCTETS
-from identity_core.crypto.bls12381.hedged import HedgedScalars
-from identity_core.crypto.bls12381.keys import hash_to_scalar
-from identity_core.crypto.frames import frame, number, optional, scalar
-from identity_core.values import value_class
+from identity_bbs.suite import Ciphersuite
 
 CONSENT_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_CONSENT_"
 
@@ -57,11 +55,10 @@ def consent(
     return octets, tuple((blind - shown) % ORDER for blind, shown in zip(blinds, fresh, strict=True))
 
 
-@value_class
-class CheckedConsent:
+class CheckedConsent(NamedTuple):
     """K' of each credential, and P as octets where there is a pseudonym."""
 
-    points: tuple[G1, ...] = field(repr=False)
+    points: tuple[G1, ...]
     pseudonym: bytes | None
 
 
@@ -101,6 +98,7 @@ def _consent_challenge(message: bytes) -> Challenge:
     def challenge(
         points: Sequence[bytes], shown: bytes | None, masked: Sequence[bytes], masked_shown: bytes | None
     ) -> int:
+        """Return the challenge of these points."""
         fields = [number(len(points)), *points, optional(shown), *masked, optional(masked_shown), message]
         return hash_to_scalar(frame(TAG + b"consent", fields), CONSENT_DST)
 

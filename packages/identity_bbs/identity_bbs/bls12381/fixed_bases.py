@@ -13,7 +13,7 @@ from operator import getitem
 from typing import Any, Final
 from weakref import WeakSet
 
-from identity_core.crypto.bls12381.backend import (
+from identity_bbs.bls12381.backend import (
     G1,
     ORDER,
     SCALAR_OCTETS,
@@ -88,6 +88,7 @@ class WindowedBases:
     def msm(
         self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[G1, int]] = ()
     ) -> G1:
+        """Return the sum of products of the fixed points, and of the pairs in ``also``."""
         chosen = range(len(self._points)) if indexes is None else indexes
         rows: list[list[Any]] = []
         digits = bytearray()
@@ -176,5 +177,6 @@ class PointDigits:
         return len(self._rows)
 
     def sum(self, digits: Sequence[int]) -> G1:
+        """Return the sum of the products of the first points."""
         check_digits(digits, len(self._rows), self._radix)
         return reduce(self._curve.g1_add, map(getitem, self._rows, digits), self._starts[len(digits)])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from identity_core.crypto.bls12381 import ORDER
-from identity_core.crypto.bls12381.keys import expand_message_xmd, hash_to_scalar
+from identity_bbs.bls12381 import ORDER
+from identity_bbs.bls12381.keys import expand_message_xmd, hash_to_scalar
 
 DST = b"QUUX-V01-CS02-with-expander-SHA256-128"
 

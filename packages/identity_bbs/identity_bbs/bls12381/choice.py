@@ -12,9 +12,9 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
-from identity_core.crypto.bls12381.backend import (
+from identity_bbs.bls12381.backend import (
     G1_GENERATOR,
     G2_GENERATOR,
     ORDER,
@@ -22,7 +22,6 @@ from identity_core.crypto.bls12381.backend import (
     Curve,
     InvalidPoint,
 )
-from identity_core.values import value_class
 
 _DOUBLED_GENERATOR: Final = bytes.fromhex(
     "a572cbea904d67468808c8eb50a9450c9721db309128012543902d0ac358a62ae28f75bb8f1c7c42c39a8c5529bf0f4e"
@@ -124,8 +123,7 @@ def _check_pairing(curve: Curve) -> None:
 _log = logging.getLogger(__name__)
 
 
-@value_class
-class BackendState:
+class BackendState(NamedTuple):
     """What became of a backend. ``curve`` is ``None`` where it cannot be used, and ``reason`` then says why."""
 
     name: str
@@ -134,13 +132,13 @@ class BackendState:
 
 
 def _load_blst() -> Curve:
-    from identity_core.crypto.bls12381.blst import BlstCurve
+    from identity_bbs.bls12381.blst import BlstCurve
 
     return BlstCurve()
 
 
 def _load_pyblst() -> Curve:
-    from identity_core.crypto.bls12381.pyblst import PyblstCurve
+    from identity_bbs.bls12381.pyblst import PyblstCurve
 
     return PyblstCurve()
 
@@ -149,7 +147,7 @@ def _load_py_ecc() -> Curve:
     # Its import raises the limit to 100,000; a few kilobytes of nested JSON would then end the process instead of raising.
     limit = sys.getrecursionlimit()
     try:
-        from identity_core.crypto.bls12381.py_ecc import PyEccCurve
+        from identity_bbs.bls12381.py_ecc import PyEccCurve
     finally:
         sys.setrecursionlimit(limit)
     return PyEccCurve()

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from identity_core.crypto.bbs.suite import (
+from identity_bbs.bls12381 import ORDER, InvalidPoint
+from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_bbs.bls12381.keys import InvalidBlsKey, expand_message_xmd, hash_to_scalar
+from identity_bbs.suite import (
     API_ID,
     HASH_TO_SCALAR_DST,
     MAP_MESSAGE_DST,
@@ -23,9 +26,6 @@ from identity_core.crypto.bbs.suite import (
     Proof,
     Signature,
 )
-from identity_core.crypto.bls12381 import ORDER, InvalidPoint
-from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-from identity_core.crypto.bls12381.keys import InvalidBlsKey, expand_message_xmd, hash_to_scalar
 
 __all__ = [
     "calculate_challenge",

@@ -17,13 +17,15 @@ from typing import Final
 
 import gmpy2
 
-from identity_core.crypto.bbs.octets import (
+from identity_bbs.bls12381 import G1, ORDER
+from identity_bbs.bls12381.backend import G1_OCTETS
+from identity_bbs.octets import (
     calculate_challenge,
     calculate_domain,
     hash_to_scalar,
     scalar_to_octets,
 )
-from identity_core.crypto.bbs.suite import (
+from identity_bbs.suite import (
     API_ID,
     HASH_TO_SCALAR_DST,
     MAX_MESSAGES,
@@ -36,8 +38,6 @@ from identity_core.crypto.bbs.suite import (
     RandomScalars,
     Signature,
 )
-from identity_core.crypto.bls12381 import G1, ORDER
-from identity_core.crypto.bls12381.backend import G1_OCTETS
 
 _BLINDING_DST: Final = API_ID + b"IDENTITY_INVERSION_BLINDING_"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from identity_core.crypto.bls12381.backend import ORDER, SCALAR_OCTETS, check_count
-from identity_core.crypto.bls12381.blst_interface import (
+from identity_bbs.bls12381.backend import ORDER, SCALAR_OCTETS, check_count
+from identity_bbs.bls12381.blst_interface import (
     OCTETS,
     P1,
     P1S,
@@ -44,10 +44,12 @@ class SignedDigitSums:
         return len(self._points)
 
     def grown(self, points: Sequence[Any]) -> SignedDigitSums:
+        """Return sums over these points and then those of ``points``."""
         # All rows stand behind one another in memory; they are made again faster than one could notice, 0.25 ms a point.
         return SignedDigitSums((*self._points, *points))
 
     def sum(self, scalars: Sequence[int]) -> Any:
+        """Return the sum of the products of the first points."""
         check_count(scalars, len(self._points))
         out, count = ffi.new(P1), len(scalars)
         if count:

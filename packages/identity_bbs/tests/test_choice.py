@@ -6,8 +6,7 @@ import subprocess
 import sys
 
 import pytest
-
-from identity_core.crypto.bls12381 import BackendUnavailable, InvalidPoint, available, choice, select
+from identity_bbs.bls12381 import BackendUnavailable, InvalidPoint, available, choice, select
 
 
 @pytest.fixture
@@ -216,7 +215,7 @@ def test_no_other_point_passes_for_the_right_one(fresh, question, method, right,
 
 def test_importing_imports_no_backend():
     program = (
-        "import sys, identity_core.crypto.bls12381.keys, identity_core.crypto.bbs.interface\n"
+        "import sys, identity_bbs.bls12381.keys, identity_bbs.interface\n"
         "print([name for name in ('ckzg', 'pyblst', 'py_ecc') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -226,7 +225,7 @@ def test_importing_imports_no_backend():
 def test_no_backend_raises_the_recursion_limit() -> None:
     """py_ecc's import does; nested JSON would then crash the process."""
     code = (
-        "import sys; before = sys.getrecursionlimit(); from identity_core.crypto.bls12381 import available;"
+        "import sys; before = sys.getrecursionlimit(); from identity_bbs.bls12381 import available;"
         "assert len(available()) == 3; assert 'py_ecc' in sys.modules; assert sys.getrecursionlimit() == before"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

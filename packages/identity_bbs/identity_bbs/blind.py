@@ -8,13 +8,18 @@ BBS draft makes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.octets import calculate_domain, octets_to_public_key
-from identity_core.crypto.bbs.openings import (
+from identity_bbs import core
+from identity_bbs.bls12381 import G1
+from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_bbs.bls12381.hedged import HedgedScalars
+from identity_bbs.bls12381.keys import hash_to_scalar, secret_scalar
+from identity_bbs.frames import frame, scalar
+from identity_bbs.octets import calculate_domain, octets_to_public_key
+from identity_bbs.openings import (
     PSEUDONYM_DST,
     TAG,
     Challenge,
@@ -23,13 +28,7 @@ from identity_core.crypto.bbs.openings import (
     octets_of_openings,
     open_points,
 )
-from identity_core.crypto.bbs.suite import HASH_TO_SCALAR_DST, Ciphersuite, Signature
-from identity_core.crypto.bls12381 import G1
-from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-from identity_core.crypto.bls12381.hedged import HedgedScalars
-from identity_core.crypto.bls12381.keys import hash_to_scalar, secret_scalar
-from identity_core.crypto.frames import frame, scalar
-from identity_core.values import value_class
+from identity_bbs.suite import HASH_TO_SCALAR_DST, Ciphersuite, Signature
 
 FIRST_KNOWN_SLOT: Final = 2
 """What the issuer knows and signs in the clear begins here."""
@@ -46,7 +45,7 @@ class CommitmentInvalid(ValueError):
     """The octets are no commitment for this credential, nonce and holder."""
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class IssueRequest:
     """What a commitment is bound to: the credential's verification method (a DID URL of the issuer) and header, the holder's DID, and the
     issuer's nonce."""
@@ -67,12 +66,11 @@ class IssueRequest:
         return self.method.partition("#")[0]
 
 
-@value_class
-class Commitment:
+class Commitment(NamedTuple):
     """A checked commitment: K, which goes under the issuer's signature, and T as octets, for the issuer's record of who is who."""
 
     octets: bytes
-    point: G1 = field(repr=False)
+    point: G1
 
     @property
     def point_octets(self) -> bytes:
@@ -193,6 +191,7 @@ def _signed_point(
 
 def _commitment_challenge(request: IssueRequest) -> Challenge:
     def challenge(points: Sequence[bytes], tag: bytes | None, masked: Sequence[bytes], masked_tag: bytes | None) -> int:
+        """Return the challenge of these points."""
         fields = [*points, tag or b"", *masked, masked_tag or b"", *request.fields]
         return hash_to_scalar(frame(TAG + b"commit", fields), COMMIT_DST)
 

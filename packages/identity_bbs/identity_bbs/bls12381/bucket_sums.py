@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Final, Self
 
-from identity_core.crypto.bls12381.backend import G1, ORDER, SCALAR_OCTETS, Curve, check_count
+from identity_bbs.bls12381.backend import G1, ORDER, SCALAR_OCTETS, Curve, check_count
 
 _VALUES: Final = 256
 _OFFSET_DST: Final = b"IDENTITY-BUCKET-SUMS-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFFSET_"
@@ -39,6 +39,7 @@ class BucketSums:
         return len(self._rows)
 
     def grown(self, points: Sequence[G1]) -> Self:
+        """Return sums over these points and then those of ``points``."""
         more = copy(self)
         more._rows = (*self._rows, *map(self._shifts, points))
         return more
@@ -53,6 +54,7 @@ class BucketSums:
         return tuple(row)
 
     def sum(self, scalars: Sequence[int]) -> G1:
+        """Return the sum of the products of the first points."""
         check_count(scalars, len(self._rows))
         add = self._add
         buckets = [self._offset] * _VALUES

@@ -5,8 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.octets import (
+from identity_bbs import core
+from identity_bbs.bls12381 import ORDER
+from identity_bbs.bls12381.keys import EXPAND_OCTETS
+from identity_bbs.octets import (
     calculate_challenge,
     check_octets,
     messages_to_scalars,
@@ -15,9 +17,7 @@ from identity_core.crypto.bbs.octets import (
     octets_to_signature,
     proof_to_octets,
 )
-from identity_core.crypto.bbs.suite import MAX_MESSAGES, BbsProofInvalid, Ciphersuite, RandomScalars
-from identity_core.crypto.bls12381 import ORDER
-from identity_core.crypto.bls12381.keys import EXPAND_OCTETS
+from identity_bbs.suite import MAX_MESSAGES, BbsProofInvalid, Ciphersuite, RandomScalars
 
 
 def named(scalars: Sequence[int]) -> RandomScalars:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from hashlib import shake_256
 from typing import Final
 
-from identity_core.crypto.bls12381.backend import ORDER
-from identity_core.crypto.bls12381.keys import EXPAND_OCTETS
-from identity_core.crypto.frames import frame, number
+from identity_bbs.bls12381.backend import ORDER
+from identity_bbs.bls12381.keys import EXPAND_OCTETS
+from identity_bbs.frames import frame, number
 
 SEED_OCTETS: Final = 32
 

@@ -9,10 +9,10 @@ from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol
 from weakref import WeakSet
 
-from identity_core.crypto.bls12381.backend import ORDER, Curve
-from identity_core.crypto.bls12381.blst_interface import ADDRESSES, P1, blst, ffi
-from identity_core.crypto.bls12381.blst_sums import affine_points
-from identity_core.crypto.bls12381.fixed_bases import (
+from identity_bbs.bls12381.backend import ORDER, Curve
+from identity_bbs.bls12381.blst_interface import ADDRESSES, P1, blst, ffi
+from identity_bbs.bls12381.blst_sums import affine_points
+from identity_bbs.bls12381.fixed_bases import (
     MAX_TABLE_OCTETS,
     OFFSET_DST,
     TABLED_BITS,
@@ -137,6 +137,7 @@ class AffineBases:
     def msm(
         self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[Any, int]] = ()
     ) -> Any:
+        """Return the sum of products of the fixed points, and of the pairs in ``also``."""
         chosen = range(len(self._points)) if indexes is None else indexes
         rows: list[bytes] = []
         digits: list[bytes] = []
@@ -189,5 +190,6 @@ class AffineDigits:
         return len(self._rows) // _ADDRESS_OCTETS
 
     def sum(self, digits: Sequence[int]) -> Any:
+        """Return the sum of the products of the first points."""
         check_digits(digits, len(self), self._radix)
         return self._curve.offset.sum([self._rows[: _ADDRESS_OCTETS * len(digits)]], bytes(digits))

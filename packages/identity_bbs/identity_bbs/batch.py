@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.suite import BbsPublicKey, Ciphersuite, Proof
+from identity_bbs import core
+from identity_bbs.suite import BbsPublicKey, Ciphersuite, Proof
 
 _WEIGHT_OCTETS: Final = 16
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.octets import (
+from identity_bbs import core
+from identity_bbs.bls12381.keys import secret_scalar
+from identity_bbs.octets import (
     check_octets,
     mixed_messages_to_scalars,
     octets_to_public_key,
     octets_to_signature,
     signature_to_octets,
 )
-from identity_core.crypto.bbs.suite import BbsSignatureInvalid, Ciphersuite
-from identity_core.crypto.bls12381.keys import secret_scalar
+from identity_bbs.suite import BbsSignatureInvalid, Ciphersuite
 
 
 def sign(
