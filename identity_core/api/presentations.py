@@ -24,7 +24,7 @@ REQUEST_OBJECT: Final = "application/oauth-authz-req+jwt"
 MAX_BODY: Final = 256 * 1024
 
 PRESENT: Final = Operation(
-    "presentCredentials", "POST", RESPONSES + "{request}", frozenset(), "", error_schema=WALLET_ERROR
+    "presentCredentials", "POST", RESPONSES + "{request}", frozenset(), "", error_schema=WALLET_ERROR, waits=True
 )
 
 

@@ -87,7 +87,7 @@ class World:
         self.buckets, self.store = Buckets(self.told), TellingKeys(self.told)
         keys = AuthenticateApiKey((self.store,), ApiKeyCache(self.clock), self.clock, str)
         parts: Any = {"reader": None, "signatures": None, "bearers": Tokens(self.told), "policy": self.buckets}
-        self.gate = Gate(api_keys=keys, trusted_proxies=(), mismatch=lambda: None, answers=None, **parts)  # type: ignore[arg-type]
+        self.gate = Gate(api_keys=keys, trusted_proxies=(), mismatch=lambda: None, answers=None, places=4, **parts)  # type: ignore[arg-type]
 
     def ask(self, **headers: str) -> list[str]:
         """What happened, in order; the refusal, if there was one, at the end."""
