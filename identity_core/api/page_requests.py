@@ -45,7 +45,7 @@ def form_run(form: PageForm, gate: Admission, max_body: int, seconds: float) -> 
         if has_body(request) and media_type != form.media_type:
             raise UnsupportedMediaType(f"Send the body as {form.media_type}.", details={"supported": [form.media_type]})
         request.body_octets = await read_body(request, receive, cap=cap, seconds=seconds)
-        await gate.charge(request, Cost().tokens(request))
+        await gate.charge(request, (Cost() if operation is None else operation.cost).tokens(request))
         admit_page_headers(request, scope)
         if form.media_type == FORM:
             request.body = _fields(request.body_octets)
