@@ -182,7 +182,10 @@ async def test_row_of_an_earlier_replica_is_changed_at_once(rooms: Rooms) -> Non
     rooms.store.documents._heads.clear()
     assert (await with_service(rooms, created)).state.version_id == 2
     assert await states(rooms, str(did)) == [(FORMS[history.FORM], OWNER), (FORMS[history.FORM], None)]
-    assert [one.state.version_id for one in (await rooms.history(did, after=None, limit=9, descending=True)).items] == [2, 1]
+    assert [one.state.version_id for one in (await rooms.history(did, after=None, limit=9, descending=True)).items] == [
+        2,
+        1,
+    ]
     assert await rooms.store.quarantine.count() == 0
 
 
