@@ -17,8 +17,8 @@ from identity_core.errors import DidQuarantined
 from identity_core.ports.repositories import Suspicion
 from identity_core.store.index_rows import NAMES, VERSIONS
 from identity_core.store.row_mac import RowMac, version_octets
-from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.dids.create import Created
+from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
 from tests.rooms import Rooms, secret_of, update_of
 
