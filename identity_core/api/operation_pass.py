@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from identity_core.api import contract
@@ -32,7 +33,9 @@ def compile_operation(
     parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
     path_parsers = _path_parsers(document, parameters, schemas)
     make = schemas.types.named.get(f"{pascal_name(operation.operation_id)}Query")
-    query = Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document), make)
+    query = Query(
+        [each for each in parameters if each["in"] == "query"], schemas, partial(contract.dereference, document), make
+    )
     body = None
     if "requestBody" in declared:
         wanted = contract.dereference(document, declared["requestBody"])
@@ -42,7 +45,7 @@ def compile_operation(
 
     async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
         request.operation = operation
-        request.operation_id = operation_id
+        request.operation_id, request.query_octets = operation_id, scope["query_string"]
         if body is None:
             refuse_body(request)
         else:
@@ -52,7 +55,7 @@ def compile_operation(
             request.caller, request.answer_headers = await admit(operation, request)
         for name, parse in path_parsers:
             parse(request.path[name])
-        request.query = query.parse(scope["query_string"])
+        request.query = query.parse(request.query_octets)
         if body is not None:
             request.body = body.parse(request)
         if around is None or request.header("idempotency-key") is None:
@@ -71,7 +74,3 @@ def _path_parsers(
         for each in parameters
         if each["in"] == "path" and each["name"] != "did"
     ]
-
-
-def _resolver(document: Mapping[str, Any]) -> Callable[[Any], Any]:
-    return lambda part: contract.dereference(document, part)
