@@ -333,7 +333,7 @@ def test_each_spelling_of_the_target_serves_an_honest_client(target: Target) -> 
         assert hana.wire.call("PATCH", PREFIX + called, body, signature).status == 200
 
 
-def test_a_signature_for_the_path_of_one_did_is_refused_at_another(target: Target) -> None:
+def test_a_signature_for_the_path_of_one_did_serves_no_other(target: Target) -> None:
     hana, eve = (target.stranger.holder() for _ in range(2))
     body = {"operation": "removeService", "serviceId": "files"}
     paths = [f"/dids/{quote(who.did, safe='')}" for who in (hana, eve)]
