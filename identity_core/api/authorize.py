@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from identity_core.api.auth import token_answer
+from identity_core.api.forms import form_members
 from identity_core.api.oauth import (
     OPERATION,
     TokenGrant,
     authenticated,
-    members,
     read_audience,
     read_scopes,
 )
@@ -96,7 +96,7 @@ class AuthorizationEndpoint:
 
     async def received(self, octets: bytes) -> ReceivedAuthorization:
         """The request of a query or form. Raises ``InvalidRequest``, for which nobody is sent anywhere."""
-        said = {name: value for name, value in members(octets).items() if name in PARAMETERS}
+        said = {name: value for name, value in form_members(octets).items() if name in PARAMETERS}
         for name in ("client_id", "redirect_uri"):
             if name not in said:
                 raise InvalidRequest(f"{name} is missing.")

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_core.use_cases.wallets.status import CopyStatus
 from identity_vcalm.verify import CredentialFindings, VerifyVcalmCredential
 
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.checks import CheckCode, wrong
 from identity_core.errors import InvalidCredential, PluginUnavailable, ProofInvalid
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuredHead
-from identity_core.use_cases.wallets.status import CopyStatus
 
 NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
 HOUR = timedelta(hours=1)
