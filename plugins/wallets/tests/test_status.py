@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from identity_wallets.use_cases.status import CopyStatus, GetTokenStatusList
+from identity_wallets.use_cases.status import GetTokenStatusList, ListedCopyStatus
 
 from identity_core.codec import multibase
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
@@ -33,7 +33,7 @@ class Scene:
         issuer: Any = SimpleNamespace(newest_key=self._newest_key, custodian=custodian)
         credentials: Any = self
         self.get = GetTokenStatusList(credentials, issuer, ORIGIN, SimpleNamespace(now=lambda: self.now))  # type: ignore[arg-type]
-        self.check = CopyStatus(credentials, ORIGIN)
+        self.check = ListedCopyStatus(credentials, ORIGIN)
 
     async def _sign(self, name: str, message: bytes) -> bytes:
         self.signed += 1
