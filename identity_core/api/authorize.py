@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from identity_core.api.auth import token_answer
-from identity_core.api.forms import form_members
 from identity_core.api.oauth import (
     OPERATION,
     TokenGrant,
@@ -19,6 +18,7 @@ from identity_core.api.oauth import (
     read_audience,
     read_scopes,
 )
+from identity_core.api.page_requests import form_members
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.api.writing import AuditRefusals, Quotas
 from identity_core.domain.activity import RequestContext

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Final, Protocol
 
 from identity_core import wire
 from identity_core.api.auth import token_answer
-from identity_core.api.forms import form_members
 from identity_core.api.oauth_errors import oauth_error
+from identity_core.api.page_requests import form_members
 from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
 from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import UNSET
