@@ -12,16 +12,17 @@ ones are useless to generators.
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from identity_core.api.resolution_problems import problem, registration_error
 from identity_core.codec.structs import Types
 from identity_core.extension.compose import CompositionError, compose
 from openapi.error_classes import write_errors
@@ -30,7 +31,7 @@ from openapi.wire_stub import write_stub
 # The parts of the document in its order. One that is not listed is written but not yet served.
 PARTS: Final = (
     *("dids", "events", "ledger", "auth", "api_keys", "service", "delegations", "credentials"),
-    *("proofs", "proof_checks", "verifications", "dashboard", "audit", "identifiers", "registration"),
+    *("proofs", "proof_checks", "verifications", "dashboard", "audit"),
 )
 
 HERE: Final = Path(__file__).resolve().parent
@@ -245,7 +246,7 @@ def _error_response(codes: list[str], status: str, catalogue: Mapping[str, Any],
     examples: Json = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
     media = "application/json"
     if schema != "ErrorResponse":
-        media, refused = _REFUSALS[schema]
+        media, refused = _refusals()[schema]
         shown = {code: _error_example(code, catalogue[code])["value"]["error"] for code in codes}
         examples = {code: {"value": refused(error)} for code, error in shown.items()}
     response = {
@@ -257,31 +258,17 @@ def _error_response(codes: list[str], status: str, catalogue: Mapping[str, Any],
     return response
 
 
-def _refused_identifier(error: Json) -> Json:
-    metadata = {"error": problem(error["code"], error["message"])._asdict()}
-    resolution = {"didDocument": None, "didDocumentMetadata": {}, "didResolutionMetadata": metadata}
-    content = {"content": None, "contentStream": None, "contentMetadata": {}, "dereferencingMetadata": metadata}
-    return {"error": error, **resolution, **content}
+@cache
+def _refusals() -> dict[str, tuple[str, Callable[[Json], Json]]]:
+    """Return the schemas of refusals that follow another standard: their media type, and what an error is in them.
 
-
-def _refused_registration(error: Json) -> Json:
-    kind = registration_error(error["code"])
-    state = {"state": "failed", **({} if kind is None else {"error": kind}), "reason": error["message"]}
-    metadata = {"code": error["code"], "requestId": error["details"]["requestId"]}
-    return {
-        "error": error,
-        "jobId": None,
-        "didState": state,
-        "didRegistrationMetadata": metadata,
-        "didDocumentMetadata": {},
-    }
-
-
-# The schemas of refusals that follow another standard: their media type, and what an error is in them.
-_REFUSALS: Final[dict[str, tuple[str, Callable[[Json], Json]]]] = {
-    "RefusedIdentifier": ("application/did-resolution", _refused_identifier),
-    "RefusedRegistration": ("application/json", _refused_registration),
-}
+    An extension states them in the module ``refusals`` of its folder ``openapi``.
+    """
+    found: dict[str, tuple[str, Callable[[Json], Json]]] = {}
+    for name, folder in extensions().items():
+        if (folder / "openapi" / "refusals.py").exists():
+            found |= importlib.import_module(f"plugins.{name}.openapi.refusals").REFUSALS
+    return found
 
 
 def _referred(responses: Mapping[str, Any]) -> set[str]:
@@ -337,9 +324,17 @@ def outputs() -> dict[Path, bytes]:
         before = set(types.named)
         types.add(parts[name])
         own = {each: made for each, made in types.named.items() if each not in before}
-        found[package / "wire.pyi"] = write_stub(f"{package.name}.wire", own, head="\nDOCUMENT: bytes\n").encode()
+        text = write_stub(f"{package.name}.wire", own, head="\nDOCUMENT: bytes\n")
+        found[package / "wire.pyi"] = _with_imports(text, before).encode()
     found[REFERENCE] = encode(compose(kernel, parts))
     return found
+
+
+def _with_imports(stub: str, kernel: set[str]) -> str:
+    """Return the stub of an extension with the import of the types of ``kernel`` that it names."""
+    used = sorted(kernel & set(re.findall(r"\b[A-Z]\w+\b", stub.partition("\nDOCUMENT")[2])))
+    imports = f"from identity_core.wire import {', '.join(used)}\n" if used else ""
+    return stub.replace("\nDOCUMENT", f"{imports}\nDOCUMENT", 1)
 
 
 def main(arguments: list[str]) -> int:

@@ -36,7 +36,6 @@ from identity_core.use_cases.dids.change import Recovered, Rotated
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.read import HistoryPage
 from identity_core.use_cases.dids.witnessed import Approvals, Waiting
-from openapi.identifier_examples import identifiers
 from openapi.resolution_examples import gone, resolutions
 from openapi.story import START, Json, Story, dice
 
@@ -67,13 +66,11 @@ class Telling:
         rotated = self.rotate()
         self.shown["listDids"] = {"200": {"onePage": plain(dids.listing([rotated], 50).body)}}
         self.shown["resolveDid"] = resolutions(rotated, updated, GRACE_END)
-        self.identifiers = identifiers(rotated, GRACE_END)
+        self.rotated = rotated
         self.story.record(Expire(), GRACE_END)
         self.recover()
         last = self.deactivate()
         self.shown["resolveDid"]["410"] = gone(first, updated, last)
-        for name in ("resolveIdentifier", "resolveIdentifierWithOptions"):
-            self.identifiers[name]["410"] = {"now": self.shown["resolveDid"]["410"]["asW3cResult"]}
         self.look_back(last)
         return self.shown
 

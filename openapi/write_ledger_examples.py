@@ -179,7 +179,7 @@ async def _shown(asked: Any, name: str = "ofTheStory") -> dict[str, Any]:
 
 def main() -> None:
     """Writes the file."""
-    write("ledger", asyncio.run(tell()), "write_ledger_examples")
+    write("ledger", asyncio.run(tell()), "openapi.write_ledger_examples")
 
 
 if __name__ == "__main__":

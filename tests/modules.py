@@ -7,8 +7,11 @@ import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
 
-OPTIONAL = ("identity_core.crypto.bls12381.",)
+OPTIONAL = ("identity_bbs.bls12381.",)
 """Backends of the curve: each wants a library that need not be installed."""
+
+OLD = ("identity_core.crypto.bbs", "identity_core.crypto.bls12381", "identity_core.crypto.frames")
+"""Old import paths, which warn."""
 
 
 def modules_of(package: str) -> Iterator[ModuleType]:
@@ -16,7 +19,7 @@ def modules_of(package: str) -> Iterator[ModuleType]:
     found = importlib.import_module(package)
     yield found
     for module in pkgutil.walk_packages(found.__path__, f"{package}."):
-        if "plugin_templates" in module.name or module.name.endswith("__main__"):
+        if module.name in OLD or "plugin_templates" in module.name or module.name.endswith("__main__"):
             continue
         try:
             yield importlib.import_module(module.name)

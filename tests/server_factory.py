@@ -199,6 +199,7 @@ FORKED_PROVER = "bbs"
 # Not all of them are installed everywhere.
 PRELOADED = ("alembic.command", "psycopg", "uvloop")
 PACKAGES = (
+    "identity_bbs",
     "identity_core.cli",
     "identity_core.crypto",
     "identity_core.database",
@@ -214,7 +215,7 @@ def _import_the_service() -> None:
         folder = importlib.import_module(name).__path__
         for module in pkgutil.walk_packages(folder, f"{name}."):
             # A backend of the curve wants a library that need not be installed.
-            is_optional = module.name.startswith("identity_core.crypto.bls12381.")
+            is_optional = module.name.startswith("identity_bbs.bls12381.")
             with contextlib.suppress(*[ImportError] if is_optional else ()):
                 importlib.import_module(module.name)
     for name in PRELOADED:

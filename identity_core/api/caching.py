@@ -24,11 +24,9 @@ from identity_core.use_cases.dids.read import Resolution
 from identity_core.values import value_class
 from identity_core.wire import (
     DeactivatedDidResolution,
-    DereferencingMetadata,
     DidDocumentMetadata,
     DidResolution,
     DidResolutionMetadata,
-    DidUrlDereferencing,
     LedgerPosition,
     ResolveDidQuery,
     W3cDidDocumentMetadata,
@@ -44,7 +42,7 @@ LD: Final = "application/ld+json"
 _PROFILE: Final = 'profile="https://w3id.org/did-resolution"'
 PROFILED: Final = f"{LD};{_PROFILE}"
 RESOLUTION_MEDIA: Final = (LD_JSON, JSON, BARE, W3C, DID, LD)
-Shape = Literal["own", "document", "result", "dereferenced"]
+Shape = Literal["own", "document", "result", "other"]
 SHAPES: Final[Mapping[str, Shape]] = {
     **dict.fromkeys((LD_JSON, JSON), "own"),
     **dict.fromkeys((BARE, DID, LD), "document"),
@@ -149,24 +147,28 @@ def if_match(request: Request) -> int | None:
 
 
 def resolution(
-    result: Resolution, media: str, duration: int, query: ResolveDidQuery, now: datetime, *, shape: Shape | None = None
+    result: Resolution,
+    media: str,
+    duration: int,
+    query: ResolveDidQuery,
+    now: datetime,
+    *,
+    shape: Shape | None = None,
+    body: Any = None,
 ) -> CachedAnswer:
-    """200 in the negotiated media type, with its 304 twin. ``duration`` in milliseconds. ``shape`` is what the body is, where that is not
-    what resolveDid says in this media type."""
+    """Return 200 in the negotiated media type, with its 304 twin. ``duration`` is in milliseconds. ``shape`` is that of the answer if not
+    what resolveDid answers in this media type; ``other`` has a ``body`` of its own."""
     version = result.version
     document = raw(version.state.document.octets)
     shape = shape or SHAPES[media]
-    body: Any
     if shape == "document":
         body = document
-    elif shape == "dereferenced":
-        body = dereferencing(document, result)
     elif shape == "result":
         found = DidResolutionMetadata(content_type="application/did", duration=duration)
         body = W3cDidResolution(
-            did_document=document, did_document_metadata=_w3c_metadata(result), did_resolution_metadata=found
+            did_document=document, did_document_metadata=w3c_metadata(result), did_resolution_metadata=found
         )
-    else:
+    elif shape == "own":
         found = DidResolutionMetadata(content_type=LD_JSON, duration=duration)
         body = DidResolution(
             did_document=document, did_document_metadata=_metadata(result), did_resolution_metadata=found
@@ -201,16 +203,6 @@ def headers_of(mark: int | str, form: str, control: str, *, is_cosigned: bool, i
     return (("ETag", tag), ("Vary", "Accept"), ("Cache-Control", control))
 
 
-def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
-    """``content`` (JSON) as a result of DID URL dereferencing, with the metadata of the document that it is or stands in."""
-    return DidUrlDereferencing(
-        content=content,
-        content_stream=content,
-        content_metadata=_w3c_metadata(result),
-        dereferencing_metadata=DereferencingMetadata(content_type="application/did"),
-    )
-
-
 def gone(request: Request, result: Resolution, media: str, *, selected: bool, form: str = JSON) -> Answer:
     """Return the 410 of a deactivated DID in the media type ``form``: beside the error the version that was requested, or a W3C result
     without a document. The details name the transaction of the version that was requested, else of the deactivation."""
@@ -226,7 +218,7 @@ def gone(request: Request, result: Resolution, media: str, *, selected: bool, fo
     if selected or SHAPES[media] == "result":
         document = raw(state.document.octets) if selected else None
         w3c = DidResolutionMetadata(content_type="application/did") if SHAPES[media] == "result" else UNSET
-        metadata = plain(_metadata(result) if w3c is UNSET else _w3c_metadata(result)) | {"deactivated": True}
+        metadata = plain(_metadata(result) if w3c is UNSET else w3c_metadata(result)) | {"deactivated": True}
         body = DeactivatedDidResolution(
             error=body.error, did_document=document, did_document_metadata=metadata, did_resolution_metadata=w3c
         )
@@ -248,7 +240,7 @@ def _metadata(result: Resolution) -> DidDocumentMetadata:
     )
 
 
-def _w3c_metadata(result: Resolution) -> W3cDidDocumentMetadata:
+def w3c_metadata(result: Resolution) -> W3cDidDocumentMetadata:
     """As DID Resolution has it: version ids are strings, a first version has no ``updated``."""
     state, following = result.version.state, result.following
     return W3cDidDocumentMetadata(

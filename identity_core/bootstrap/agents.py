@@ -82,14 +82,15 @@ async def agent_endpoints(
 
 
 def _application(settings: Settings) -> Callable[[], AbstractAsyncContextManager[Application]]:
-    found = entry_points(group=ENTRY_POINTS, name=NAME)
-    if not found:
+    try:
+        opening: Callable[[], AbstractAsyncContextManager[Application]]
+        opening = next(iter(entry_points(group=ENTRY_POINTS, name=NAME))).load()
+    except (StopIteration, ImportError) as error:
         raise StartError(
             "Nothing that is installed speaks the Model Context Protocol.",
             settings.origin("mcp.enabled").place,
             "pip install 'identity-service[mcp]', or set mcp.enabled to false.",
-        )
-    opening: Callable[[], AbstractAsyncContextManager[Application]] = next(iter(found)).load()
+        ) from error
     return opening
 
 

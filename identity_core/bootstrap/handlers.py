@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from datetime import timedelta
 
 from identity_core.api.caching import AnswerCache
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
-from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
-from identity_core.api.promises import Run
-from identity_core.api.registration import RegistrationHandlers
 from identity_core.api.request import Handler
 from identity_core.api.stored_answers import StoredReads
 from identity_core.api.verifications import VerificationHandlers
@@ -22,8 +18,6 @@ from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.cache import BoundedCache
 from identity_core.domain.delegations.delegation import AutonomyTable
-from identity_core.errors import InvalidDid
-from identity_core.settings import StartError
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import (
@@ -63,14 +57,6 @@ from identity_core.use_cases.dids.witnessed import (
     PublishApprovals,
     ReadWitnessedLog,
 )
-from identity_core.use_cases.identifiers import (
-    ListDidMethodProperties,
-    ListDidMethods,
-    ListDidTraits,
-    ListTestIdentifiers,
-    ResolveIdentifier,
-    ResolveIdentifierWithOptions,
-)
 from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
 from identity_core.use_cases.ledger.read import (
     GetLedgerBlock,
@@ -83,7 +69,6 @@ from identity_core.use_cases.ledger.read import (
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.stored import ProofAccess
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.registration import RegisterDid, RegisterDidDeactivation, RegisterDidUpdate
 from identity_core.use_cases.verifications import (
     LIFETIME,
     CreateVerifierChallenge,
@@ -130,37 +115,6 @@ def did_pages(opened: Runtime, dids: DidHandlers) -> dict[str, Handler]:
     """The places that DIDs name themselves, where readers fetch their logs."""
     published = GetPublishedLog(dids.log, dids.approvals.recorded, opened.store.witness_files)
     return log_pages(opened.reader.methods.values(), published)
-
-
-def identifier_handlers(opened: Runtime, dids: DidHandlers) -> IdentifierHandlers:
-    """The handlers of the tag ``identifiers``, with the answers that ``dids`` keeps. Raises ``StartError`` for a setting that is no DID."""
-    methods, clock = opened.reader.methods, opened.clock
-    try:
-        listed = [opened.reader.parse(text) for text in opened.settings.server.test_identifiers]
-    except InvalidDid as error:
-        raise StartError(f"server.test_identifiers: {error}") from error
-    resolve = ResolveIdentifier(dids.resolve)
-    return IdentifierHandlers(
-        resolve=resolve,
-        with_options=ResolveIdentifierWithOptions(resolve),
-        methods=ListDidMethods(methods),
-        properties=ListDidMethodProperties(methods),
-        test_identifiers=ListTestIdentifiers(methods, listed),
-        traits=ListDidTraits(methods),
-        cache=dids.cache,
-        clock=clock,
-        stored=dids.stored,
-    )
-
-
-def registration_handlers(opened: Runtime, dids: DidHandlers, operations: Mapping[str, Run]) -> RegistrationHandlers:
-    """The handlers of the tag ``registration``; ``operations`` are those of the whole document."""
-    return RegistrationHandlers(
-        RegisterDid(dids.create, opened.settings.did.method),
-        RegisterDidUpdate(opened.reader),
-        RegisterDidDeactivation(opened.reader),
-        operations,
-    )
 
 
 def ledger_handlers(opened: Runtime) -> LedgerHandlers:

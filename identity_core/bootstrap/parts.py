@@ -10,10 +10,9 @@ from typing import Any, Final
 from identity_core import __version__
 from identity_core.api.errors import guide_folder
 from identity_core.api.guide import guide_pages
-from identity_core.api.refusals import REFUSALS
 from identity_core.bootstrap.agents import open_agents
 from identity_core.bootstrap.authorization import open_oauth
-from identity_core.bootstrap.handlers import did_pages, identifier_handlers, registration_handlers
+from identity_core.bootstrap.handlers import did_pages
 from identity_core.bootstrap.pages import PageTags, pages_for_people
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.declaration import Contribution, Extension
@@ -33,13 +32,7 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
     return Contribution(handlers=(*own, *records, *transparency), pages=pages)
 
 
-async def _universal(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
-    dids = kernel.need(PageTags).dids
-    registration = registration_handlers(opened, dids, kernel.operations)
-    return Contribution(handlers=(identifier_handlers(opened, dids), registration), error_shapes=REFUSALS)
-
-
-PARTS: Final = (_kernel, _universal, open_oauth, open_agents, pages_for_people)
+PARTS: Final = (_kernel, open_oauth, open_agents, pages_for_people)
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:

@@ -160,16 +160,14 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_refused or self.transport.is_closing():
             return
         self._is_refused = True
-        if self._stage == BODY:
-            if self.pipeline:
-                self.pipeline.popleft()
-            else:
-                # The refusal is the answer to this request, and its application finds that the client has gone.
-                self.cycle.disconnected = self.cycle.response_complete = True
-                self.cycle.message_event.set()
-        # A worker whose application is not open yet knows no shapes.
-        shapes = getattr(self.app, "shapes", {})
-        shape = early_operation(shapes, self.url if self._stage else b"")
+        if self._stage == BODY and self.pipeline:
+            self.pipeline.popleft()
+        elif self._stage == BODY:
+            # The refusal is the answer to this request, and its application finds that the client has gone.
+            self.cycle.disconnected = self.cycle.response_complete = True
+            self.cycle.message_event.set()
+        # A worker whose application is not open yet has no shapes.
+        shape = early_operation(getattr(self.app, "shapes", {}), self.url if self._stage else b"")
         self.app = partial(self._open.answer, refusal, shape)
         self.parser = httptools.HttpRequestParser(self)
         self.parser.feed_data(REFUSED)

@@ -63,9 +63,7 @@ class Connections:
         self.bodies.pop(connection, None)
         self._open.pop(connection, None)
 
-    async def answer(
-        self, refusal: IdentityError, shape: Operation | None, scope: Scope, receive: Receive, send: Send
-    ) -> None:
+    async def answer(self, refusal: IdentityError, shape: Operation | None, _: Scope, __: Receive, send: Send) -> None:
         """Answer ``refusal`` in the ``shape`` of an operation, as an ASGI application, with a request id of its own."""
         request = Request(request_id=_identify())
         await deliver(error_answer(refusal, request.request_id, shape), request, send)

@@ -196,9 +196,9 @@ def sign_request(
 
 def _checked_tag(offered: Any, asked: Any, file: Any) -> str:
     """The holder's tag of a commitment that is one. Ends the command for any other."""
-    from identity_core.crypto.bbs.blind import CommitmentInvalid, check_commitment
-    from identity_core.crypto.bbs.suite import ciphersuite
-    from identity_core.crypto.bls12381 import select
+    from identity_bbs.blind import CommitmentInvalid, check_commitment
+    from identity_bbs.bls12381 import select
+    from identity_bbs.suite import ciphersuite
 
     with failing(
         CommitmentInvalid, name_of(file), "ask the holder for `identity credential request`", what="no commitment"
@@ -230,10 +230,11 @@ def _signed(
     validity: Mapping[str, str | None],
 ) -> dict[str, Any]:
     """What the credential says, signed. Ends the command for values or times that it cannot have."""
-    from identity_core.crypto.bbs.blind import blind_sign
-    from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, signature_to_octets
-    from identity_core.crypto.bbs.suite import ciphersuite
-    from identity_core.crypto.bls12381 import keys, select
+    from identity_bbs.blind import blind_sign
+    from identity_bbs.bls12381 import keys, select
+    from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+    from identity_bbs.suite import ciphersuite
+
     from identity_core.domain.credentials.bound_credential import NO_HANDLE, Particulars, midnight
     from identity_core.domain.credentials.credential import canonical_values
 
@@ -241,8 +242,7 @@ def _signed(
     _, secret = multikey.decode_secret(signing_key(issuer, header.method)["privateKey"])
     credential_id, handle = f"urn:uuid:{uuid.uuid4()}", NO_HANDLE
     if header.status is not None:
-        handle = 1 + secrets.randbelow(_LAST_HANDLE)
-        while str(handle) in handles:
+        while handle == NO_HANDLE or str(handle) in handles:
             handle = 1 + secrets.randbelow(_LAST_HANDLE)
         handles[str(handle)] = credential_id
     with failing(ValueError, "the times", "give days: 2026-01-31T00:00:00Z", status=2):

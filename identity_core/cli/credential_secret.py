@@ -43,10 +43,10 @@ def rotate_secret(wallet: Path, held: Path, forget: bool) -> None:
     Do this where somebody else may know the secret; then with --forget, when all is issued anew. Where the secret is lost, name a new file
     for --held instead.
     """
-    from identity_core.crypto.bbs.openings import HolderSecret
-    from identity_core.crypto.bbs.suite import ciphersuite
-    from identity_core.crypto.bls12381 import select
-    from identity_core.crypto.frames import scalar
+    from identity_bbs.bls12381 import select
+    from identity_bbs.frames import scalar
+    from identity_bbs.openings import HolderSecret
+    from identity_bbs.suite import ciphersuite
 
     did = Wallet.open(wallet).did
     if not held.exists():
@@ -73,10 +73,11 @@ def rotate_secret(wallet: Path, held: Path, forget: bool) -> None:
 
 def unfit(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Credentials of a holder's file that prove nothing, by their ids, and why."""
-    from identity_core.crypto.bbs.openings import BLIND_SLOT, HolderSecret
-    from identity_core.crypto.bbs.suite import ciphersuite
-    from identity_core.crypto.bls12381 import select
-    from identity_core.crypto.bls12381.keys import InvalidBlsKey
+    from identity_bbs.bls12381 import select
+    from identity_bbs.bls12381.keys import InvalidBlsKey
+    from identity_bbs.openings import BLIND_SLOT, HolderSecret
+    from identity_bbs.suite import ciphersuite
+
     from identity_core.domain.credentials import verifiable_credential
 
     suite = ciphersuite(select())

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from identity_bbs.bls12381.backend import G1_OCTETS
 
 from identity_core.cli.credential_offline import issuer_options, read_schema, schema_option
 from identity_core.cli.options import input_argument, name_of, read_json
@@ -21,7 +22,6 @@ from identity_core.cli.remote import keys_option
 from identity_core.cli.wallet import AUTHENTICATION, Wallet
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.errors import IdentityError, ProofInvalid
 
 if TYPE_CHECKING:
@@ -48,12 +48,13 @@ def request(file: Any, wallet: Path, held: Path) -> None:
     The secret is made with the first request, and is the same for all credentials of the DID. Who has it and the credentials proves in the
     holder's name; who loses it asks every issuer for new ones.
     """
+    from identity_bbs.blind import commit
+    from identity_bbs.bls12381 import select
+    from identity_bbs.frames import scalar
+    from identity_bbs.openings import HolderSecret
+    from identity_bbs.suite import ciphersuite
+
     from identity_core.crypto import ed25519
-    from identity_core.crypto.bbs.blind import commit
-    from identity_core.crypto.bbs.openings import HolderSecret
-    from identity_core.crypto.bbs.suite import ciphersuite
-    from identity_core.crypto.bls12381 import select
-    from identity_core.crypto.frames import scalar
     from identity_core.domain.credentials.blind_issue import CommittedRequest, CredentialOffer, ExchangeRefused
 
     holder = Wallet.open(wallet)

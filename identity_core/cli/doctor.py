@@ -97,7 +97,7 @@ def _disk(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def _curves(_: Settings) -> Iterator[Diagnosis]:
-    from identity_core.crypto.bls12381 import available
+    from identity_bbs.bls12381 import available
 
     states = available()
     usable = [one.name for one in states if one.curve is not None]

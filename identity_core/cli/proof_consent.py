@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from identity_bbs.frames import scalar
 
 from identity_core.cli.credential_wallet import held_option, opened
 from identity_core.cli.options import Whole, input_argument, load_json, name_of, read_json
@@ -18,7 +19,6 @@ from identity_core.cli.public_keys import agents_key
 from identity_core.cli.remote import keys_option
 from identity_core.cli.wallet import Wallet
 from identity_core.codec.multibase import base64url_encode
-from identity_core.crypto.frames import scalar
 from identity_core.errors import IbctInvalid, PredicateUnsupported, ProofInvalid
 
 if TYPE_CHECKING:

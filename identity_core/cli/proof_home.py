@@ -82,10 +82,11 @@ def held_credential(record: dict[str, Any], credential_id: str, held: Path) -> W
 
 def agreed(asked: AskedAtHome, context: Context, terms: ConsentTerms, agent_key: bytes | None = None) -> HolderConsent:
     """The holder's consent to the question, with the secret of the file; ``agent_key`` where the terms cover one."""
-    from identity_core.crypto.bbs.consent import consent
-    from identity_core.crypto.bbs.openings import HolderSecret
-    from identity_core.crypto.bbs.suite import ciphersuite
-    from identity_core.crypto.bls12381 import select
+    from identity_bbs.bls12381 import select
+    from identity_bbs.consent import consent
+    from identity_bbs.openings import HolderSecret
+    from identity_bbs.suite import ciphersuite
+
     from identity_core.domain.proofs.presentation import HolderConsent
 
     suite, question = ciphersuite(select()), asked.question

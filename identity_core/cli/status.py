@@ -235,9 +235,10 @@ def _written(folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: byte
 def _next_edition(
     folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: bytes, before: Manifest | None
 ) -> tuple[Manifest, bool]:
-    from identity_core.crypto.bbs import interface
-    from identity_core.crypto.bbs.suite import ciphersuite
-    from identity_core.crypto.bls12381 import keys, select
+    from identity_bbs import interface
+    from identity_bbs.bls12381 import keys, select
+    from identity_bbs.suite import ciphersuite
+
     from identity_core.domain.credentials import gap_shards
 
     suite, public = ciphersuite(select()), keys.public_key(secret)

@@ -17,7 +17,7 @@ def proof_of_possession(did: str, secret_multikey: str) -> str:
     kind, secret = multikey.decode_secret(secret_multikey)
     if kind != multikey.BLS12381G2:
         raise ValueError("only a Bls12381G2Key2020 key has a proof of possession")
-    from identity_core.crypto.bls12381 import keys as bls
+    from identity_bbs.bls12381 import keys as bls
 
     public = multikey.encode_public(kind, bls.public_key(secret))
     return multibase.base64url_encode(evidence.prove_possession(did, public, secret))

@@ -85,9 +85,9 @@ class SigningPromises(ExaminedCustodian):
         take."""
         if not {"sign_bbs", multikey.BLS12381G2} <= custodian.capabilities:
             pytest.skip("the custodian does not declare sign_bbs")
-        from identity_core.crypto.bbs import interface
-        from identity_core.crypto.bbs.suite import ciphersuite
-        from identity_core.crypto.bls12381 import select
+        from identity_bbs import interface
+        from identity_bbs.bls12381 import select
+        from identity_bbs.suite import ciphersuite
 
         public = await custodian.generate("k", multikey.BLS12381G2, did=DID, purpose=PURPOSE)
         messages: list[bytes | int] = [b"", 5, b"claim", 2**200]

@@ -7,14 +7,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from identity_bbs import blind, interface
+from identity_bbs.blind import IssueRequest
+from identity_bbs.bls12381 import keys, select
+from identity_bbs.consent import consent
+from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
+
 from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, context
-from identity_core.crypto.bbs import blind, interface
-from identity_core.crypto.bbs.blind import IssueRequest
-from identity_core.crypto.bbs.consent import consent
-from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, signature_to_octets
-from identity_core.crypto.bbs.openings import HolderSecret
-from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import keys, select
 from identity_core.domain.credentials.bound_credential import (
     BoundHeader,
     Particulars,

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
 
+from identity_bbs import interface
+from identity_bbs.bls12381 import Curve, keys, select
+from identity_bbs.suite import ciphersuite
+
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.crypto.bbs import interface
-from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import Curve, keys, select
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Message, Schema
 from identity_core.domain.proofs.predicate import Predicate

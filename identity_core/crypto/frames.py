@@ -1,33 +1,10 @@
-"""Unambiguous octets of a list of fields, for what is hashed.
-
-A frame is tag, number of fields and fields, each length-prefixed with 8 octets, so that two different lists of fields never give one
-string. Frames are fields of frames.
-"""
+"""Old import path of ``identity_bbs.frames``. Leaves in 1.2."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
 
+from identity_bbs.frames import frame, number, optional, scalar
 
-def number(value: int) -> bytes:
-    """A count, index or time in 8 octets."""
-    return value.to_bytes(8, "big")
-
-
-def scalar(value: int) -> bytes:
-    """A scalar in 32 octets."""
-    return value.to_bytes(32, "big")
-
-
-def frame(tag: bytes, fields: Iterable[bytes]) -> bytes:
-    """tag and fields, counted and length-prefixed."""
-    items = list(fields)
-    parts = [number(len(tag)), tag, number(len(items))]
-    for item in items:
-        parts += (number(len(item)), item)
-    return b"".join(parts)
-
-
-def optional(octets: bytes | None) -> bytes:
-    """A field that may be missing: nothing, or an octet and the value, so that missing and empty differ."""
-    return b"" if octets is None else b"\x01" + octets
+__all__ = ["frame", "number", "optional", "scalar"]
+warnings.warn(f"{__name__} leaves in 1.2: import identity_bbs.frames", DeprecationWarning, stacklevel=2)

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Final
 
-from identity_core.crypto.bbs import blind, consent
-from identity_core.crypto.bbs.blind import IssueRequest
-from identity_core.crypto.bbs.openings import HolderSecret
-from identity_core.crypto.bbs.suite import Ciphersuite, ciphersuite
-from identity_core.crypto.bls12381 import select
-from identity_core.crypto.frames import frame
+from identity_bbs import blind, consent
+from identity_bbs.blind import IssueRequest
+from identity_bbs.bls12381 import select
+from identity_bbs.frames import frame
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import Ciphersuite, ciphersuite
+
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import IdentityError
 from identity_core.values import value_class

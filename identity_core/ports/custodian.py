@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from identity_core.crypto.bbs.blind import IssueRequest
+from identity_bbs.blind import IssueRequest
+
 from identity_core.domain.custody import KeyNameTaken as KeyNameTaken
 from identity_core.domain.custody import KeyNotHeld as KeyNotHeld
 from identity_core.domain.custody import KeyRefused as KeyRefused

@@ -23,10 +23,11 @@ def functions_of(path: Path) -> frozenset[str]:
 
 
 def places(name: str) -> list[Path]:
-    """The files that a page means: from the root, or anywhere below tests/attack."""
+    """Return the files that a page names: from the root, or anywhere below tests/attack and the tests of a plugin."""
     if "/" in name and (ROOT / name).exists():
         return [ROOT / name]
-    return [path for path in (ROOT / "tests" / "attack").rglob(Path(name).name) if str(path).endswith(f"/{name}")]
+    folders = [ROOT / "tests" / "attack", *ROOT.glob("plugins/*/tests")]
+    return [path for each in folders for path in each.rglob(Path(name).name) if str(path).endswith(f"/{name}")]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -50,7 +50,7 @@ LISTS = {
     "identity_core/api/dids.py",
     "identity_core/api/verifications.py",
 }
-RESOLVER = "identity_core/domain/dids/did_url.py"
+RESOLVER = "plugins/universal/identity_universal/did_url.py"
 # The modules in which one check is implemented, by the kind of violation that they may contain.
 HOMES = {
     "time": {"identity_core/codec/times.py"},

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RUNS = {".": ("postgresql", "redis")}
 TESTS = {
     ".": ("checks", "postgresql", "redis", "template", "test"),
+    "packages/identity_bbs": ("blst",),
     "plugins/did_web": ("test",),
     "plugins/did_webvh": ("test",),
     "plugins/ledger_evm": ("test", "chain"),

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
     path
-    for path in [*(ROOT / "identity_core").rglob("*.py"), *(ROOT / "plugins").glob("*/identity_*/**/*.py")]
+    for path in [*(ROOT / "identity_core").rglob("*.py"), *ROOT.glob("p*/*/identity_*/**/*.py")]
     if "egg-info" not in str(path)
 )
 
@@ -30,11 +30,11 @@ PACKAGES = {
     "limits": ("identity_core/throttle/",),
     "packaging": ("identity_core/extension/",),
     "redis": ("identity_core/throttle/",),
-    "nacl": ("identity_core/crypto/",),
+    "nacl": ("identity_core/crypto/", "packages/identity_tlog/"),
     "joserfc": ("identity_core/crypto/",),
-    "pyblst": ("identity_core/crypto/",),
-    "py_ecc": ("identity_core/crypto/",),
-    "cryptography": ("identity_core/crypto/",),
+    "pyblst": ("packages/identity_bbs/",),
+    "py_ecc": ("packages/identity_bbs/",),
+    "cryptography": ("identity_core/crypto/", "packages/identity_tlog/"),
     "rfc8785": ("identity_core/codec/",),
     "pkcs11": ("plugins/custodian_pkcs11/",),
     "web3": ("plugins/",),
@@ -97,6 +97,22 @@ def test_libraries_stay_in_their_packages(trees: dict[str, ast.Module]) -> None:
         if library in PACKAGES and not name.startswith(PACKAGES[library])
     ]
     assert leaks == []
+
+
+def test_distributions_declare_what_they_import_of_each_other(trees: dict[str, ast.Module]) -> None:
+    """An editable installation hides a missing dependency."""
+    projects = {file.parent: tomllib.loads(file.read_text())["project"] for file in ROOT.glob("p*/*/pyproject.toml")}
+    projects[ROOT] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    providers = {
+        each.name: project["name"] for folder, project in projects.items() for each in folder.glob("identity_*")
+    }
+    missing = set()
+    for name, tree in trees.items():
+        project = next(projects[folder] for folder in (ROOT / name).parents if folder in projects)
+        declared = {project["name"], *(re.split(r"[<>=\[]", text)[0] for text in project["dependencies"])}
+        wanted = {providers[module] for module in imported(tree) if module in providers}
+        missing |= {(project["name"], other) for other in wanted - declared}
+    assert missing == set()
 
 
 def test_the_core_names_no_plugin_of_ours() -> None:

@@ -9,6 +9,16 @@ from __future__ import annotations
 import base64
 import random
 
+from identity_bbs import core
+from identity_bbs.bls12381 import ORDER, select
+from identity_bbs.octets import (
+    calculate_challenge,
+    mixed_messages_to_scalars,
+    octets_to_public_key,
+    octets_to_signature,
+    proof_to_octets,
+)
+from identity_bbs.suite import RandomScalars, ciphersuite
 from identity_prover_bbs import BbsProver, labels, range_argument
 from identity_prover_bbs.committed_vector import evaluate
 from identity_prover_bbs.dice import Dice
@@ -18,16 +28,6 @@ from identity_prover_bbs.prover import Proving, predicate_type
 from identity_prover_bbs.relation import Relation
 
 from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.octets import (
-    calculate_challenge,
-    mixed_messages_to_scalars,
-    octets_to_public_key,
-    octets_to_signature,
-    proof_to_octets,
-)
-from identity_core.crypto.bbs.suite import RandomScalars, ciphersuite
-from identity_core.crypto.bls12381 import ORDER, select
 from identity_core.domain.proofs.proof import PresentedProof, ZkProof, public_signals
 from identity_core.errors import ProofInvalid
 

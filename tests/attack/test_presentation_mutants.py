@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from identity_bbs import consent, core
 from identity_prover_bbs import set_argument
 from identity_prover_bbs.committed_vector import VerifierVector
 from identity_prover_bbs.suite2 import PresentationEnvelope, argument, prover, relation, verifier
@@ -14,7 +15,6 @@ from identity_prover_bbs.suite2.layout import VectorLayout
 
 from identity_core.conformance.prover_cases import HANA
 from identity_core.crypto import ed25519
-from identity_core.crypto.bbs import consent, core
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs import presentation
 from identity_core.domain.proofs.presentation import Acceptance, ConsentTerms, Cover
@@ -194,7 +194,7 @@ def core_part(made, asked, honest, number, x):
     error = x if number == 0 else CURVE.g1_neg(x)
     signed = relation.PresentationRelation.of(asked.statement).parts[number]
     key = verifier.octets_to_public_key(made._suite, signed.key)
-    return verifier._Received(key, replace(proof, b_bar=CURVE.g1_add(proof.b_bar, error)), None)
+    return verifier._Received(key, proof._replace(b_bar=CURVE.g1_add(proof.b_bar, error)), None)
 
 
 def test_without_t0(monkeypatch):

@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from identity_bbs.bls12381 import ORDER
+from identity_bbs.consent import consent as give_consent
+from identity_bbs.octets import mixed_messages_to_scalars
 from identity_prover_bbs.suite2 import PresentationEnvelope
 
 from identity_core.conformance.prover_cases import HANA, SCHEMA
-from identity_core.crypto.bbs.consent import consent as give_consent
-from identity_core.crypto.bbs.octets import mixed_messages_to_scalars
-from identity_core.crypto.bls12381 import ORDER
 from identity_core.domain.credentials.attributes import NULL_SCALAR
 from identity_core.domain.credentials.bound_credential import FIRST_DAY_SLOT, HANDLE_SLOT, LAST_DAY_SLOT
 from identity_core.domain.proofs.presentation import Acceptance, ConsentTerms, Cover
@@ -264,7 +264,7 @@ def test_a_stolen_credential():
 
 
 def asked_suite():
-    from identity_core.crypto.bbs.suite import ciphersuite
+    from identity_bbs.suite import ciphersuite
 
     return ciphersuite(CURVE)
 

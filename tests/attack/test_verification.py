@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_bbs.bls12381 import select
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.crypto.bls12381 import select
 from identity_core.domain.activity import RequestContext, TimelineQuery, VerificationQuery
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.proofs.checks import CheckCode

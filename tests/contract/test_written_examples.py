@@ -21,15 +21,15 @@ WRITTEN: dict[str, Callable[[], dict[str, Any]]] = {
 @pytest.mark.parametrize("command", WRITTEN)
 def test_the_files_are_what_the_command_writes(command: str) -> None:
     for name, examples in WRITTEN[command]().items():
-        text = (write_examples.EXAMPLES / f"{name}.yaml").read_text("utf-8")
-        assert text == write_examples.text_of(name, examples, command), f"run python -m openapi.{command}"
+        text = write_examples.path_of(name).read_text("utf-8")
+        assert text == write_examples.text_of(name, examples, f"openapi.{command}"), f"run python -m openapi.{command}"
 
 
 def test_members_keep_the_order_of_the_file_and_new_ones_come_last() -> None:
     examples = write_examples.tell()["dids"]
     shuffled = {name: dict(reversed(shown.items())) for name, shown in reversed(examples.items())}
     shuffled["listDids"]["500"] = {"b": [{"z": 1, "a": 2}]}
-    text = write_examples.text_of("dids", shuffled, "write_examples")
+    text = write_examples.text_of("dids", shuffled, "openapi.write_examples")
     added = "  '500':\n    b:\n    - z: 1\n      a: 2\n"
     assert text.replace(added, "", 1) == (write_examples.EXAMPLES / "dids.yaml").read_text("utf-8")
     assert text != text.replace(added, "", 1)

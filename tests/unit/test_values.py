@@ -15,7 +15,13 @@ from identity_core.values import replace as value_replace
 from identity_core.values import value_class
 from tests.modules import modules_of
 
-PACKAGES = ("identity_core.domain", "identity_core.crypto", "identity_core.throttle", "identity_prover_bbs")
+PACKAGES = (
+    "identity_core.domain",
+    "identity_core.crypto",
+    "identity_core.throttle",
+    "identity_bbs",
+    "identity_prover_bbs",
+)
 # The next version, and the parts of a wished document, while they are made; what comes out of them is frozen.
 CHANGING = {"Revision", "_DocumentParts"}
 # The library limits declares its type, so ours is not declared a constant.

@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from identity_core.crypto.bbs import disclosure, interface
-from identity_core.crypto.bbs.disclosure import calculate_random_scalars
-from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import BackendUnavailable, Curve, keys, select
+from identity_bbs import disclosure, interface
+from identity_bbs.bls12381 import BackendUnavailable, Curve, keys, select
+from identity_bbs.disclosure import calculate_random_scalars
+from identity_bbs.suite import ciphersuite
 
 HEADER = b"header"
 PRESENTATION_HEADER = b"presentation header"

@@ -87,9 +87,8 @@ class Bench:
     """One backend, with its tables built."""
 
     def __init__(self, backend: str) -> None:
+        from identity_bbs.bls12381 import select
         from identity_prover_bbs import BbsProver
-
-        from identity_core.crypto.bls12381 import select
 
         curve = select(backend)
         self.prover = BbsProver(curve, os.urandom)
@@ -125,7 +124,7 @@ def resident_mebibytes() -> float:
 
 
 def backend_figures(name: str, runs: int) -> None:
-    from identity_core.crypto.bls12381 import BackendUnavailable
+    from identity_bbs.bls12381 import BackendUnavailable
 
     before = resident_mebibytes()
     begun = time.process_time()

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from identity_bbs.blind import IssueRequest, holder_message
+from identity_bbs.bls12381.backend import G1_OCTETS
+
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed
 from identity_core.crypto import ed25519
-from identity_core.crypto.bbs.blind import IssueRequest, holder_message
-from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.bound_credential import CRYPTOSUITE, BoundHeader, Particulars, SecretKeeper
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS

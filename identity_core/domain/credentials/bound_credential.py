@@ -3,7 +3,7 @@
 
 Header and messages of suite 1 say schema and values. Here the signature also covers who issued it, whose it is, when it is valid, and
 by which handle its status list revokes it; so a verifier learns all of that from a proof and asks no record. Slot 0 and 1 hold the
-holder's secret and a blind, and are not of this module: the issuer signs them unseen (``crypto/bbs/blind.py``).
+holder's secret and a blind, and are not of this module: the issuer signs them unseen (``identity_bbs.blind``).
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
+from identity_bbs.blind import BOUND_HEADER_TAG
+
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed
-from identity_core.crypto.bbs.blind import BOUND_HEADER_TAG
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import (
     MAX_HEADER_OCTETS,
@@ -186,10 +187,10 @@ def check_bound_signature(
     """Raises ``InvalidCredential`` unless this key (96 octets) signed exactly this header, these values and particulars for the holder of
     the commitment K (48 octets)."""
     # The curve backends are slow to load, and most processes of the command line never need them.
-    from identity_core.crypto.bbs.blind import verify_blind
-    from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, octets_to_signature
-    from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
-    from identity_core.crypto.bls12381 import select
+    from identity_bbs.blind import verify_blind
+    from identity_bbs.bls12381 import select
+    from identity_bbs.octets import mixed_messages_to_scalars, octets_to_signature
+    from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
 
     suite = ciphersuite(select())
     try:

@@ -170,9 +170,9 @@ def parse_signature(text: str) -> bytes:
 def check_signature(public_key: bytes, signature: bytes, schema: Schema, canonical: Mapping[str, JsonValue]) -> None:
     """Raises ``InvalidCredential`` unless this key (96 octets) signed exactly this schema and these values."""
     # The curve backends are slow to load, and most processes of the command line never need them.
-    from identity_core.crypto.bbs import interface
-    from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
-    from identity_core.crypto.bls12381 import select
+    from identity_bbs import interface
+    from identity_bbs.bls12381 import select
+    from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
 
     try:
         interface.verify(ciphersuite(select()), public_key, signature, schema.header, schema.messages(canonical))

@@ -60,9 +60,9 @@ class SignedGap:
         Raises ``StatusListRefused`` where the key did not sign this gap for this epoch or the handle is outside of it,
         ``HandleListed`` where it is the lower end. The signature comes first: no server can make a credential look revoked.
         """
-        from identity_core.crypto.bbs import interface
-        from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
-        from identity_core.crypto.bls12381 import select
+        from identity_bbs import interface
+        from identity_bbs.bls12381 import select
+        from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
 
         try:
             interface.verify(ciphersuite(select()), public_key, self.signature, self.epoch.header, self.gap)

@@ -194,9 +194,9 @@ def possession_header(did: str, multibase: str) -> bytes:
 
 def prove_possession(did: str, multibase: str, secret: bytes) -> bytes:
     """The proof by the raw 32-octet secret of the key. Raises ``InvalidKey``."""
-    from identity_core.crypto.bbs import interface
-    from identity_core.crypto.bbs.suite import ciphersuite
-    from identity_core.crypto.bls12381 import select
+    from identity_bbs import interface
+    from identity_bbs.bls12381 import select
+    from identity_bbs.suite import ciphersuite
 
     public = multikey.decode_public(multibase)[1]
     return interface.sign(ciphersuite(select()), secret, public, possession_header(did, multibase), ())
@@ -252,9 +252,9 @@ _BY_UPDATE: Final = (
 # A draft is applied a moment later; a pairing is the dearest part of either.
 @lru_cache(maxsize=1024)
 def _is_good(did: str, multibase: str, proof: bytes) -> bool:
-    from identity_core.crypto.bbs import interface
-    from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
-    from identity_core.crypto.bls12381 import select
+    from identity_bbs import interface
+    from identity_bbs.bls12381 import select
+    from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
 
     public = multikey.decode_public(multibase)[1]
     try:
@@ -266,9 +266,9 @@ def _is_good(did: str, multibase: str, proof: bytes) -> bool:
 
 def _made(did: str, key: Key) -> bytes | None:
     """The proof of a key whose secret is here; None where it would be a wrong one: a fault would leave a DID that no stranger accepts."""
-    from identity_core.crypto.bbs import interface
-    from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
-    from identity_core.crypto.bls12381 import select
+    from identity_bbs import interface
+    from identity_bbs.bls12381 import select
+    from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
 
     public, header = multikey.decode_public(key.public)[1], possession_header(did, key.public)
     try:

@@ -173,7 +173,7 @@ def generate(type_name: str, random: Callable[[int], bytes], purposes: tuple[str
         secret = p256.generate_secret(material)
         public = p256.public_key(secret)
     else:
-        from identity_core.crypto.bls12381 import keys as bls
+        from identity_bbs.bls12381 import keys as bls
 
         secret = bls.generate_secret(material)
         public = bls.public_key(secret)
@@ -198,7 +198,7 @@ def _check(multibase: str) -> PublicKey:
             p256.check_compressed_key(raw)
         else:
             # Imported late: the curve backends are slow to load, and most processes of the command line never need them.
-            from identity_core.crypto.bls12381 import keys as bls
+            from identity_bbs.bls12381 import keys as bls
 
             bls.check_public_key(raw)
     except ValueError as error:

@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from enum import IntFlag
 from typing import Final
 
-from identity_core.crypto.frames import frame, number
+from identity_bbs.frames import frame, number
+
 from identity_core.domain.credentials.bound_credential import Particulars
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs.proof import CLOCK_SKEW, Context
@@ -188,9 +189,9 @@ class HolderConsent(Hidden):
     def check(self, commitments: Sequence[bytes], message: bytes, pseudonym: str | None) -> None:
         """That the holder of the credentials with these commitments K agreed to ``message``. Raises ``PredicateUnsupported``."""
         # The curve backends are slow to load, and most processes of the command line never need them.
-        from identity_core.crypto.bbs.consent import ConsentInvalid, check_agreed
-        from identity_core.crypto.bbs.suite import ciphersuite
-        from identity_core.crypto.bls12381 import select
+        from identity_bbs.bls12381 import select
+        from identity_bbs.consent import ConsentInvalid, check_agreed
+        from identity_bbs.suite import ciphersuite
 
         try:
             check_agreed(ciphersuite(select()), self.octets, self.rhos, commitments, message, pseudonym)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from identity_bbs.bls12381.backend import G1_OCTETS
+
 from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.structs import UNSET, given
-from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.attributes import ValueRefused

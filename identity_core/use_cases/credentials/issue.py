@@ -21,10 +21,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from identity_bbs.blind import IssueRequest
+from identity_bbs.bls12381.backend import G1_OCTETS
+
 from identity_core.codec import multikey, times
 from identity_core.codec.structs import given
-from identity_core.crypto.bbs.blind import IssueRequest
-from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.attributes import ValueRefused

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import orjson
+from identity_bbs.frames import number
 
 from identity_core.codec import multibase
 from identity_core.crypto import sealing
-from identity_core.crypto.frames import number
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.dids.did import Did

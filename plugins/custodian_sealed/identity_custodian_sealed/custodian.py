@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from identity_bbs.blind import IssueRequest
+
 from identity_core.cache import BoundedCache
 from identity_core.crypto import sealing
-from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.holder_secret import root_of
 from identity_core.domain.custody import HolderSecrets

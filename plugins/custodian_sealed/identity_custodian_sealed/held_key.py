@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from identity_bbs import blind
+from identity_bbs.blind import IssueRequest
+
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519, p256, x25519
-from identity_core.crypto.bbs import blind
-from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.domain.dids import evidence
 from identity_core.ports.custodian import KeyRefused
 
@@ -76,7 +77,7 @@ class HeldKey:
         """A new key from 32 bytes of ``random``."""
         material = random(SECRET_BYTES)
         if label.key_type == multikey.BLS12381G2:
-            from identity_core.crypto.bls12381 import keys as bls
+            from identity_bbs.bls12381 import keys as bls
 
             material = bls.generate_secret(material)
         elif label.key_type == multikey.P256:
@@ -96,9 +97,9 @@ class HeldKey:
         self._require(multikey.BLS12381G2)
         if header.startswith(evidence.POSSESSION_TAG):
             raise KeyRefused("A proof of possession is not made on request.")
-        from identity_core.crypto.bbs import interface
-        from identity_core.crypto.bbs.suite import ciphersuite
-        from identity_core.crypto.bls12381 import select
+        from identity_bbs import interface
+        from identity_bbs.bls12381 import select
+        from identity_bbs.suite import ciphersuite
 
         try:
             return interface.sign(ciphersuite(select()), self.secret, self.public_raw, header, messages)
@@ -109,9 +110,9 @@ class HeldKey:
         """The BBS signature on a commitment and the messages behind it. Raises ``KeyRefused`` as ``sign_bbs`` does, and for what is no
         commitment for this request."""
         self._require(multikey.BLS12381G2)
-        from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, signature_to_octets
-        from identity_core.crypto.bbs.suite import ciphersuite
-        from identity_core.crypto.bls12381 import select
+        from identity_bbs.bls12381 import select
+        from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+        from identity_bbs.suite import ciphersuite
 
         suite = ciphersuite(select())
         try:
@@ -136,6 +137,6 @@ def _public_raw(key_type: str, secret: bytes) -> bytes:
     if key_type == multikey.P256:
         return p256.public_key(secret)
     # Imported late: the curve backends are slow to load, and many installations never need them.
-    from identity_core.crypto.bls12381 import keys as bls
+    from identity_bbs.bls12381 import keys as bls
 
     return bls.public_key(secret)

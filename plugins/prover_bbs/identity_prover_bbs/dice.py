@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from identity_core.crypto.bls12381.hedged import HedgedScalars
+from identity_bbs.bls12381.hedged import HedgedScalars
+
 from identity_prover_bbs import labels
 
 

@@ -9,7 +9,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from identity_core.crypto.bls12381 import Curve, select
+from identity_bbs.bls12381 import Curve, select
+
 from identity_core.domain.proofs.predicate import PredicateType
 from identity_core.domain.proofs.presentation import (
     Acceptance,

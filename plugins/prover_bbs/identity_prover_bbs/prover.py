@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from identity_core.cache import BoundedCache
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.octets import (
+from identity_bbs import core
+from identity_bbs.bls12381 import Curve
+from identity_bbs.bls12381.keys import InvalidBlsKey
+from identity_bbs.octets import (
     calculate_challenge,
     mixed_messages_to_scalars,
     octets_to_public_key,
     octets_to_signature,
     proof_to_octets,
 )
-from identity_core.crypto.bbs.suite import (
+from identity_bbs.suite import (
     BbsPublicKey,
     BbsSignatureInvalid,
     Ciphersuite,
@@ -28,8 +29,8 @@ from identity_core.crypto.bbs.suite import (
     Signature,
     ciphersuite,
 )
-from identity_core.crypto.bls12381 import Curve
-from identity_core.crypto.bls12381.keys import InvalidBlsKey
+
+from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.proofs.predicate import check_satisfied
 from identity_core.domain.proofs.proof import (

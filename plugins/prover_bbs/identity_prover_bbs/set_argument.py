@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from identity_core.crypto.bls12381 import ORDER
-from identity_core.crypto.bls12381.hedged import HedgedScalars
+from identity_bbs.bls12381 import ORDER
+from identity_bbs.bls12381.hedged import HedgedScalars
+
 from identity_prover_bbs.committed_vector import ProverVector, VerifierVector, octets_of_vector_proof
 from identity_prover_bbs.generators import CommitmentGenerators
 

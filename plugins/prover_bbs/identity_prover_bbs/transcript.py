@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import sha256
 
-from identity_core.crypto.bls12381.keys import hash_to_scalar
-from identity_core.crypto.frames import frame, number, optional, scalar
+from identity_bbs.bls12381.keys import hash_to_scalar
+from identity_bbs.frames import frame, number, optional, scalar
+
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context
 from identity_prover_bbs import labels

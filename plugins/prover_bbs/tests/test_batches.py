@@ -1,9 +1,12 @@
 """Many proofs with one product of pairings: the same answers as one by one, and the wrong ones by their places."""
 
-from dataclasses import replace
 from os import urandom
 
 import pytest
+from identity_bbs import batch, core
+from identity_bbs.bls12381 import select
+from identity_bbs.octets import octets_to_public_key
+from identity_bbs.suite import ciphersuite
 from identity_prover_bbs import BbsProver
 from identity_prover_bbs.suite2 import (
     PresentationEnvelope,
@@ -13,10 +16,6 @@ from identity_prover_bbs.suite2 import (
 )
 
 from identity_core.conformance import prover_cases as first
-from identity_core.crypto.bbs import batch, core
-from identity_core.crypto.bbs.octets import octets_to_public_key
-from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import select
 from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.errors import ProofInvalid
 from tests.attack.test_presentation_soundness import CREDENTIAL, forge, scene
@@ -114,7 +113,7 @@ def test_errors_that_cancel(honest, monkeypatch):
     groups = [claims(honest, ASKED), claims(honest, ASKED)]
     for group, wrong in zip(groups, (error, curve.g1_neg(error)), strict=True):
         key, proof = group[0]
-        group[0] = (key, replace(proof, b_bar=curve.g1_add(proof.b_bar, wrong)))
+        group[0] = (key, proof._replace(b_bar=curve.g1_add(proof.b_bar, wrong)))
     assert batch.wrong_groups(SUITE, groups, urandom) == {0, 1}
     assert batch.wrong_groups(SUITE, groups, lambda count: bytes([*bytes(count - 1), 1])) == set()
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import identity_prover_bbs
 import pytest
+from identity_bbs.openings import TAG
 
 import identity_core
-from identity_core.crypto.bbs.openings import TAG
 
 PACKAGE = Path(identity_prover_bbs.__file__).parent
 ROOT = Path(__file__).parents[3]

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
+from identity_bbs.bls12381 import select
+from identity_bbs.suite import Ciphersuite, ciphersuite
+
 from identity_core.codec import multikey, times
-from identity_core.crypto.bbs.suite import Ciphersuite, ciphersuite
-from identity_core.crypto.bls12381 import select
 from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl, in_threads
 from identity_core.ports.securing import (

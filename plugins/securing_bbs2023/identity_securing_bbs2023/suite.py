@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from identity_bbs import disclosure, interface
+from identity_bbs.bls12381.keys import InvalidBlsKey
+from identity_bbs.octets import octets_to_proof
+from identity_bbs.suite import MAX_MESSAGES, BbsProofInvalid, BbsSignatureInvalid, Ciphersuite
+
 from identity_core.codec.multibase import base64url_encode
-from identity_core.crypto.bbs import disclosure, interface
-from identity_core.crypto.bbs.suite import MAX_MESSAGES, BbsProofInvalid, BbsSignatureInvalid, Ciphersuite
-from identity_core.crypto.bls12381.keys import InvalidBlsKey
 from identity_securing_bbs2023.pointers import select
 from identity_securing_bbs2023.proof_values import BaseProofValue, DerivedProofValue
 from identity_securing_bbs2023.refused import Unverified, malformed
@@ -120,6 +122,11 @@ def verify(
     public_key: bytes,
 ) -> Disclosure:
     """Return what the verified statements say. Raises ``Malformed`` or ``Unverified``."""
+    try:
+        # Before the document is expanded, which takes the longest of all.
+        octets_to_proof(ciphersuite, value.proof)
+    except BbsProofInvalid:
+        raise Unverified("the proof is malformed: it is not the bytes of a BBS proof") from None
     expanded = statements.expand(document)
     quads = statements.quads(expanded)
     canonical = canonical_labels(quads)

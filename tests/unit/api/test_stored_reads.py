@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_universal.identifier_handlers import IdentifierHandlers
+from identity_universal.identifiers import ResolveIdentifier
+from identity_universal.wire import ResolveIdentifierQuery
 
 from identity_core.api.caching import AnswerCache
 from identity_core.api.dids import DidHandlers
-from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.request import Answer, Request
 from identity_core.api.stored_answers import StoredReads
 from identity_core.codec.structs import encode
@@ -20,8 +22,7 @@ from identity_core.database import DatabaseUnavailable
 from identity_core.errors import DidNotFound, IdentityError, InvalidDid, InvalidRequest, PluginUnavailable
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
-from identity_core.use_cases.identifiers import ResolveIdentifier
-from identity_core.wire import DeactivateDidRequest, ListDidHistoryQuery, ResolveDidQuery, ResolveIdentifierQuery
+from identity_core.wire import DeactivateDidRequest, ListDidHistoryQuery, ResolveDidQuery
 from tests.rooms import Rooms
 from tests.unit.use_cases.test_versions_in_time import Play
 

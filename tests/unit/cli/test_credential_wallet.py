@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from identity_bbs import consent, interface
+from identity_bbs.bls12381 import ORDER, select
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
 from identity_prover_bbs.plugin import BbsProver
 from identity_prover_bbs.suite2 import PresentationProver
 
@@ -22,10 +26,6 @@ from identity_core.cli.wallet import Wallet, make_key
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed
-from identity_core.crypto.bbs import consent, interface
-from identity_core.crypto.bbs.openings import HolderSecret
-from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import ORDER, select
 from identity_core.domain.credentials import bound_credential, status_gaps, verifiable_credential
 from identity_core.domain.credentials.bound_credential import Particulars, SecretKeeper
 from identity_core.domain.proofs.presentation import (

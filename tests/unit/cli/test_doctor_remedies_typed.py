@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_bbs import bls12381
 from identity_tlog.note import WITNESS, VerifierKey
 
 from identity_core.cli import doctor_database
 from identity_core.cli.doctor_database import Diagnosis
 from identity_core.cli.local_server import LocalServer
-from identity_core.crypto import bls12381, ed25519
+from identity_core.crypto import ed25519
 from identity_core.store import migrations
 from tests.fault.service_process import eventually
 from tests.postgres_server import PostgresServer, postgres_server, programs

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_bbs import interface
+from identity_bbs.bls12381 import keys, select
+from identity_bbs.suite import ciphersuite
 from identity_tlog.proofs import TlogProof
 
 from identity_core.cli import status
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
-from identity_core.crypto.bbs import interface
-from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import keys, select
 from identity_core.database.files import FileLock
 from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
 from identity_core.domain.credentials.gap_shards import Manifest

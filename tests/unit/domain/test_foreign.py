@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from identity_core.api import caching
 from identity_core.api.caching import RESOLUTION_MEDIA, resolution
 from identity_core.api.contract import load_document
-from identity_core.domain.dids import did_url, foreign
+from identity_core.domain.dids import foreign
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
-from identity_core.errors import DidUrlNotFound, InvalidDocument
+from identity_core.errors import InvalidDocument
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
-from tests.foreign_documents import ALLOWED, REFUSED, named
+from tests.foreign_documents import ALLOWED, REFUSED
 from tests.foreign_documents import of as document_of
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -88,7 +88,7 @@ def test_what_is_taken_is_what_the_interface_describes(members: dict[str, Any]) 
     assert valid("ResolvedDidDocument", of(**members))
 
 
-SHAPES = {"document": "ResolvedDidDocument", "result": "W3cDidResolution", "dereferenced": "DidUrlDereferencing"}
+SHAPES = {"document": "ResolvedDidDocument", "result": "W3cDidResolution"}
 
 
 @pytest.mark.parametrize("name", ALLOWED)
@@ -102,17 +102,6 @@ def test_an_allowed_form_is_shown_in_every_media_type(name: str) -> None:
         schema = SHAPES.get(caching.SHAPES[media], "DidResolution")
         assert valid(schema, body), (media, schema)
         assert members in (body, body.get("didDocument"), body.get("content"))
-
-
-@pytest.mark.parametrize("name", ALLOWED)
-def test_each_part_of_a_foreign_document_is_found(name: str) -> None:
-    """Also a method that stands in a relationship, and one with a relative id (DID Resolution §5.2)."""
-    members = document_of(str(DID), ALLOWED[name])
-    content = foreign.found(DID, members, AT).document.octets
-    for fragment, part in named(members).items():
-        assert did_url.secondary_resource(DID, content, fragment) == part
-    with pytest.raises(DidUrlNotFound):
-        did_url.secondary_resource(DID, content, "absent")
 
 
 @pytest.mark.parametrize("name", REFUSED)

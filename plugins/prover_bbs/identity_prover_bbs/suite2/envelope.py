@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
+from identity_bbs.bls12381.backend import G1_OCTETS
+
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs.presentation import ConsentTerms, Cover, PresentationContext

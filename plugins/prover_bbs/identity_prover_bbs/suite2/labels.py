@@ -1,13 +1,14 @@
 """Every tag and label of suite 2 that the prover hashes. None may ever change; a change is a new suite.
 
-Those of commitments, consents and pseudonyms are the core's (``crypto/bbs``), those of a consent's message the domain's.
+Those of commitments, consents and pseudonyms are in ``identity_bbs``, those of a consent's message the domain's.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from identity_core.crypto.bbs.openings import TAG
+from identity_bbs.openings import TAG
+
 from identity_core.domain.proofs.question import SUITE_2
 
 SUITE: Final = SUITE_2

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from identity_core.cache import BoundedCache
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.consent import check_consent, pseudonym_message
-from identity_core.crypto.bbs.octets import (
+from identity_bbs import core
+from identity_bbs.bls12381 import G1, Curve
+from identity_bbs.bls12381.backend import SCALAR_OCTETS
+from identity_bbs.bls12381.hedged import HedgedScalars
+from identity_bbs.bls12381.keys import InvalidBlsKey
+from identity_bbs.consent import check_consent, pseudonym_message
+from identity_bbs.frames import frame, number, scalar
+from identity_bbs.octets import (
     calculate_challenge,
     calculate_domain,
     mixed_messages_to_scalars,
@@ -18,8 +22,8 @@ from identity_core.crypto.bbs.octets import (
     octets_to_signature,
     proof_to_octets,
 )
-from identity_core.crypto.bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
-from identity_core.crypto.bbs.suite import (
+from identity_bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
+from identity_bbs.suite import (
     BbsPublicKey,
     BbsSignatureInvalid,
     Ciphersuite,
@@ -28,11 +32,8 @@ from identity_core.crypto.bbs.suite import (
     Signature,
     ciphersuite,
 )
-from identity_core.crypto.bls12381 import G1, Curve
-from identity_core.crypto.bls12381.backend import SCALAR_OCTETS
-from identity_core.crypto.bls12381.hedged import HedgedScalars
-from identity_core.crypto.bls12381.keys import InvalidBlsKey
-from identity_core.crypto.frames import frame, number, scalar
+
+from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Message
 from identity_core.domain.proofs.normal_form import Slot

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_bbs.openings import octets_of_openings
+
 from identity_core.crypto import ed25519
-from identity_core.crypto.bbs.openings import octets_of_openings
-from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_core.domain.proofs.presentation import (
     Acceptance,
     PresentationContext,

@@ -11,10 +11,11 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
-from identity_core.crypto.bbs.octets import mixed_messages_to_scalars
-from identity_core.crypto.bbs.openings import HOLDER_SLOT
-from identity_core.crypto.bls12381.keys import hash_to_scalar
-from identity_core.crypto.frames import frame, number, optional, scalar
+from identity_bbs.bls12381.keys import hash_to_scalar
+from identity_bbs.frames import frame, number, optional, scalar
+from identity_bbs.octets import mixed_messages_to_scalars
+from identity_bbs.openings import HOLDER_SLOT
+
 from identity_core.domain.credentials.bound_credential import (
     FIRST_DAY_SLOT,
     HANDLE_SLOT,

@@ -6,21 +6,22 @@ Cheap checks first: envelope, comparison with the question, times, lengths; then
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from os import urandom
 from typing import Final
 
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.batch import Claim, wrong_groups
-from identity_core.crypto.bbs.consent import ConsentInvalid, check_consent, pseudonym_message
-from identity_core.crypto.bbs.octets import octets_to_proof, octets_to_public_key
-from identity_core.crypto.bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
-from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsPublicKey, Ciphersuite, InitResult, Proof, ciphersuite
-from identity_core.crypto.bls12381 import G1, ORDER, Curve, InvalidPoint
-from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-from identity_core.crypto.bls12381.keys import InvalidBlsKey
-from identity_core.crypto.frames import frame, number, optional
+from identity_bbs import core
+from identity_bbs.batch import Claim, wrong_groups
+from identity_bbs.bls12381 import G1, ORDER, Curve, InvalidPoint
+from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_bbs.bls12381.keys import InvalidBlsKey
+from identity_bbs.consent import ConsentInvalid, check_consent, pseudonym_message
+from identity_bbs.frames import frame, number, optional
+from identity_bbs.octets import octets_to_proof, octets_to_public_key
+from identity_bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
+from identity_bbs.suite import BbsProofInvalid, BbsPublicKey, Ciphersuite, InitResult, Proof, ciphersuite
+
 from identity_core.domain.proofs.normal_form import Slot
 from identity_core.domain.proofs.presentation import (
     Acceptance,
@@ -100,7 +101,7 @@ class PresentationVerifier:
     def accept_all(
         self, received: Sequence[ReceivedPresentation], random: Callable[[int], bytes] = urandom
     ) -> list[VerifiedPresentation | ProofInvalid]:
-        """What ``accept`` returns or raises for each, with the pairings of all in one product (``crypto/bbs/batch.py``)."""
+        """What ``accept`` returns or raises for each, with the pairings of all in one product (``identity_bbs.batch``)."""
         answers: list[VerifiedPresentation | ProofInvalid] = []
         claims: dict[int, list[Claim]] = {}
         for number_, one in enumerate(received):
@@ -206,7 +207,7 @@ class PresentationVerifier:
         parts = []
         for number_, (signed, proof, base) in enumerate(zip(relation.parts, received, bases, strict=True)):
             m_hats = tuple(responses[Slot(number_, slot)] for slot in signed.hidden)
-            whole = replace(proof, m_hats=m_hats, challenge=lead.challenge)
+            whole = proof._replace(m_hats=m_hats, challenge=lead.challenge)
             key = octets_to_public_key(self._suite, signed.key)
             init = core.proof_verify_init(self._suite, key, whole, signed.header, signed.disclosed, base)
             parts.append(_Received(key, whole, init))

@@ -6,12 +6,11 @@ import random
 from dataclasses import replace
 
 import pytest
-
-from identity_core.crypto.bbs import blind, consent, core, octets
-from identity_core.crypto.bbs.openings import HolderSecret
-from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
-from identity_core.crypto.bls12381 import ORDER, keys, select
-from identity_core.crypto.bls12381.keys import InvalidBlsKey
+from identity_bbs import blind, consent, core, octets
+from identity_bbs.bls12381 import ORDER, keys, select
+from identity_bbs.bls12381.keys import InvalidBlsKey
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
 
 SUITE = ciphersuite(select())
 ISSUER = keys.generate_secret(b"issuer".ljust(32, b"."))

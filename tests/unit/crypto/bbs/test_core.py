@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-
-from identity_core.crypto.bbs import core, disclosure, octets
-from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsSignatureInvalid, RandomScalars, Signature
-from identity_core.crypto.bls12381 import ORDER, keys
+from identity_bbs import core, disclosure, octets
+from identity_bbs.bls12381 import ORDER, keys
+from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, RandomScalars, Signature
 
 HEADER = b"header"
 SECRET_OCTETS = keys.generate_secret(bytes(range(32)))
@@ -127,7 +124,7 @@ def test_responses_are_mask_plus_challenge_times_message(suite, key, signature):
 def test_first_messages_that_are_the_identity_are_refused(suite, key, signature, zeroed):
     """Every equation holds in such a proof; only a prover that throws its hiding away makes one."""
     zeros = {name: (0,) * len(HIDDEN) if name == "m_tildes" else 0 for name in zeroed}
-    init, proof = prove(suite, key, signature, replace(dice(5, 6, 7, 8), **zeros))
+    init, proof = prove(suite, key, signature, dice(5, 6, 7, 8)._replace(**zeros))
     assert suite.curve.g1_is_identity(init.t1) == ("e_tilde" in zeroed)
     assert suite.curve.g1_is_identity(init.t2) == ("m_tildes" in zeroed)
     # A message of zero with a mask of zero has the response zero, which the decoder would refuse before the point.
@@ -151,7 +148,7 @@ def test_pieces_of_two_proofs_do_not_fit(suite, key, signature):
     first = prove(suite, key, signature, dice(1, 2, 3, 4))[1]
     second = prove(suite, key, signature, dice(5, 6, 7, 8))[1]
     for name in ("e_hat", "r1_hat", "r3_hat", "m_hats", "challenge"):
-        mixed = replace(first, **{name: getattr(second, name)})
+        mixed = first._replace(**{name: getattr(second, name)})
         with pytest.raises(BbsProofInvalid):
             judge(suite, key, octets.proof_to_octets(mixed))
 
@@ -166,7 +163,7 @@ def test_a_disclosed_index_that_is_none(suite, key, signature, given):
 @pytest.mark.parametrize("zero", ["r1", "r2"])
 def test_dice_that_blind_nothing(suite, key, signature, zero):
     with pytest.raises(ValueError, match="not zero"):
-        prove(suite, key, signature, replace(dice(1, 2, 3, 4), **{zero: 0}))
+        prove(suite, key, signature, dice(1, 2, 3, 4)._replace(**{zero: 0}))
 
 
 def test_masks_and_hidden_messages_are_as_many(suite, key, signature):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import pytest
-
-from identity_core.crypto.bbs import core, disclosure, interface, octets
-from identity_core.crypto.bbs.suite import (
+from identity_bbs import core, disclosure, interface, octets
+from identity_bbs.bls12381 import ORDER, keys
+from identity_bbs.bls12381.keys import expand_message_xmd, hash_to_scalar
+from identity_bbs.suite import (
     API_ID,
     MAP_MESSAGE_DST,
     P1,
     BbsProofInvalid,
     BbsSignatureInvalid,
 )
-from identity_core.crypto.bls12381 import ORDER, keys
-from identity_core.crypto.bls12381.keys import expand_message_xmd, hash_to_scalar
 
 
 def unhexed(*texts: str) -> list[bytes]:

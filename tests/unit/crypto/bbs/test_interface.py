@@ -5,18 +5,18 @@ from __future__ import annotations
 import random
 
 import pytest
-
-from identity_core.crypto.bbs import disclosure, interface
-from identity_core.crypto.bbs.disclosure import calculate_random_scalars
-from identity_core.crypto.bbs.suite import (
+from identity_bbs import disclosure, interface
+from identity_bbs.bls12381 import ORDER, InvalidPoint, keys, select
+from identity_bbs.bls12381.backend import G1_GENERATOR
+from identity_bbs.disclosure import calculate_random_scalars
+from identity_bbs.suite import (
     TABLED_MESSAGES,
     BbsProofInvalid,
     BbsSignatureInvalid,
     Ciphersuite,
     ciphersuite,
 )
-from identity_core.crypto.bls12381 import ORDER, InvalidPoint, keys, select
-from identity_core.crypto.bls12381.backend import G1_GENERATOR
+
 from tests.curves import every_curve
 
 HEADER, PRESENTATION = b"header", b"presentation header"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from identity_core.crypto.bbs import octets
-from identity_core.crypto.bbs.suite import MAX_OCTETS, InitResult, ciphersuite
-from identity_core.crypto.bls12381 import keys
+from identity_bbs import octets
+from identity_bbs.bls12381 import keys
+from identity_bbs.suite import MAX_OCTETS, InitResult, ciphersuite
 
 
 def test_a_key_is_decoded_once(suite):

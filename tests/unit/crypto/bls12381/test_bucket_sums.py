@@ -6,9 +6,8 @@ import operator
 import random
 
 import pytest
-
-from identity_core.crypto.bls12381 import ORDER, select
-from identity_core.crypto.bls12381.bucket_sums import BucketSums
+from identity_bbs.bls12381 import ORDER, select
+from identity_bbs.bls12381.bucket_sums import BucketSums
 
 EDGES = [0, 1, 255, 256, ORDER - 1, ORDER, ORDER + 5, -3, 1 << 254]
 

@@ -7,9 +7,8 @@ import hashlib
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-from identity_core.crypto.bls12381 import ORDER, Curve, InvalidPoint
-from identity_core.crypto.bls12381.backend import G1_GENERATOR, G2_GENERATOR
+from identity_bbs.bls12381 import ORDER, Curve, InvalidPoint
+from identity_bbs.bls12381.backend import G1_GENERATOR, G2_GENERATOR
 
 P = 0x1A0111EA397FE69A4B1BA7B6434BACD764774B84F38512BF6730D2A0F6B0F6241EABFFFEB153FFFFB9FEFFFFFFFFAAAB
 COMPRESSED, INFINITY, SIGN = 1 << 383, 1 << 382, 1 << 381

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_bbs.bls12381 import ORDER, Curve, fixed_bases
+from identity_bbs.bls12381.fixed_bases import TableShelf, WindowedBases, scalar_digits
 
-from identity_core.crypto.bls12381 import ORDER, Curve, fixed_bases
-from identity_core.crypto.bls12381.fixed_bases import TableShelf, WindowedBases, scalar_digits
 from tests.curves import curve_on
 
 from .test_curves import EVERY_BACKEND
@@ -120,7 +120,7 @@ def test_a_radix_that_is_none(curve: Curve, radix: int):
 @pytest.fixture
 def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many affine points each sum of the backend blst has added."""
-    from identity_core.crypto.bls12381 import blst_tables
+    from identity_bbs.bls12381 import blst_tables
 
     counts: list[int] = []
     plain = blst_tables.sum_at
@@ -155,7 +155,7 @@ def test_a_sum_over_affine_tables_adds_as_many_points_for_every_scalar(
 
 def test_what_two_threads_make_at_once_is_made_once(alone: Curve, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums read tables by their addresses: one that another thread's took the place of would be freed under it."""
-    from identity_core.crypto.bls12381 import blst_tables
+    from identity_bbs.bls12381 import blst_tables
 
     both_began = threading.Barrier(2, timeout=60)
     plain = blst_tables.AffinePoints
@@ -176,7 +176,7 @@ def test_what_two_threads_make_at_once_is_made_once(alone: Curve, monkeypatch: p
 
 
 def test_affine_tables_stay_within_their_limit(alone: Curve, monkeypatch: pytest.MonkeyPatch) -> None:
-    from identity_core.crypto.bls12381 import blst_tables
+    from identity_bbs.bls12381 import blst_tables
 
     curve = alone
     points = multiples(curve, 3)

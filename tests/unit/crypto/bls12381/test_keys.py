@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from identity_core.crypto.bls12381 import ORDER
-from identity_core.crypto.bls12381.keys import (
+from identity_bbs.bls12381 import ORDER
+from identity_bbs.bls12381.keys import (
     InvalidBlsKey,
     check_public_key,
     generate_secret,

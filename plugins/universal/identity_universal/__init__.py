@@ -1,0 +1,1 @@
+"""DID resolution and registration in the forms of the DIF Universal Resolver and Universal Registrar."""

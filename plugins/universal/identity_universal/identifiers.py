@@ -1,0 +1,160 @@
+"""resolveIdentifier, resolveIdentifierWithOptions: what a DID or a DID URL leads to (DID Resolution §4 and §5): a document, a part of it,
+or the place of a service.
+
+listDidMethods, listDidMethodProperties, listTestIdentifiers, listDidTraits: what this installation can resolve, for clients that
+ask a resolver before they use it (DIF Universal Resolver).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import orjson
+
+from identity_core.codec.structs import given
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.errors import DidMethodNotSupported, DidNotFound, FeatureNotSupported, InvalidRequest, JsonValue
+from identity_core.ports.did_method import DescribedDidMethod, DidMethod, PublishingDidMethod, ResolvingDidMethod
+from identity_core.use_cases.dids.read import Resolution, ResolveDid
+from identity_core.values import value_class
+from identity_core.wire import ResolveDidQuery
+from identity_universal import did_url
+from identity_universal.did_url import DidUrl
+from identity_universal.wire import DidMethodPattern, DidMethodProperties, DidResolutionOptions, ResolveIdentifierQuery
+
+
+@value_class
+class Dereferenced:
+    """``resolution`` of the DID in ``url``; ``content`` is what a fragment names in it, ``endpoint`` where a service is."""
+
+    resolution: Resolution
+    url: DidUrl
+    content: Mapping[str, JsonValue] | None = None
+    endpoint: str | None = None
+
+
+@value_class
+class ResolveIdentifier:
+    """Raises what ``ResolveDid`` does, ``DidMethodNotSupported`` for a DID of a method that is not installed, ``InvalidDidUrl``,
+    ``FeatureNotSupported`` and ``DidUrlNotFound`` for what follows the DID, ``InvalidRequest`` for what is said twice."""
+
+    resolve: ResolveDid
+
+    async def __call__(self, text: str, query: ResolveIdentifierQuery) -> Dereferenced:
+        url = DidUrl.parse(text).with_options(query.version_id, query.version_time, query.service, query.relative_ref)
+        reader = self.resolve.reader
+        did = reader.parse(str(url.did))
+        if url.relative_ref is not None and url.service is None:
+            raise InvalidRequest("relativeRef goes with service.", details={"parameter": "relativeRef"})
+        try:
+            asked = ResolveDidQuery(version_id=url.version_id, version_time=url.version_time)
+            found = await self.resolve(did, asked)
+        except DidNotFound:
+            if did.method not in reader.methods:
+                supported: list[JsonValue] = [*sorted(reader.methods)]
+                raise DidMethodNotSupported(details={"did": did.shown, "supported": supported}) from None
+            raise
+        if (
+            query.no_cache
+            and found.version.receipt is None
+            and isinstance(reader.methods.get(did.method), ResolvingDidMethod)
+        ):
+            raise FeatureNotSupported(details={"feature": "noCache"})
+        if found.deactivated:
+            return Dereferenced(found, url)
+        return _selected(did, url, _with_multikeys(found) if query.public_key_format is not None else found)
+
+
+@value_class
+class ResolveIdentifierWithOptions:
+    """Raises what ``ResolveIdentifier`` does. ``options`` are as DID Resolution §4.1 types them: a version is text."""
+
+    resolve: ResolveIdentifier
+
+    async def __call__(self, text: str, options: DidResolutionOptions) -> Dereferenced:
+        version_id = given(options.version_id, None)
+        query = ResolveIdentifierQuery(
+            version_id=None if version_id is None else int(version_id),
+            version_time=given(options.version_time, None),
+            service=given(options.service, None),
+            relative_ref=given(options.relative_ref, None),
+            no_cache=given(options.no_cache, False),
+            public_key_format=given(options.public_key_format, None),
+        )
+        return await self.resolve(text, query)
+
+
+def _selected(did: Did, url: DidUrl, found: Resolution) -> Dereferenced:
+    document = found.version.state.document.octets
+    if url.service is not None:
+        return Dereferenced(found, url, endpoint=did_url.endpoint(did, document, url))
+    if url.fragment is not None:
+        return Dereferenced(found, url, content=did_url.secondary_resource(did, document, url.fragment))
+    return Dereferenced(found, url)
+
+
+def _with_multikeys(found: Resolution) -> Resolution:
+    state = found.version.state
+    octets = orjson.dumps(keys.with_multikeys(orjson.loads(state.document.octets)))
+    return replace(found, version=replace(found.version, state=replace(state, document=DidDocument.load(octets))))
+
+
+@value_class
+class ListDidMethods:
+    """Names, sorted."""
+
+    methods: Mapping[str, DidMethod]
+
+    async def __call__(self) -> Sequence[str]:
+        return sorted(self.methods)
+
+
+@value_class
+class ListDidMethodProperties:
+    """Return the properties of each installed DID method."""
+
+    methods: Mapping[str, DidMethod]
+
+    async def __call__(self) -> Mapping[str, DidMethodProperties]:
+        return {
+            name: DidMethodProperties(
+                http=DidMethodPattern(pattern=f"^did:{name}:.+$"),
+                mutable=method.mutable,
+                publishes_logs=isinstance(method, PublishingDidMethod) and method.log_path is not None,
+                looks_elsewhere=isinstance(method, ResolvingDidMethod),
+            )
+            for name, method in sorted(self.methods.items())
+        }
+
+
+@value_class
+class ListTestIdentifiers:
+    """Return the test identifiers of each method, with those that the operator ``listed``."""
+
+    methods: Mapping[str, DidMethod]
+    listed: Sequence[Did]
+
+    async def __call__(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for name, method in sorted(self.methods.items()):
+            own = method.test_identifiers if isinstance(method, DescribedDidMethod) else ()
+            found[name] = [*own, *(str(did) for did in self.listed if did.method == name)]
+        return {name: dids for name, dids in found.items() if dids}
+
+
+@value_class
+class ListDidTraits:
+    """Return the traits of each method; of one that does not describe itself, whether its DIDs change."""
+
+    methods: Mapping[str, DidMethod]
+
+    async def __call__(self) -> Mapping[str, Mapping[str, JsonValue]]:
+        found: dict[str, Mapping[str, JsonValue]] = {}
+        for name, method in sorted(self.methods.items()):
+            known = dict.fromkeys(("supportsUpdate", "supportsDeactivate"), method.mutable)
+            said = method.traits if isinstance(method, DescribedDidMethod) else known
+            found[name] = {"name": name, **said}
+        return found

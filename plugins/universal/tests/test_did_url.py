@@ -1,0 +1,96 @@
+"""``resolve_reference``: RFC 3986 §5.4, without the references that have a scheme or an authority."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from identity_universal.did_url import resolve_reference
+
+from identity_core.errors import InvalidDidUrl
+
+BASE = "http://a/b/c/d;p?q"
+
+
+@pytest.mark.parametrize(
+    ("reference", "resolved"),
+    [
+        # RFC 3986 §5.4.1
+        ("g", "http://a/b/c/g"),
+        ("./g", "http://a/b/c/g"),
+        ("g/", "http://a/b/c/g/"),
+        ("/g", "http://a/g"),
+        ("?y", "http://a/b/c/d;p?y"),
+        ("g?y", "http://a/b/c/g?y"),
+        ("#s", "http://a/b/c/d;p?q#s"),
+        ("g#s", "http://a/b/c/g#s"),
+        ("g?y#s", "http://a/b/c/g?y#s"),
+        (";x", "http://a/b/c/;x"),
+        ("g;x", "http://a/b/c/g;x"),
+        ("g;x?y#s", "http://a/b/c/g;x?y#s"),
+        ("", "http://a/b/c/d;p?q"),
+        (".", "http://a/b/c/"),
+        ("./", "http://a/b/c/"),
+        ("..", "http://a/b/"),
+        ("../", "http://a/b/"),
+        ("../g", "http://a/b/g"),
+        ("../..", "http://a/"),
+        ("../../", "http://a/"),
+        ("../../g", "http://a/g"),
+        # RFC 3986 §5.4.2
+        ("../../../g", "http://a/g"),
+        ("../../../../g", "http://a/g"),
+        ("/./g", "http://a/g"),
+        ("/../g", "http://a/g"),
+        ("g.", "http://a/b/c/g."),
+        (".g", "http://a/b/c/.g"),
+        ("g..", "http://a/b/c/g.."),
+        ("..g", "http://a/b/c/..g"),
+        ("./../g", "http://a/b/g"),
+        ("./g/.", "http://a/b/c/g/"),
+        ("g/./h", "http://a/b/c/g/h"),
+        ("g/../h", "http://a/b/c/h"),
+        ("g;x=1/./y", "http://a/b/c/g;x=1/y"),
+        ("g;x=1/../y", "http://a/b/c/y"),
+        ("g?y/./x", "http://a/b/c/g?y/./x"),
+        ("g?y/../x", "http://a/b/c/g?y/../x"),
+        ("g#s/./x", "http://a/b/c/g#s/./x"),
+        ("g#s/../x", "http://a/b/c/g#s/../x"),
+        # RFC 3987 §3.1
+        ("/r\u00e9sum\u00e9.pdf", "http://a/r%C3%A9sum%C3%A9.pdf"),
+    ],
+)
+def test_reference_resolves_as_the_rfc_says(reference: str, resolved: str) -> None:
+    assert resolve_reference(BASE, reference) == resolved
+
+
+@pytest.mark.parametrize(
+    ("base", "reference", "resolved"),
+    [
+        ("http://a", "g", "http://a/g"),
+        ("http://a?q", "", "http://a?q"),
+        ("http://a?q", "g", "http://a/g"),
+        ("urn:a/b", "../c", "urn:/c"),
+        ("urn:isbn", "x", "urn:x"),
+        ("did:ids:abc#x", "?a=b", "did:ids:abc?a=b"),
+    ],
+)
+def test_reference_resolves_against_other_bases(base: str, reference: str, resolved: str) -> None:
+    assert resolve_reference(base, reference) == resolved
+
+
+def test_result_without_authority_gains_none() -> None:
+    with pytest.raises(InvalidDidUrl):
+        resolve_reference("x:/a", "/.//thief.example")
+
+
+@given(st.text(alphabet=st.sampled_from("/\\.:?#@%[]a20\t\n\r \x00\u202e\u00e9")))
+def test_no_reference_changes_the_origin(reference: str) -> None:
+    try:
+        resolved = resolve_reference("https://hana.example/b/c", reference)
+    except InvalidDidUrl:
+        return
+    assert resolved.startswith("https://hana.example/")
+    assert resolved.isascii()
+    assert resolved.isprintable()
+    assert " " not in resolved

@@ -1,0 +1,64 @@
+"""What is told of the installed DID methods, of those that describe themselves and of those that do not."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from identity_did_key import DidKey, DidKeySettings
+from identity_universal.identifiers import (
+    ListDidMethodProperties,
+    ListDidMethods,
+    ListDidTraits,
+    ListTestIdentifiers,
+)
+
+from identity_core.codec.structs import plain
+from identity_core.domain.dids.did import Did
+
+KEY = DidKey(DidKeySettings())
+OWN = KEY.test_identifiers[0]
+
+
+class Silent:
+    """A method of before there were descriptions."""
+
+    name = "silent"
+    mutable = True
+
+    def check(self, did: Did) -> None: ...
+
+    def draft(self, *given: Any, **more: Any) -> Any: ...
+
+    def apply(self, *given: Any) -> Any: ...
+
+    def expand(self, did: Did) -> Any: ...
+
+
+METHODS: dict[str, Any] = {"silent": Silent(), "key": KEY}
+
+
+def test_names_are_sorted() -> None:
+    assert asyncio.run(ListDidMethods(METHODS)()) == ["key", "silent"]
+
+
+def test_the_operators_dids_stand_behind_those_of_the_method() -> None:
+    listed = (Did.parse("did:silent:1"), Did.parse("did:key:z6Mk"))
+    assert asyncio.run(ListTestIdentifiers(METHODS, listed)()) == {
+        "key": [OWN, "did:key:z6Mk"],
+        "silent": ["did:silent:1"],
+    }
+    assert asyncio.run(ListTestIdentifiers({"silent": METHODS["silent"]}, ())()) == {}
+
+
+def test_of_a_method_that_says_nothing_is_told_what_the_port_says() -> None:
+    traits = asyncio.run(ListDidTraits(METHODS)())
+    assert traits["silent"] == {"name": "silent", "supportsUpdate": True, "supportsDeactivate": True}
+    assert traits["key"] == {"name": "key", **KEY.traits}
+
+
+def test_properties_are_those_of_this_installation() -> None:
+    told = plain(asyncio.run(ListDidMethodProperties(METHODS)()))
+    flags = {"mutable": True, "publishesLogs": False, "looksElsewhere": False}
+    assert told["silent"] == flags | {"http": {"pattern": "^did:silent:.+$"}}
+    assert told["key"]["mutable"] is False
