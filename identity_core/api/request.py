@@ -108,7 +108,7 @@ class Request:
     ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by ``, ``; ``repeated``
     their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid``: a bucket was charged. ``status`` is None until an
     answer is sent. ``answer_headers`` and ``cross_origin`` are sent with every answer, refusals included. ``query`` and ``body`` are of the
-    document's types in ``identity_core.wire``, ``query_octets`` the query of a page as it came. ``attempt``: ``idempotency.py``."""
+    document's types in ``identity_core.wire``, ``query_octets`` the query as it came. ``attempt``: ``idempotency.py``."""
 
     __slots__ = (
         "_json",
