@@ -127,8 +127,8 @@ def hash_body(body: JsonValue) -> str:
     return _hash(jcs.canonicalize(body))
 
 
-def _hash(octets: bytes) -> str:
-    return multibase.base64url_encode(hashlib.sha256(octets).digest())
+def _hash(content: bytes) -> str:
+    return multibase.base64url_encode(hashlib.sha256(content).digest())
 
 
 def origin_field(origin: str, target: str | None) -> str:
