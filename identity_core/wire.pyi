@@ -24,6 +24,7 @@ DelegationLimit = int | None
 DelegationStatus = Literal["scheduled", "active", "suspended", "exhausted", "expired", "revoked"]
 DependencyStates = dict[str, str]
 DidDocument = dict[str, Any]
+DidUrlContent = dict[str, Any]
 ErrorDetails = dict[str, Any]
 IBCTType = str
 KeyId = str
