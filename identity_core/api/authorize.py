@@ -12,14 +12,7 @@ from typing import Final
 
 from identity_core.api.auth import token_answer
 from identity_core.api.errors import TokenRequestRefused
-from identity_core.api.oauth import (
-    OPERATION,
-    TokenGrant,
-    authenticated,
-    members,
-    read_audience,
-    read_scopes,
-)
+from identity_core.api.oauth import OPERATION, TokenGrant, authenticated, members, read_audience, read_scopes
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.api.writing import AuditRefusals, Quotas
 from identity_core.domain.activity import RequestContext

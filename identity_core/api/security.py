@@ -19,13 +19,7 @@ from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import SignedHeader
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
-from identity_core.errors import (
-    AuthAmbiguous,
-    AuthFailed,
-    AuthRequired,
-    IdentityError,
-    PluginUnavailable,
-)
+from identity_core.errors import AuthAmbiguous, AuthFailed, AuthRequired, IdentityError, PluginUnavailable
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, bucket_address, client_address
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.auth.challenge import AuthenticateDid, Payer
@@ -142,11 +136,7 @@ class Gate:
         return await self._caller(operation, credential, key)
 
     def _claimed(
-        self,
-        operation: Operation,
-        request: Request,
-        credential: HeaderCredential | None,
-        refusal: IdentityError | None,
+        self, operation: Operation, request: Request, credential: HeaderCredential | None, refusal: IdentityError | None
     ) -> ClaimedCaller:
         """What comes of a credential before it is looked up or checked; ``refusal`` is that of one that is none. Raises ``InvalidDid``."""
         is_controlled = "{did}" in operation.path and not operation.schemes.isdisjoint((DID_AUTH, RECOVERY_KEY))

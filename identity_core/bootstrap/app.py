@@ -29,9 +29,7 @@ from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.agents import agent_places, open_consents
 from identity_core.bootstrap.authorization import code_grant
-from identity_core.bootstrap.handlers import (
-    verification_handlers,
-)
+from identity_core.bootstrap.handlers import verification_handlers
 from identity_core.bootstrap.measures import open_metrics
 from identity_core.bootstrap.pages import PageTags, page_tags
 from identity_core.bootstrap.parts import own_parts
@@ -41,8 +39,8 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.wallets import copy_status, wallet_grants
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.domain.wallets.grants import PRE_AUTHORIZED
+from identity_core.extension.choice import documents_of
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
-from identity_core.extension.order import in_order
 from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.ui.operator import OperatorHandlers
@@ -202,10 +200,10 @@ async def _services(opened: Runtime, stack: AsyncExitStack) -> dict[type[Any], A
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, services, clock = opened.settings, await _services(opened, stack), opened.clock
-    installed, operations = in_order(opened.plugins.collection.extensions), dict[str, Run]()
+    chosen, operations = opened.extensions, dict[str, Run]()
     spent, securing = opened.store.spent_challenges, opened.plugins.securing_workers
     kernel = partial(OpenKernel, clock, opened.reader, spent, opened.challenge_secret, securing, services, operations)
-    added = await open_extensions([*own_parts(opened), *installed], kernel, stack)
+    added = await open_extensions([*own_parts(opened), *chosen.on], kernel, stack)
     wiring = Wiring(
         gate=services[Gate],
         around=services[Gate].answers,
@@ -221,10 +219,11 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         apart=settings.server.admin_port,
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
+        off=documents_of(chosen.off),
     )
     try:
         return build_app(
-            load_document({each.declared.name: each.declared.document for each in installed if each.declared.document}),
+            load_document(documents_of(chosen.on)),
             [handlers for each in added for handlers in each.handlers],
             wiring,
             observe=await _observer(opened, services[Metrics]),

@@ -27,10 +27,7 @@ from identity_core.errors import InvalidDid
 from identity_core.settings import StartError
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
-from identity_core.use_cases.credentials.issue import (
-    CredentialIntake,
-    IssueCredential,
-)
+from identity_core.use_cases.credentials.issue import CredentialIntake, IssueCredential
 from identity_core.use_cases.credentials.offer import CreateCredentialOffer
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (

@@ -15,9 +15,7 @@ from identity_core.domain.wallets.grants import WalletGrants
 from identity_core.extension.declaration import Contribution
 from identity_core.extension.opening import OpenKernel
 from identity_core.use_cases.credentials.offer import WalletIssuer
-from identity_core.use_cases.credentials.schemas import (
-    GetCredentialSchema,
-)
+from identity_core.use_cases.credentials.schemas import GetCredentialSchema
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.wallets.collect import CollectCredential

@@ -66,7 +66,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``name``: of the form ``[a-z][a-z0-9_]*``. ``kernel``: the versions that it works with, such as ``>=1.1,<2`` (PEP 440).
     ``requires``: names of extensions that are opened before it. ``document``: its part of the OpenAPI document, as JSON.
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
-    operations answer 503; else it stops the startup.
+    operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
+    ``adopts``: its tables whose names do not begin with ``<name>_``.
     """
 
     name: str
@@ -75,3 +76,5 @@ class Extension(Struct, frozen=True, kw_only=True):
     requires: tuple[str, ...] = ()
     document: bytes | None = None
     vital: bool = False
+    default: bool = True
+    adopts: tuple[str, ...] = ()

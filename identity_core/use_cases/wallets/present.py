@@ -18,12 +18,7 @@ from identity_core.domain.jose import ALGORITHMS, signing_input
 from identity_core.domain.wallets.claims import FORMAT
 from identity_core.domain.wallets.encryption import opened
 from identity_core.domain.wallets.presentation import REQUEST_TYPE, PresentationQuery, WantedCredential
-from identity_core.errors import (
-    InvalidCredential,
-    InvalidRequest,
-    PresentationNotFound,
-    ProofInvalid,
-)
+from identity_core.errors import InvalidCredential, InvalidRequest, PresentationNotFound, ProofInvalid
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.securing import Disclosed, KeyBinding, SecuringFormat

@@ -11,12 +11,7 @@ import orjson
 
 from identity_core.codec import multibase, times
 from identity_core.crypto import p256, sealing
-from identity_core.domain.wallets.presentation import (
-    CredentialSet,
-    PresentationQuery,
-    WantedClaim,
-    WantedCredential,
-)
+from identity_core.domain.wallets.presentation import CredentialSet, PresentationQuery, WantedClaim, WantedCredential
 from identity_core.errors import JsonValue, PresentationNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.presentations import Presentations, StoredPresentation

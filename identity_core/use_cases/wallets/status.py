@@ -17,12 +17,7 @@ from identity_core.domain.credentials.credential import CredentialStatus, Status
 from identity_core.domain.dids.did import Did
 from identity_core.domain.jose import ES256, signing_input
 from identity_core.domain.wallets import token_status
-from identity_core.errors import (
-    DidDeactivated,
-    DidNotFound,
-    InvalidCredential,
-    StatusListNotFound,
-)
+from identity_core.errors import DidDeactivated, DidNotFound, InvalidCredential, StatusListNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.use_cases.credentials.offer import WalletIssuer

@@ -31,4 +31,4 @@ async def open_vcalm(kernel: Kernel) -> AsyncIterator[Contribution]:
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="vcalm", kernel=">=1,<2", document=DOCUMENT, open=open_vcalm)
+    return Extension(name="vcalm", kernel=">=1,<2", document=DOCUMENT, open=open_vcalm, default=False)
