@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
 from identity_core.errors import IdentityError
+from identity_core.extension.metrics import Gauge
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
+from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
 
 S = TypeVar("S")
@@ -24,7 +26,8 @@ class Contribution(Struct, frozen=True, kw_only=True):
     ``handlers``: objects whose public coroutine methods are named after the operationIds of its document in snake case. The others are
     outside of the document, by path: ``pages`` answer GET without authentication, ``people`` are pages that know who is signed in,
     ``forms`` take a POST of a page, ``endpoints`` take a POST of a program. ``error_shapes`` make refusals in the form of another standard,
-    by the name of their schema (``x-error-schema``).
+    by the name of their schema (``x-error-schema``). ``services``: what the kernel and other extensions ``find``, by type. ``gauges``: what
+    metrics show of it. ``observers`` are called with each answered request and its duration in seconds, and must not raise.
     """
 
     handlers: tuple[object, ...] = ()
@@ -33,6 +36,9 @@ class Contribution(Struct, frozen=True, kw_only=True):
     forms: Mapping[str, Any] = {}
     endpoints: Mapping[str, Any] = {}
     error_shapes: Mapping[str, Any] = {}
+    services: Mapping[type[Any], Any] = {}
+    gauges: tuple[Gauge, ...] = ()
+    observers: tuple[Callable[[Any, float], None], ...] = ()
 
 
 class Kernel(Protocol):
@@ -49,6 +55,11 @@ class Kernel(Protocol):
     @property
     def operations(self) -> Mapping[str, Any]:
         """The operations of the document by operationId, each with its own authorization; empty until the application is built."""
+        ...
+
+    @property
+    def gauges(self) -> Sequence[Gauge]:
+        """The gauges of all parts; complete once the application is built."""
         ...
 
     @property
@@ -77,6 +88,10 @@ class Kernel(Protocol):
         """Return the installed formats of secured credentials by name; unauthenticated callers have processes of their own."""
         ...
 
+    def find(self, service: type[S]) -> S | None:
+        """Return the service of this type; None while no part that is open provides it."""
+        ...
+
     def need(self, service: type[S]) -> S:
         """Return the service of this type. Raises ``StartError``: when no distribution that is installed provides it."""
         ...
@@ -87,6 +102,7 @@ class Extension(Struct, frozen=True, kw_only=True):
 
     ``name``: of the form ``[a-z][a-z0-9_]*``. ``kernel``: the versions that it works with, such as ``>=1.1,<2`` (PEP 440).
     ``requires``: names of extensions that are opened before it. ``document``: its part of the OpenAPI document, as JSON.
+    ``tracing`` is called before anything is opened where the setting ``tracing.endpoint`` is set, and makes the spans.
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
     operations answer 503; else it stops the startup.
     """
@@ -96,4 +112,5 @@ class Extension(Struct, frozen=True, kw_only=True):
     open: Callable[[Kernel], AbstractAsyncContextManager[Contribution]]
     requires: tuple[str, ...] = ()
     document: bytes | None = None
+    tracing: Callable[[Settings], Tracing] | None = None
     vital: bool = False

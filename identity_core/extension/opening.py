@@ -16,6 +16,7 @@ from identity_core.crypto.sealing import derive_key
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.extension.compose import operations
 from identity_core.extension.declaration import Contribution
+from identity_core.extension.metrics import Gauge
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import described
 from identity_core.ports.clock import Clock
@@ -36,7 +37,8 @@ _OF_CHALLENGES: Final = frozenset({("vcalm", "challenges")})
 @value_class
 class OpenKernel:
     """The ``Kernel`` of one extension. ``root`` is what its secrets are derived from, ``securing`` is called with ``anonymous``,
-    ``services`` are those of the kernel by type, and ``operations`` has the passes of all operations once the application is built."""
+    ``services`` by type and ``gauges`` are those of all open parts, and ``operations`` has the passes of all operations once the
+    application is built."""
 
     settings: Settings
     origin: str
@@ -46,9 +48,10 @@ class OpenKernel:
     challenges: SpentChallenges
     root: bytes = field(repr=False)
     securing: Callable[..., Mapping[str, SecuringFormat]]
-    services: Mapping[type[Any], Any]
+    services: dict[type[Any], Any]
     operations: Mapping[str, Any]
     name: str = ""
+    gauges: list[Gauge] = field(default_factory=list)
 
     def random(self, count: int) -> bytes:
         return secrets.token_bytes(count)
@@ -61,8 +64,11 @@ class OpenKernel:
     def formats(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
         return self.securing(anonymous=anonymous)
 
+    def find(self, service: type[S]) -> S | None:
+        return self.services.get(service)
+
     def need(self, service: type[S]) -> S:
-        found: S | None = self.services.get(service)
+        found = self.find(service)
         if found is None:
             raise StartError(
                 f"The extension {self.name} needs {service.__name__}, which nothing that is installed provides.",
@@ -82,7 +88,10 @@ async def open_extensions(
     contributions = []
     for one in installed:
         try:
-            contributions.append(await stack.enter_async_context(one.declared.open(kernel(one.declared.name))))
+            own = kernel(one.declared.name)
+            added = await stack.enter_async_context(one.declared.open(own))
+            _share(own, added)
+            contributions.append(added)
         except Exception as error:
             if one.declared.vital and isinstance(error, StartError):
                 raise
@@ -91,6 +100,17 @@ async def open_extensions(
             log.error("%s could not be opened, so its operations answer 503: %s", one.source, described(error))
             contributions.append(Contribution(handlers=(_unavailable(one),)))
     return contributions
+
+
+def _share(own: OpenKernel, added: Contribution) -> None:
+    """Let all parts have the services and gauges of one. Raises ``StartError``: when another part has one of them."""
+    known = {gauge.name for gauge in own.gauges}
+    twice = [gauge.name for gauge in added.gauges if gauge.name in known]
+    twice += [service.__name__ for service in added.services if service in own.services]
+    if twice:
+        raise StartError(f"Two parts of the service have the gauges or services {sorted(twice)}.")
+    own.services.update(added.services)
+    own.gauges.extend(added.gauges)
 
 
 def joined(contributions: Sequence[Contribution], member: str) -> dict[str, Any]:

@@ -7,18 +7,19 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import util
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
 import pytest
+from identity_observability import tracing
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from identity_core import tracing
 from identity_core.bootstrap import open_installation
 from identity_core.settings import SettingsError, load
 from tests.architecture.call_paths import LONG_DEADLINES, MeasuredInstallation, Recorder, Statements, proof_requests
@@ -176,15 +177,28 @@ def test_without_the_setting_nothing_of_it_is_there(tmp_path: Path) -> None:
 
 
 def test_without_the_extra_the_start_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def find(name: str) -> None:
-        raise ModuleNotFoundError(name)
+    find_spec = util.find_spec
+
+    def find(name: str, package: str | None = None) -> object:
+        if name.startswith("opentelemetry"):
+            raise ModuleNotFoundError(name)
+        return find_spec(name, package)
 
     monkeypatch.setattr(util, "find_spec", find)
-    overrides = {"data_dir": tmp_path, "tracing.endpoint": "http://127.0.0.1:4318/v1/traces"}
+    with pytest.raises(SettingsError, match=r"pip install 'identity-observability\[otel\]'"):
+        start(tmp_path)
 
-    async def start() -> None:
+
+def test_start_without_the_extension_refuses_the_endpoint_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"no extension that is installed makes traces.*\n.*tracing.endpoint"):
+        start(tmp_path, {"plugins.disabled": ("observability",)})
+
+
+def start(folder: Path, more: Mapping[str, Any] = MappingProxyType({})) -> None:
+    overrides = {"data_dir": folder, "tracing.endpoint": "http://127.0.0.1:4318/v1/traces"} | more
+
+    async def run() -> None:
         async with open_installation(load(environment={}, overrides=overrides)):
             raise AssertionError("it started")
 
-    with pytest.raises(SettingsError, match=r"pip install 'identity-service\[otel\]'"):
-        asyncio.run(start())
+    asyncio.run(run())
