@@ -28,6 +28,8 @@ def compile_operation(
     """The pass of one operation, with everything that the document decides bound in."""
     if wiring.refusals is not None:
         handler = wiring.refusals.around(operation, handler)
+    if operation.waits:
+        handler = wiring.gate.shared(handler)
     operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
     parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
     path_parsers = _path_parsers(document, parameters, schemas)

@@ -135,6 +135,7 @@ def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -
         trusted_proxies=parse_proxies(opened.settings.server.trusted_proxies),
         mismatch=opened.mismatch,
         answers=Idempotency(opened.store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
+        places=max(1, opened.settings.prover.anonymous_waiting // 4),
     )
 
 
