@@ -209,10 +209,9 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, services, clock = opened.settings, await _services(opened), opened.clock
     installed, operations = in_order(opened.plugins.collection.extensions), dict[str, Run]()
-    spent, securing = opened.store.spent_challenges, opened.plugins.securing_workers
-    around = (settings, origin_of(settings), opened.mismatch, clock)
-    root, gauges = opened.challenge_secret, list[Gauge]()
-    kernel = partial(OpenKernel, *around, opened.reader, spent, root, securing, services, operations, gauges=gauges)
+    around = (settings, origin_of(settings), opened.mismatch, clock, opened.reader, opened.store.spent_challenges)
+    shared = (opened.challenge_secret, opened.plugins.securing_workers, services, operations)
+    kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge]())
     added = await open_extensions([*own_parts(opened), *installed], kernel, stack)
     wiring = Wiring(
         gate=services[Gate],

@@ -97,8 +97,7 @@ async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
             with told_at_start(settings):
                 opened = await _open(settings, stack)
             guarded = await open_app(opened, stack)
-            tracing = opened.plugins.tracing
-            app = guarded if tracing is None else tracing.application(guarded)
+            app = guarded if opened.plugins.tracing is None else opened.plugins.tracing.application(guarded)
         yield Installation(app, opened.keys, opened.key_stores)
 
 

@@ -21,7 +21,7 @@ def test_service_answers_all_but_metrics_when_disabled(tmp_path: Path) -> None:
             transport = httpx.ASGITransport(app=installation.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
                 sign_in = {"Origin": "http://localhost"}
-                form = await client.post("/ui/operator/sign-in", data={"key": key}, headers=sign_in)
+                form = await client.post("/ui/operator/session", data={"key": key}, headers=sign_in)
                 assert form.status_code == 303, form.text
                 paths = ("/metrics", "/api/v1/metrics", "/health", "/ready", "/api/v1/dids/did:ids:a", "/ui/operator")
                 headers = {"X-API-Key": key}
