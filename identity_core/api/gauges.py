@@ -51,8 +51,10 @@ class Limiter(Protocol):
     local_decisions: int
 
 
-def limiter_gauges(limiter: Limiter) -> Iterator[Gauge]:
-    """Yield the gauges of a shared rate limiter."""
+def limiter_gauges(limiter: Limiter | None) -> Iterator[Gauge]:
+    """Yield the gauges of a shared rate limiter; none without one."""
+    if limiter is None:
+        return
     degraded = "1 while the shared rate limits are out of reach and each process limits for itself."
     yield Gauge("limiter_degraded", "livemax", degraded, lambda: limiter.degraded)
     local = "Decisions made without the shared store."
@@ -91,8 +93,10 @@ class Lags(Protocol):
     def quorum_lag(self) -> float: ...
 
 
-def witness_gauges(fed: Lags) -> Iterator[Gauge]:
-    """Yield the gauges of witnesses."""
+def witness_gauges(fed: Lags | None) -> Iterator[Gauge]:
+    """Yield the gauges of witnesses; none without any."""
+    if fed is None:
+        return
     meaning = "How long there has been a checkpoint that the witness has not cosigned."
     yield Gauge("witness_lag_seconds", "livemax", meaning, fed.lags, "witness")
     meaning = "How long there has been a checkpoint, and no quorum has cosigned it or a later one."

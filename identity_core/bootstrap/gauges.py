@@ -15,12 +15,10 @@ from identity_core.extension.metrics import Gauge
 def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
     """Yield the gauges of the installation."""
     yield from plugin_gauges(opened.plugins.in_use)
-    if opened.limiter is not None:
-        yield from limiter_gauges(opened.limiter)
+    yield from limiter_gauges(opened.limiter)
     if opened.jobs.anchorer is not None:
         yield from anchoring_gauges(opened.jobs.anchorer.follow.figures)
-    if opened.jobs.feeder is not None:
-        yield from witness_gauges(opened.jobs.feeder)
+    yield from witness_gauges(opened.jobs.feeder)
     withheld = "DIDs that are withheld because index and ledger differ about them; see `identity ledger repair`."
     yield Gauge("quarantined_dids", "livemax", withheld, lambda: opened.jobs.suspicions.withheld)
     load = opened.store.database.load

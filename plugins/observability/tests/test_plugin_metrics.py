@@ -48,6 +48,11 @@ def test_what_is_counted_is_shown_at_each_scrape() -> None:
     assert "identity_limiter_local_decisions_total 7.0" in text
 
 
+def test_installation_without_shared_limiter_has_no_gauges_of_it() -> None:
+    metrics = Metrics([*plugin_gauges(dict), *limiter_gauges(None)], shared=None)
+    assert b"identity_limiter" not in metrics.render({})
+
+
 def test_gauge_that_is_added_later_is_rendered() -> None:
     gauges: list[Gauge] = []
     metrics = Metrics(gauges, shared=None)
