@@ -533,6 +533,7 @@ class GetDidAuthChallengeQuery(Struct, frozen=True, kw_only=True):
     did: str
     purpose: str | None = None
     body_hash: str | None = None
+    target: str | None = None
     named: bool = False
 
 class GetLedgerBlockQuery(Struct, frozen=True, kw_only=True):

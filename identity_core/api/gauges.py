@@ -27,21 +27,21 @@ _WORKING: Final = "1 when the plugin does its work; 0 when it is shut off, start
 def plugin_gauges(in_use: Callable[[], Mapping[str, InUse]]) -> Iterator[Gauge]:
     """Yield the gauges of everything in ``in_use``."""
 
-    def of(read: Callable[[InUse], float]) -> Callable[[], Mapping[str, float]]:
+    def by_plugin(read: Callable[[InUse], float]) -> Callable[[], Mapping[str, float]]:
         return lambda: {name: read(one) for name, one in in_use().items()}
 
-    def of_processes(count: str) -> Callable[[], Mapping[str, float]]:
+    def of_workers(count: str) -> Callable[[], Mapping[str, float]]:
         return lambda: {
             name: getattr(one.worker_table, count) for name, one in in_use().items() if one.worker_table is not None
         }
 
     for count, meaning in _CALLS.items():
-        yield Gauge(f"plugin_{count}", "counter", meaning, of(attrgetter(f"bulkhead.{count}")), "plugin")
-    in_flight = of(attrgetter("bulkhead.in_flight"))
+        yield Gauge(f"plugin_{count}", "counter", meaning, by_plugin(attrgetter(f"bulkhead.{count}")), "plugin")
+    in_flight = by_plugin(attrgetter("bulkhead.in_flight"))
     yield Gauge("plugin_in_flight", "livesum", "Calls that are unfinished.", in_flight, "plugin")
-    yield Gauge("plugin_working", "livemin", _WORKING, of(lambda one: one.state == "active"), "plugin")
-    yield Gauge("plugin_processes", "livesum", "Worker processes that are ready.", of_processes("up"), "plugin")
-    yield Gauge("plugin_process_restarts", "counter", _RESTARTS, of_processes("restarts"), "plugin")
+    yield Gauge("plugin_working", "livemin", _WORKING, by_plugin(lambda one: one.state == "active"), "plugin")
+    yield Gauge("plugin_processes", "livesum", "Worker processes that are ready.", of_workers("up"), "plugin")
+    yield Gauge("plugin_process_restarts", "counter", _RESTARTS, of_workers("restarts"), "plugin")
 
 
 class Limiter(Protocol):
@@ -77,12 +77,12 @@ _ANCHORING: Final[dict[str, tuple[Mode, str]]] = {
 def anchoring_gauges(figures: Figures) -> Iterator[Gauge]:
     """Yield the gauges of anchoring."""
 
-    def of(name: str) -> Callable[[], Any]:
+    def figure(name: str) -> Callable[[], Any]:
         return lambda: getattr(figures, name)
 
     yield Gauge("anchoring_stuck", "livemax", _STUCK, lambda: bool(figures.trouble))
     for name, (mode, meaning) in _ANCHORING.items():
-        yield Gauge(f"anchoring_{name}", mode, meaning, of(name))
+        yield Gauge(f"anchoring_{name}", mode, meaning, figure(name))
 
 
 class Lags(Protocol):

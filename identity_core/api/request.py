@@ -40,8 +40,8 @@ class Operation:
     ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, without their scope; empty where it takes none.
     ``shape`` makes the answers of its refusals, if it follows another standard. ``resource`` is the path of the resource that a bearer
     token must be for, empty for the interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it
-    stores rows that do not expire; ``ends``: it revokes, deactivates or erases, so a caller whose quota is used up may still call it. ``waits``:
-    unauthenticated callers wait for a worker, whose waiting places are shared."""
+    stores rows that do not expire; ``ends``: it revokes, deactivates or erases, so a caller whose quota is used up may still call it.
+    ``waits``: unauthenticated callers wait for a worker, whose waiting places are shared."""
 
     operation_id: str
     method: str
@@ -108,7 +108,7 @@ class Request:
     ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by ``, ``; ``repeated``
     their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid``: a bucket was charged. ``status`` is None until an
     answer is sent. ``answer_headers`` and ``cross_origin`` are sent with every answer, refusals included. ``query`` and ``body`` are of the
-    document's types in ``identity_core.wire``, ``query_octets`` the query of a page as it came. ``attempt``: ``idempotency.py``."""
+    document's types in ``identity_core.wire``, ``query_octets`` the query as it came. ``attempt``: ``idempotency.py``."""
 
     __slots__ = (
         "_json",

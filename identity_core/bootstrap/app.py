@@ -13,7 +13,7 @@ from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
-from identity_core.api.contract import ContractError, load_document
+from identity_core.api.contract import load_document
 from identity_core.api.cross_origin import Origins
 from identity_core.api.dispatch import Wiring
 from identity_core.api.events import EventHandlers
@@ -45,7 +45,6 @@ from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import in_order
 from identity_core.ports.custodian import Custodian
-from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.ui.operator import OperatorHandlers
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
@@ -230,16 +229,13 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
     )
-    try:
-        return build_app(
-            load_document({each.declared.name: each.declared.document for each in installed if each.declared.document}),
-            [handlers for each in added for handlers in each.handlers],
-            wiring,
-            observe=await _observer(opened, added),
-            identify=request_ids(secrets.token_hex(4)),
-            monotonic=clock.monotonic,
-            limit=settings.server.max_requests_in_flight,
-            validate=False,
-        )
-    except ContractError as error:
-        raise StartError(str(error)) from error
+    return build_app(
+        load_document({each.declared.name: each.declared.document for each in installed if each.declared.document}),
+        [handlers for each in added for handlers in each.handlers],
+        wiring,
+        observe=await _observer(opened, added),
+        identify=request_ids(secrets.token_hex(4)),
+        monotonic=clock.monotonic,
+        limit=settings.server.max_requests_in_flight,
+        validate=False,
+    )

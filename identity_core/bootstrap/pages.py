@@ -26,7 +26,7 @@ from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.extension.declaration import Contribution
-from identity_core.extension.metrics import RenderedMetrics
+from identity_core.extension.metrics import render_metrics
 from identity_core.extension.opening import OpenKernel
 from identity_core.settings import show
 from identity_core.ui.anybody import PublicPages
@@ -101,15 +101,9 @@ async def pages_for_people(opened: Runtime, kernel: OpenKernel, stack: AsyncExit
     public = PublicPages(tags.dids, tags.ledger, tags.proofs, sessions, operators, __version__)
     consent = ConsentPages(tags.credentials, sessions, kernel.need(HolderConsents))
     holder = HolderPages(tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard, consent, sessions)
-    sampled = await stack.enter_async_context(KeepFigures(partial(_metrics, kernel), time.time))
+    sampled = await stack.enter_async_context(KeepFigures(partial(render_metrics, kernel.find), time.time))
     shown = OperatorPages(kernel.need(OperatorHandlers), _installation(opened, sampled), operators)
     return Contribution(people=ui_pages(public, holder, shown), forms=ui_forms(public, holder, shown))
-
-
-def _metrics(kernel: OpenKernel) -> bytes:
-    """Return the metrics; nothing where no extension renders them."""
-    found = kernel.find(RenderedMetrics)  # type: ignore[type-abstract]
-    return b"" if found is None else found.render({})
 
 
 def _installation(opened: Runtime, sampled: KeepFigures) -> OwnInstallation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from identity_core.values import value_class
 
@@ -32,3 +32,9 @@ class RenderedMetrics(Protocol):
     def render(self, dependencies: Mapping[str, str]) -> bytes:
         """Return the text format of Prometheus; ``dependencies`` is the state of each in a word."""
         ...
+
+
+def render_metrics(find: Callable[[type[Any]], Any]) -> bytes:
+    """Return the text of the service ``RenderedMetrics``, by the method ``find`` of a kernel; nothing where no part provides it."""
+    found: RenderedMetrics | None = find(RenderedMetrics)
+    return b"" if found is None else found.render({})

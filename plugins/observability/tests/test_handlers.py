@@ -49,7 +49,7 @@ def test_metrics_are_refused_without_the_scope() -> None:
         metrics_for(frozenset({"dids:list"}))
 
 
-def test_metrics_are_refused_without_a_key_unless_they_are_public() -> None:
+def test_metrics_need_a_key_unless_they_are_public() -> None:
     with pytest.raises(AuthRequired):
         metrics_for(None, has_key=False)
     assert "identity_dependency_state" in metrics_for(None, has_key=False, is_public=True)

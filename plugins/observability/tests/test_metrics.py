@@ -18,7 +18,7 @@ def test_counts_and_times_by_operation_and_status() -> None:
     assert 'identity_request_duration_seconds_count{operation="none",status="404"} 1.0' in text
 
 
-def test_a_time_is_counted_as_a_histogram_of_the_library_counts_it() -> None:
+def test_duration_is_counted_as_by_the_library() -> None:
     metrics, registry = Metrics(shared=None), CollectorRegistry()
     name = "identity_request_duration_seconds"
     theirs = Histogram(name, "Seconds.", ["operation", "status"], registry=registry, buckets=BUCKETS).labels("a", "200")

@@ -80,7 +80,7 @@ sys.stdout.buffer.write(metrics.render({}))
 """
 
 
-def test_several_processes_add_up_and_a_dead_one_has_nothing_in_flight(tmp_path: Path) -> None:
+def test_processes_add_up_and_an_ended_one_has_no_calls(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WORKER, str(tmp_path)]
     dead = subprocess.run(command, capture_output=True, text=True, check=True)
     assert 'identity_plugin_in_flight{plugin="ledger:toy"} 2.0' in dead.stdout

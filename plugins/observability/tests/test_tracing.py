@@ -1,4 +1,4 @@
-"""Traces: what is in them, what never is, and that they cost nothing where nobody wants them."""
+"""Traces: the content of spans, and startup with and without the setting."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ def traced(
     monkeypatch.setattr(tracing, "_over_http", lambda _: kept)
     overrides = {"data_dir": tmp_path, "tracing.endpoint": "http://127.0.0.1:4318/v1/traces", "tracing.share": 1.0}
 
-    async def told() -> None:
+    async def run() -> None:
         async with open_installation(load(environment=LONG_DEADLINES, overrides=overrides | more)) as installation:
             key = str(await installation.first_key())
             transport = httpx.ASGITransport(app=installation.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/v1") as client:
                 await story(MeasuredInstallation(client, key, Recorder(), Statements()))
 
-    asyncio.run(told())
+    asyncio.run(run())
     return list(kept.get_finished_spans())
 
 
-def of(spans: list[ReadableSpan], name: str) -> list[ReadableSpan]:
+def spans_named(spans: list[ReadableSpan], name: str) -> list[ReadableSpan]:
     return [one for one in spans if one.name == name]
 
 
-def within(spans: list[ReadableSpan], request: ReadableSpan) -> set[str]:
+def names_in_trace(spans: list[ReadableSpan], request: ReadableSpan) -> set[str]:
     """The names of what happened in the trace of a request."""
     return {one.name for one in spans if one.parent is not None and one.context.trace_id == request.context.trace_id}
 
@@ -86,15 +86,13 @@ async def everything(installation: MeasuredInstallation) -> None:
     await installation.client.request(STRANGE.upper(), "/health")
 
 
-def test_a_trace_leads_from_the_door_to_ledger_and_prover_and_says_names_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trace_of_request_has_plugin_calls_and_names_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spans = traced(tmp_path, monkeypatch, everything)
-    created = of(spans, "createDid")
-    assert all("ledger:sql append" in within(spans, one) for one in created)
-    proofs = of(spans, "generateDelegatedProof")
+    created = spans_named(spans, "createDid")
+    assert all("ledger:sql append" in names_in_trace(spans, one) for one in created)
+    proofs = spans_named(spans, "generateDelegatedProof")
     (proven,) = [one for one in proofs if dict(one.attributes or {})["http.response.status_code"] == 201]
-    assert {name.partition(" ")[0] for name in within(spans, proven)} >= {"prover:bbs"}
+    assert {name.partition(" ")[0] for name in names_in_trace(spans, proven)} >= {"prover:bbs"}
     assert any("error.type" in dict(one.attributes or {}) for one in spans if one.name == "resolveDid")
     for one in spans:
         assert set(one.attributes or {}) <= ALLOWED
@@ -125,14 +123,14 @@ def test_the_share_is_kept_of_whole_traces(share: float, count: int) -> None:
 
     call = traces.call(append, "ledger:sql", "append")
 
-    async def told() -> None:
+    async def run() -> None:
         # Outside of a request there is no trace.
         assert await call() == "done"
         with traces.request("POST") as span:
             assert await call() == "done"
             span.answered("createDid", 201, "")
 
-    asyncio.run(told())
+    asyncio.run(run())
     traces.provider.shutdown()
     assert len(kept.get_finished_spans()) == count
 
@@ -176,7 +174,7 @@ def test_without_the_setting_nothing_of_it_is_there(tmp_path: Path) -> None:
     assert done.stdout.split() == ["Guard", "False"]
 
 
-def test_without_the_extra_the_start_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endpoint_is_refused_when_a_library_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find_spec = util.find_spec
 
     def find(name: str, package: str | None = None) -> object:
@@ -189,7 +187,7 @@ def test_without_the_extra_the_start_says_what_to_install(tmp_path: Path, monkey
         start(tmp_path)
 
 
-def test_start_without_the_extension_refuses_the_endpoint_with_a_remedy(tmp_path: Path) -> None:
+def test_endpoint_is_refused_when_no_extension_traces(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"no extension that is installed makes traces.*\n.*tracing.endpoint"):
         start(tmp_path, {"plugins.disabled": ("observability",)})
 

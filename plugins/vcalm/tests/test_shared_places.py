@@ -45,9 +45,9 @@ def credential() -> bytes:
 def sent(server: LocalServer, body: bytes, *headers: bytes, source: str = "127.0.0.1") -> Iterator[socket.socket]:
     """A connection from this address, on which a verification was sent and no answer was read."""
     place = urlsplit(server.url)
-    octets = request("POST", PATH, b"Content-Type: application/json", *headers, body=body)
+    message = request("POST", PATH, b"Content-Type: application/json", *headers, body=body)
     with socket.create_connection((place.hostname or "", place.port or 0), SECONDS, (source, 0)) as connection:
-        connection.sendall(octets)
+        connection.sendall(message)
         yield connection
 
 
