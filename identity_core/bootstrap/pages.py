@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 from identity_core import __version__
@@ -13,7 +14,6 @@ from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.ledger import LedgerHandlers
-from identity_core.api.metrics import Metrics
 from identity_core.api.proofs import ProofHandlers
 from identity_core.bootstrap.handlers import credential_handlers, delegation_handlers, did_handlers, ledger_handlers
 from identity_core.bootstrap.ports import origin_of, sessions_secret
@@ -21,6 +21,7 @@ from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.extension.declaration import Contribution
+from identity_core.extension.metrics import render_metrics
 from identity_core.extension.opening import OpenKernel
 from identity_core.settings import show
 from identity_core.ui.anybody import PublicPages
@@ -87,7 +88,7 @@ async def pages_for_people(opened: Runtime, kernel: OpenKernel, stack: AsyncExit
         "origin": origin_of(opened.settings),
         "mismatch": opened.mismatch,
     }
-    tags, measured = kernel.need(PageTags), kernel.need(Metrics)
+    tags = kernel.need(PageTags)
     signatures = AuthenticateDid(opened.reader, kernel.need(ChallengeBook), opened.clock)
     sessions = Sessions(reader=opened.reader, signatures=signatures, **common)
     api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, opened.clock, opened.fingerprint)
@@ -95,7 +96,7 @@ async def pages_for_people(opened: Runtime, kernel: OpenKernel, stack: AsyncExit
     public = PublicPages(tags.dids, tags.ledger, tags.proofs, sessions, operators, __version__)
     consent = ConsentPages(tags.credentials, sessions, kernel.need(HolderConsents))
     holder = HolderPages(tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard, consent, sessions)
-    sampled = await stack.enter_async_context(KeepFigures(lambda: measured.render({}), time.time))
+    sampled = await stack.enter_async_context(KeepFigures(partial(render_metrics, kernel.find), time.time))
     shown = OperatorPages(kernel.need(OperatorHandlers), _installation(opened, sampled), operators)
     return Contribution(people=ui_pages(public, holder, shown), forms=ui_forms(public, holder, shown))
 

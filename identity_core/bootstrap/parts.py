@@ -12,6 +12,7 @@ from identity_core.api.errors import guide_folder
 from identity_core.api.guide import guide_pages
 from identity_core.bootstrap.agents import open_agents
 from identity_core.bootstrap.authorization import open_oauth
+from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import did_pages
 from identity_core.bootstrap.pages import PageTags, pages_for_people
 from identity_core.bootstrap.runtime import Runtime
@@ -29,7 +30,8 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
     own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, operator.api_keys, operator.service)
     records, transparency = (tags.dashboard, operator.audit, operator.verifications), (tags.ledger, operator.events)
     pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
-    return Contribution(handlers=(*own, *records, *transparency), pages=pages)
+    gauges = tuple(kernel_gauges(opened, tags.dids.cache))
+    return Contribution(handlers=(*own, *records, *transparency), pages=pages, gauges=gauges)
 
 
 PARTS: Final = (_kernel, open_oauth, open_agents, pages_for_people)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 
-from identity_core.api.metrics import Metrics
+from identity_observability.metrics import Metrics
+
 from identity_core.ui.plots import SAMPLES, KeepFigures, intervals, sample_of
 
 GAUGES = b"""identity_database_writes_waiting 7.0
