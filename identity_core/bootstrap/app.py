@@ -28,15 +28,12 @@ from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.agents import agent_places, open_consents
-from identity_core.bootstrap.authorization import code_grant
-from identity_core.bootstrap.handlers import (
-    verification_handlers,
-)
+from identity_core.bootstrap.authorization import authorization_endpoint, code_grant
+from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.measures import open_metrics
-from identity_core.bootstrap.pages import PageTags, page_tags
 from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
-from identity_core.bootstrap.probes import service_handlers
+from identity_core.bootstrap.probes import installation_state, service_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.wallets import copy_status, wallet_grants
 from identity_core.domain.dids.challenge import ChallengeKey
@@ -46,7 +43,6 @@ from identity_core.extension.order import in_order
 from identity_core.ports.custodian import Custodian
 from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
-from identity_core.ui.operator import OperatorHandlers
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import ListAuditLines
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
@@ -170,19 +166,6 @@ async def _observer(opened: Runtime, measured: Metrics) -> Observe:
     return observe
 
 
-def _operator_handlers(opened: Runtime, tags: PageTags, measured: Metrics) -> OperatorHandlers:
-    """Those of what an operator's pages ask."""
-    return OperatorHandlers(
-        dids=tags.dids,
-        events=EventHandlers(ListEvents(opened.store.documents)),
-        ledger=tags.ledger,
-        verifications=verification_handlers(opened),
-        api_keys=api_key_handlers(opened),
-        audit=AuditHandlers(ListAuditLines(opened.store.audit)),
-        service=service_handlers(opened, measured),
-    )
-
-
 async def _services(opened: Runtime, stack: AsyncExitStack) -> dict[type[Any], Any]:
     """Return what the parts of the service share, by type; ``stack`` ends what runs beside it."""
     token_keys, challenges = await open_token_keys(opened), challenge_book(opened)
@@ -191,12 +174,15 @@ async def _services(opened: Runtime, stack: AsyncExitStack) -> dict[type[Any], A
     tags = page_tags(opened, sealed_credentials, autonomy_of(opened.settings))
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
     measured = open_metrics(opened, tags.dids.cache, stack)
+    token, gate = token_endpoint(opened, token_keys, refusals), gate_of(opened, token_keys, challenges)
     shared = (
         *(opened.store, Record(opened.store.activity), tags.dids, tags.ledger, tags.delegations),
         *(tags.credentials, tags.proofs, tags.dashboard),
         *(token_keys, challenges, sealed_credentials, tags, measured, tags.credentials.verify, copy_status(opened)),
-        *(_operator_handlers(opened, tags, measured), auth_handlers(opened, token_keys, challenges)),
-        *(token_endpoint(opened, token_keys, refusals), gate_of(opened, token_keys, challenges)),
+        *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, measured)),
+        *(EventHandlers(ListEvents(opened.store.documents)), AuditHandlers(ListAuditLines(opened.store.audit))),
+        *(auth_handlers(opened, token_keys, challenges), token, gate, installation_state(opened)),
+        authorization_endpoint(opened, gate.signatures, token),
         await open_consents(opened),
     )
     return {type(each): each for each in shared} | {Custodian: opened.custodian}

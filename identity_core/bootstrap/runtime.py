@@ -51,6 +51,12 @@ class Runtime:
     key_watch: KeyStoreWatch
 
     @property
+    def has_pages(self) -> bool:
+        """Return whether a holder can decide on a page: the settings want pages, and the extension that serves them is installed."""
+        names = {getattr(declared, "name", "") for _, declared in self.plugins.collection.extensions}
+        return self.settings.ui.enabled and "ui" in names
+
+    @property
     def signer(self) -> LogSigner:
         """What signs the entries of logs."""
         return self.jobs.follow.signer

@@ -7,9 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
-from identity_core.ui.catalogues import HERE, TEMPLATES
-from identity_core.ui.render import MODULES, STATIC, static_versions
+from identity_ui.catalogues import HERE, TEMPLATES
+from identity_ui.render import MODULES, STATIC, static_versions
 
 PAGES = sorted(TEMPLATES.glob("*.html"))
 # Unescaped output; what needs unsafe-eval or unsafe-inline; what htmx does on its own; markup of elsewhere.

@@ -6,12 +6,12 @@ import asyncio
 import logging
 
 import pytest
+from identity_ui.panels import ShownPanel, shown_panels
 
 from identity_core.plugin import Provider, hookimpl
 from identity_core.plugin.border import guard
 from identity_core.plugin.sockets import PANEL
 from identity_core.ports.panel import MOST_CHARACTERS, MOST_ROWS, PanelTable
-from identity_core.ui.panels import ShownPanel, shown_panels
 from tests.ui.hostile_panels import MARKUP, Failing, FailingPanel, Hostile, Lying
 from tests.unit.plugin.parts import bulkhead, manager, source
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from identity_core.api.figures import figures
+from identity_ui.figures import figures
+
 from identity_core.api.metrics import Metrics
 
 
