@@ -17,7 +17,7 @@ from identity_core.api.app import build_app
 from identity_core.api.contract import OpenApiDocument, parse_document
 from identity_core.api.dispatch import Wiring
 from identity_core.api.guard import Guard, request_ids
-from identity_core.api.request import Answer, Headers, Operation, Request
+from identity_core.api.request import Answer, Handler, Headers, Operation, Request
 from identity_core.codec.structs import plain
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
@@ -205,6 +205,9 @@ class ToyGate:
         request.answer_headers = (*request.answer_headers, ("RateLimit", '"address";r=1;t=1'))
         if self.is_address_empty:
             raise RateLimited(details={"retryAfter": 1.2})
+
+    def shared(self, handler: Handler) -> Handler:
+        return handler
 
 
 @asynccontextmanager

@@ -19,10 +19,11 @@ from identity_core.api.transport import READ
 from identity_core.codec.structs import python_name
 from identity_core.extension.compose import compose
 from identity_core.extension.compose import operations as operations
+from identity_core.settings import StartError
 from identity_core.values import value_class
 
 
-class ContractError(Exception):
+class ContractError(StartError):
     """Document and code do not fit; the message is one line."""
 
 

@@ -155,10 +155,7 @@ def issued_keys(did: Did, keys: Sequence[Key]) -> wire.IssuedKeys:
         else:
             additional.append(
                 wire.AdditionalIssuedKey(
-                    key_id=shown.key_id,
-                    public_key=shown.public_key,
-                    private_key=shown.private_key,
-                    purpose=purpose,
+                    key_id=shown.key_id, public_key=shown.public_key, private_key=shown.private_key, purpose=purpose
                 )
             )
     return wire.IssuedKeys(

@@ -196,6 +196,7 @@ def facts(
         cost=Cost.from_document(declared.get("x-cost", {}), needs_caller=bool(names) and {} not in requirements),
         keeps=declared.get("x-keeps", False),
         ends=declared.get("x-ends", False),
+        waits=declared.get("x-waits", False),
     )
 
 

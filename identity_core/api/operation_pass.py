@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from identity_core.api import contract
@@ -28,14 +29,17 @@ def compile_operation(
     """The pass of one operation, with everything that the document decides bound in."""
     if wiring.refusals is not None:
         handler = wiring.refusals.around(operation, handler)
+    if operation.waits:
+        handler = wiring.gate.shared(handler)
     operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
-    parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
+    find = partial(contract.dereference, document)
+    parameters = [find(parameter) for parameter in declared.get("parameters", [])]
     path_parsers = _path_parsers(document, parameters, schemas)
     make = schemas.types.named.get(f"{pascal_name(operation.operation_id)}Query")
-    query = Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document), make)
+    query = Query([each for each in parameters if each["in"] == "query"], schemas, find, make)
     body = None
     if "requestBody" in declared:
-        wanted = contract.dereference(document, declared["requestBody"])
+        wanted = find(declared["requestBody"])
         body = RequestBody(wanted, schemas, min(wiring.max_body, int(declared.get("x-max-body", wiring.max_body))))
     takes_key = any(each["in"] == "header" and each["name"].lower() == "idempotency-key" for each in parameters)
     around = wiring.around if takes_key else None
@@ -71,7 +75,3 @@ def _path_parsers(
         for each in parameters
         if each["in"] == "path" and each["name"] != "did"
     ]
-
-
-def _resolver(document: Mapping[str, Any]) -> Callable[[Any], Any]:
-    return lambda part: contract.dereference(document, part)

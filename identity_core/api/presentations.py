@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from identity_core.api.costs import Cost
 from identity_core.api.oauth import members
 from identity_core.api.oauth_errors import wallet_error
 from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
@@ -22,8 +23,12 @@ REQUESTS: Final = "/openid/requests/"
 RESPONSES: Final = "/openid/responses/"
 REQUEST_OBJECT: Final = "application/oauth-authz-req+jwt"
 MAX_BODY: Final = 256 * 1024
+RESPONSE: Final = RESPONSES + "{request}"
 
-PRESENT: Final = Operation("presentCredentials", "POST", RESPONSES + "{request}", frozenset(), "", shape=wallet_error)
+# At least a token for each presentation: six with their key bindings fit into the bytes that cost nothing.
+PRESENT: Final = Operation(
+    "presentCredentials", "POST", RESPONSE, frozenset(), "", shape=wallet_error, cost=Cost(first=6), waits=True
+)
 
 
 @value_class
@@ -43,7 +48,7 @@ class PresentationEndpoints:
     @property
     def forms(self) -> dict[str, PageForm]:
         """What POST takes, by path."""
-        return {RESPONSES + "{request}": PageForm(self.response, PRESENT, MAX_BODY)}
+        return {RESPONSE: PageForm(self.response, PRESENT, MAX_BODY)}
 
     async def request_object(self, request: Request) -> Answer:
         """The request (OpenID4VP 1.0 §5.7). Raises ``PresentationNotFound``."""

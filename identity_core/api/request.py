@@ -40,7 +40,8 @@ class Operation:
     ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, without their scope; empty where it takes none.
     ``shape`` makes the answers of its refusals, if it follows another standard. ``resource`` is the path of the resource that a bearer
     token must be for, empty for the interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it
-    stores rows that do not expire; ``ends``: it revokes, deactivates or erases, so a caller whose quota is used up may still call it."""
+    stores rows that do not expire; ``ends``: it revokes, deactivates or erases, so a caller whose quota is used up may still call it.
+    ``waits``: unauthenticated callers wait for a worker, whose waiting places are shared."""
 
     operation_id: str
     method: str
@@ -55,6 +56,7 @@ class Operation:
     cost: Cost = Cost()
     keeps: bool = False
     ends: bool = False
+    waits: bool = False
 
 
 @value_class
@@ -289,6 +291,10 @@ class Admission(Protocol):
 
     async def charge(self, request: Request, tokens: int = 1) -> None:
         """``tokens`` of the address for a request that reaches no operation; adds to its ``answer_headers``. Raises ``RateLimited``."""
+        ...
+
+    def shared(self, handler: Handler) -> Handler:
+        """Return ``handler``, of which one address has few unfinished unauthenticated requests at a time. It raises ``Overloaded``."""
         ...
 
 

@@ -47,16 +47,7 @@ class AnsweredRequest(NamedTuple):
         return found | {"code": self.code} if self.code else found
 
 
-MEMBERS: Final = (
-    "method",
-    "operation",
-    "status",
-    "milliseconds",
-    "octetsIn",
-    "octetsOut",
-    "caller",
-    "requestId",
-)
+MEMBERS: Final = ("method", "operation", "status", "milliseconds", "octetsIn", "octetsOut", "caller", "requestId")
 
 
 class RequestHandler(logging.Handler):
@@ -134,11 +125,7 @@ class RequestLog:
     """
 
     def __init__(
-        self,
-        hashed: Callable[[str], str],
-        *,
-        success_share: float,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, hashed: Callable[[str], str], *, success_share: float, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._hashed = hashed
         self._share = success_share

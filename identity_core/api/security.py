@@ -8,12 +8,13 @@ for none.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import field
 from functools import partial
 from typing import Final, NamedTuple
 
 from identity_core.api.header_credentials import API_KEY, BEARER, HeaderCredential, credential_of
 from identity_core.api.idempotency import Idempotency
-from identity_core.api.request import Headers, Operation, Request
+from identity_core.api.request import Answer, Handler, Headers, Operation, Request
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import SignedHeader
@@ -24,6 +25,7 @@ from identity_core.errors import (
     AuthFailed,
     AuthRequired,
     IdentityError,
+    Overloaded,
     PluginUnavailable,
 )
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, bucket_address, client_address
@@ -45,6 +47,8 @@ DOCUMENT_SCHEMES: Final = {
 REPEATABLE: Final = frozenset({"updateDid", "rotateDidKey", "recoverDid"})
 """Operations that take an ``Idempotency-Key`` and may end the key that signs them. That key may fetch the answer of its request."""
 
+TOO_MANY: Final = "Too many verifications of this address are unfinished; wait for their answers, or authenticate."
+
 # A valid credential of a kind that an operation does not take is as good as none.
 _OTHER_KIND: Final = "The operation takes another kind of credential; WWW-Authenticate says which."
 
@@ -61,7 +65,8 @@ class ClaimedCaller(NamedTuple):
 @value_class
 class Gate:
     """Admits requests. ``mismatch`` tells how the databases are not those that this service wrote, or that its clock is ahead: nothing is
-    changed meanwhile, and even a signature that is checked is spent in them; reading goes on."""
+    changed meanwhile, and even a signature that is checked is spent in them; reading goes on. ``places``: unfinished requests that an
+    address may have at the workers of unauthenticated callers; ``held`` lists the address of each."""
 
     reader: DidReader
     api_keys: AuthenticateApiKey
@@ -71,6 +76,8 @@ class Gate:
     trusted_proxies: Sequence[Network]
     mismatch: Callable[[], IdentityError | None]
     answers: Idempotency
+    places: int
+    held: list[str] = field(default_factory=list)
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
         """The caller (None where the operation needs no caller) and the headers that the bucket gives the answer.
@@ -142,11 +149,7 @@ class Gate:
         return await self._caller(operation, credential, key)
 
     def _claimed(
-        self,
-        operation: Operation,
-        request: Request,
-        credential: HeaderCredential | None,
-        refusal: IdentityError | None,
+        self, operation: Operation, request: Request, credential: HeaderCredential | None, refusal: IdentityError | None
     ) -> ClaimedCaller:
         """What comes of a credential before it is looked up or checked; ``refusal`` is that of one that is none. Raises ``InvalidDid``."""
         is_controlled = "{did}" in operation.path and not operation.schemes.isdisjoint((DID_AUTH, RECOVERY_KEY))
@@ -168,13 +171,25 @@ class Gate:
 
     async def charge(self, request: Request, tokens: int = 1) -> None:
         """Tokens of the stranger's address, whatever credential the request carries. Raises ``RateLimited``."""
-        request.paid = True
-        try:
-            headers = await self.policy.spend_address(self._address(request), tokens)
-        except BucketEmpty as error:
-            request.answer_headers = (*request.answer_headers, *error.headers)
-            raise
+        headers = await self._pays(request, self.policy.spend_address(self._address(request), tokens))
         request.answer_headers = (*request.answer_headers, *headers)
+
+    def shared(self, handler: Handler) -> Handler:
+        """Wrap a handler that waits for the workers of unauthenticated callers: an address holds ``places`` of them at most."""
+
+        async def run(request: Request) -> Answer:
+            if request.caller is not None:
+                return await handler(request)
+            address = bucket_address(self._address(request))
+            if self.held.count(address) >= self.places:
+                raise Overloaded(TOO_MANY, details={"retryAfter": 1})
+            self.held.append(address)
+            try:
+                return await handler(request)
+            finally:
+                self.held.remove(address)
+
+        return run
 
     def _payer(self, request: Request) -> Payer:
         address = self._address(request)

@@ -12,7 +12,7 @@ from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
-from identity_core.api.contract import ContractError, load_document
+from identity_core.api.contract import load_document
 from identity_core.api.cross_origin import Origins
 from identity_core.api.dispatch import Wiring
 from identity_core.api.events import EventHandlers
@@ -41,7 +41,6 @@ from identity_core.domain.wallets.grants import PRE_AUTHORIZED
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import in_order
 from identity_core.ports.custodian import Custodian
-from identity_core.settings import StartError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import ListAuditLines
@@ -129,6 +128,7 @@ def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -
         trusted_proxies=parse_proxies(opened.settings.server.trusted_proxies),
         mismatch=opened.mismatch,
         answers=Idempotency(opened.store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
+        places=max(1, opened.settings.prover.anonymous_waiting // 4),
     )
 
 
@@ -213,16 +213,13 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
     )
-    try:
-        return build_app(
-            load_document({each.declared.name: each.declared.document for each in installed if each.declared.document}),
-            [handlers for each in added for handlers in each.handlers],
-            wiring,
-            observe=await _observer(opened, services[Metrics]),
-            identify=request_ids(secrets.token_hex(4)),
-            monotonic=clock.monotonic,
-            limit=settings.server.max_requests_in_flight,
-            validate=False,
-        )
-    except ContractError as error:
-        raise StartError(str(error)) from error
+    return build_app(
+        load_document({each.declared.name: each.declared.document for each in installed if each.declared.document}),
+        [handlers for each in added for handlers in each.handlers],
+        wiring,
+        observe=await _observer(opened, services[Metrics]),
+        identify=request_ids(secrets.token_hex(4)),
+        monotonic=clock.monotonic,
+        limit=settings.server.max_requests_in_flight,
+        validate=False,
+    )

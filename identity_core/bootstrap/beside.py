@@ -241,9 +241,7 @@ async def open_keys(settings: Settings) -> AsyncIterator[OpenKeys]:
 async def has_api_keys(stores: tuple[KeyStore, ...]) -> bool:
     """Whether any store has a key, as far as stores can tell."""
     for store in stores:
-        if isinstance(store, WritableKeyStore):
-            if await store.list(after=None, limit=1):
-                return True
-        elif isinstance(store, PreparedKeyStore) and store.configured:
+        is_prepared = isinstance(store, PreparedKeyStore) and store.configured
+        if await store.list(after=None, limit=1) if isinstance(store, WritableKeyStore) else is_prepared:
             return True
     return False

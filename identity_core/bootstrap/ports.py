@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import hmac
 import logging
+import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable
@@ -91,6 +92,9 @@ def load_plugins(settings: Settings, clock: SystemClock) -> PluginManager:
     """The installed plugins, none of them built. Makes the data directory. Raises ``StartError``."""
     require_extras(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if settings.database_url is None and not os.access(settings.data_dir, os.W_OK):
+        fix = "run it on a copy in a writable directory; `identity fsck` and `identity doctor` read this one as it is"
+        raise StartError("this command needs a writable data directory", str(settings.data_dir), fix)
     return PluginManager.load(settings, clock=clock, logger=log)
 
 
@@ -217,11 +221,10 @@ async def audit_log(settings: Settings) -> AsyncIterator[AuditTools]:
     """The audit log beside a running service. Where the installation's keys are not at hand, only the chain can be checked."""
     async with AsyncExitStack() as stack:
         secret = await _secret_of(settings, stack)
-        processes = max(settings.server.workers, 2)
         store = Store.open(
             settings.data_dir,
             settings.database_url,
-            processes=processes,
+            processes=max(settings.server.workers, 2),
             secret=secret or secrets.token_bytes(32),
             mapped_mebibytes=settings.mapped_mebibytes,
             readers=settings.database_readers,

@@ -19,6 +19,7 @@ from datetime import datetime
 from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
 from identity_core.database import BatchJob, Database, Transaction, followed_by
+from identity_core.domain.dids.state import is_earlier_form
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import DidQuarantined
 from identity_core.ports.ledger import Receipt
@@ -59,6 +60,7 @@ _OWNED_HEADS = f"""
 AND did IN (SELECT did FROM did_versions WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit)
 """  # noqa: S608 - made of constants
 _CLAIM = "UPDATE did_versions SET owner = :owner, mac = :mac WHERE did = :did AND version_id = 1 AND owner IS NULL"
+_RENEW = "UPDATE did_versions SET state = :state, mac = :mac WHERE did = :did AND version_id = :version_id"
 _BEHIND = "SELECT count(*), max(sequence) FROM did_versions WHERE sequence > :known"
 _SEQUENCES = "SELECT sequence FROM did_versions WHERE sequence > :known ORDER BY sequence LIMIT 1000"
 
@@ -128,7 +130,7 @@ class Documents(Repository):
         return int((await self._database.look_up(AT[self._database.dialect], parameters))[0][0])
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
-        return [self._opened(row) for row in await self._page(did, after, limit, descending)]
+        return [version_of(self._ours(row, decides=True)) for row in await self._page(did, after, limit, descending)]
 
     async def owned(self, owner: str, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
         found: list[IndexedVersion] = []
@@ -137,7 +139,7 @@ class Documents(Repository):
             wanted = limit - len(found)
             parameters = {"owner": owner, "after": last, "limit": wanted}
             firsts = await self._rows(_OWNED, parameters)
-            # Of a DID whose first row or head is not ours nothing is said, and the list goes on without it.
+            # The list leaves out a DID whose first row or head is not ours.
             heads = {row[0]: row for row in await self._rows(_OWNED_HEADS, parameters) if self._is_ours(row)}
             found += [version_of(heads[row[0]]) for row in firsts if self._is_ours(row) and row[0] in heads]
             if len(firsts) < wanted:
@@ -190,13 +192,17 @@ class Documents(Repository):
 
     def _inserted(self, transaction: Transaction, row: Row) -> bool:
         """Whether the row is in its place now. One that somebody put there before is found out when it is read."""
-        if are_inserted(transaction, self._mac, row):
-            return True
         # Who repairs the index does not know the owner; who created the DID, and was slower, does.
-        if row[-1] is not None and transaction.execute(_CLAIM, tagged(self._mac, row)).rowcount == 1:
+        is_claim = not (is_new := are_inserted(transaction, self._mac, row)) and row[-1] is not None
+        if is_new or (is_claim and transaction.execute(_CLAIM, tagged(self._mac, row)).rowcount == 1):
             return True
         found = transaction.execute(_VERSION, {"did": row[0], "version_id": row[1]}).fetchone()
-        return found is not None and is_ours(self._mac, found) and bytes(found[6]) == row[6]
+        if found is None or not is_ours(self._mac, found) or bytes(found[6]) != row[6]:
+            return False
+        # If an earlier replica wrote the same, only its form changes.
+        is_same = is_earlier_form(bytes(found[STATE]), row[STATE]) and bytes(found[STATE + 1]) == row[STATE + 1]
+        renewed = tagged(self._mac, (*found[:STATE], row[STATE], *found[STATE + 1 : -1]))
+        return not is_earlier(found[STATE]) or (is_same and transaction.execute(_RENEW, renewed).rowcount == 1)
 
     async def cursor(self) -> int:
         """See ``DocumentIndex.cursor``. It is worked out when asked, which is at a start, so that no write pays for it."""
@@ -215,10 +221,9 @@ class Documents(Repository):
 
     def known(self, did: str) -> IndexedVersion | None:
         known, look = self._heads.get(did), _LOOK.get()
-        if known is not None and look is not None and look.foreign == self._foreign is not None:
-            return known
+        is_seen = look is not None and look.foreign == self._foreign is not None
         # Whether somebody else has written is a statement of its own, so it is asked only where something depends on it.
-        return known if known is not None and self._is_current() else None
+        return known if known is not None and (is_seen or self._is_current()) else None
 
     def _is_current(self) -> bool:
         """Whether it is known that nobody else has written since what is remembered was read. Forgets it where somebody has."""
@@ -246,8 +251,9 @@ class Documents(Repository):
             self._keep(version.state.did.text, version)
 
     async def _one(self, sql: str, parameters: Mapping[str, object]) -> IndexedVersion | None:
+        """The version of the row; None also for a row of an earlier form, which an earlier replica wrote and ``record`` writes anew."""
         rows = await self._database.look_up(sql, parameters)
-        return self._opened(rows[0]) if rows else None
+        return version_of(rows[0]) if rows and not is_earlier(self._ours(rows[0])[STATE]) else None
 
     async def _page(self, did: str, after: int, limit: int, descending: bool) -> list[Row]:
         sql, bound = (_DESCENDING, after or 2**62) if descending else (_ASCENDING, after)
@@ -262,9 +268,6 @@ class Documents(Repository):
         self._quarantine.suspect(str(row[0]), CHANGED)
         return False
 
-    def _opened(self, row: Row) -> IndexedVersion:
-        return version_of(self._ours(row, decides=True))
-
     def _ours(self, row: Row, *, decides: bool = False) -> Row:
         if not self._is_ours(row, decides=decides):
             raise DidQuarantined(details={"did": str(row[0])})
@@ -276,10 +279,9 @@ def _gapless(transaction: Transaction, known: int) -> int:
     count, newest = transaction.execute(_BEHIND, {"known": known}).fetchone()
     if count == 0 or newest - known == count:
         return newest or known
-    cursor = known
-    while page := transaction.execute(_SEQUENCES, {"known": cursor}).fetchall():
+    while page := transaction.execute(_SEQUENCES, {"known": known}).fetchall():
         for (sequence,) in page:
-            if sequence != cursor + 1:
-                return cursor
-            cursor = sequence
-    return cursor
+            if sequence != known + 1:
+                return known
+            known = sequence
+    return known

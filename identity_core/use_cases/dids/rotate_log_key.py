@@ -151,7 +151,7 @@ class RotateServiceKey:
         older = {key for key in self._history.generations[:-1] if key not in self._history.retired}
         while names := await self.rows.dids(after=last, limit=PAGE):
             for name in names:
-                head = await self.log.writer.index.head(name)
+                head = await self.log.writer.reader.recorded(Did.parse(name))
                 if head is None or present in head.state.next_key_hashes:
                     continue
                 if head.state.next_key_hashes and await self._moved(Did.parse(name)):

@@ -134,7 +134,7 @@ class GetPublishedLog:
     async def _is_witnessed(self, did: Did) -> bool:
         if orjson.loads(await self.log.first(did))["parameters"].get(WITNESS):
             return True
-        head = await self.log.reader.index.head(str(did))
+        head = await self.log.reader.recorded(did)
         return head is not None and head.state.witness_version is not None
 
     async def witness_file(self, did: Did) -> bytes:

@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("value", help="JSON, or a text")
     parser.add_argument("--audience", required=True)
     parser.add_argument("--challenge", required=True)
-    parser.add_argument("--max-age", type=float, metavar="SECONDS")
+    parser.add_argument("--max-age", type=age, metavar="SECONDS")
     parser.add_argument("--require", action="store_true")
     said = parser.parse_args()
     try:
@@ -71,7 +71,7 @@ def main() -> int:
         predicates=({"attributeName": said.attribute, "type": said.type, "value": value},),
         audience=said.audience,
         nonce=said.challenge.encode(),
-        max_age=None if said.max_age is None else timedelta(seconds=said.max_age),
+        max_age=said.max_age,
         requires=frozenset({"holder", "credentialValidity", "credentialStatus"} if said.require else ()),
     )
     try:
@@ -83,6 +83,17 @@ def main() -> int:
     issuer = verified.presented.verification_method.partition("#")[0]
     told(f"valid: {said.attribute} {said.type} {said.value}, says {issuer}", 0)
     return told(f"unchecked: {', '.join(verified.unchecked)}", 0)
+
+
+def age(text: str) -> timedelta:
+    """Return the greatest age of a proof from a number of seconds."""
+    try:
+        found = timedelta(seconds=float(text))
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds: give a finite one, such as 300") from None
+    if found < timedelta(0):
+        raise argparse.ArgumentTypeError(f"{text!r} is negative: give a number of seconds from 0 on, such as 300")
+    return found
 
 
 def told(line: str, status: int) -> int:

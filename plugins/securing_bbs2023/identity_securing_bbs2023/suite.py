@@ -15,6 +15,7 @@ from typing import Any
 
 from identity_bbs import disclosure, interface
 from identity_bbs.bls12381.keys import InvalidBlsKey
+from identity_bbs.octets import octets_to_proof
 from identity_bbs.suite import MAX_MESSAGES, BbsProofInvalid, BbsSignatureInvalid, Ciphersuite
 
 from identity_core.codec.multibase import base64url_encode
@@ -121,6 +122,11 @@ def verify(
     public_key: bytes,
 ) -> Disclosure:
     """Return what the verified statements say. Raises ``Malformed`` or ``Unverified``."""
+    try:
+        # Before the document is expanded, which takes the longest of all.
+        octets_to_proof(ciphersuite, value.proof)
+    except BbsProofInvalid:
+        raise Unverified("the proof is malformed: it is not the bytes of a BBS proof") from None
     expanded = statements.expand(document)
     quads = statements.quads(expanded)
     canonical = canonical_labels(quads)

@@ -298,3 +298,18 @@ def test_every_context_of_the_wheel_is_there() -> None:
     for context in CONTEXTS:
         document = {"@context": [VC, context], "type": "VerifiableCredential", "issuer": ISSUER}
         assert rdf.quads(rdf.expand(document))
+
+
+@pytest.mark.parametrize("proof", [b"", bytes(271), bytes(272), b"\xff" * 272, b"\xc0" + bytes(399), b"\x01" * 304])
+def test_malformed_proof_is_refused_before_canonicalization(
+    bbs: Bbs2023, derived: dict[str, Any], monkeypatch: pytest.MonkeyPatch, proof: bytes
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("the document was expanded")
+
+    monkeypatch.setattr(statements.Statements, "expand", refuse)
+    value = replace(decode_derived(derived["proof"]["proofValue"]), proof=proof)
+    shown = {**derived, "proof": {**derived["proof"], "proofValue": value.encode()}}
+    with pytest.raises(ProofInvalid) as refused:
+        bbs.verify(shown, KEY.public_key)
+    assert "malformed" in refused.value.details["reason"]

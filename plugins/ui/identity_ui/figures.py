@@ -77,7 +77,8 @@ def figures(exposition: bytes, now: float) -> ServiceFigures:
         found = _SAMPLE.fullmatch(line)
         if found is None:
             continue
-        name, labels, value = found[1], _labels(found[2] or ""), float(found[3])
+        labels = {label: _ESCAPED.sub(_meant, text) for label, text in _LABEL.findall(found[2] or "")}
+        name, value = found[1], float(found[3])
         if name.startswith(_REQUESTS):
             _add(rates.setdefault(labels["operation"], Rate()), name.removeprefix(_REQUESTS), labels, value)
         elif name == _START:
@@ -86,10 +87,6 @@ def figures(exposition: bytes, now: float) -> ServiceFigures:
             queues[name, next(iter(labels.values()), "")] = value
     busiest = dict(sorted(rates.items(), key=lambda one: (-one[1].count, one[0])))
     return ServiceFigures(busiest, dict(sorted(queues.items())), max(now - began, 0.0))
-
-
-def _labels(text: str) -> dict[str, str]:
-    return {name: _ESCAPED.sub(_meant, value) for name, value in _LABEL.findall(text)}
 
 
 def _meant(escape: re.Match[str]) -> str:

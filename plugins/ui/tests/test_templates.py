@@ -75,3 +75,25 @@ def test_modules_find_each_other_under_one_version() -> None:
         found |= {posixpath.normpath(posixpath.join(posixpath.dirname(name), one or other)) for one, other in imports}
         assert "import(" not in text
     assert found == set(MODULES) - {"checking.js"}
+
+
+FREE_TEXTS = {"purpose", "suspendedReason", "revocationReason", "statusReason", "schemaId", "attributeName", "domain"}
+SHOWN = re.compile(r"(?<![=\"'{])(.{0,5})\{\{ (?:one|proof|found|credential)\.(\w+)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_free_texts_are_isolated(page: Path) -> None:
+    """A right-to-left control in the text of an agent must not reorder what a person reads around it."""
+    # An option of a form has no markup in it, and an attribute is not shown.
+    shown = re.sub(
+        r"<option.*?</option>|\b[\w-]+=\"(?:[^\"{]|\{\{.*?\}\}|\{(?!\{))*\"", "", page.read_text(), flags=re.DOTALL
+    )
+    assert [name for before, name in SHOWN.findall(shown) if name in FREE_TEXTS and not before.endswith("<bdi>")] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_own_pages(page: Path) -> None:
+    """No link leads to a text that another party wrote, such as a verifier: it could be a ``javascript:`` URI."""
+    # ``back`` is the redirection URI of an authorization, and ``explanation`` and ``place`` are made by the service.
+    links = set(re.findall(r"\b(?:href|src|action|formaction)=\"(\{\{.*?\}\})", page.read_text()))
+    assert links <= {"{{ back }}", "{{ explanation }}", "{{ place }}"}

@@ -113,7 +113,7 @@ def _parameters(text: str, query: str) -> Mapping[str, str]:
 
 
 def secondary_resource(did: Did, document: bytes, fragment: str) -> Mapping[str, JsonValue]:
-    """The verification method or service of ``document`` (JSON octets) with this fragment. Raises ``DidUrlNotFound``."""
+    """Return the verification method or service of ``document`` (JSON bytes) with this fragment. Raises ``DidUrlNotFound``."""
     for item in _identified(orjson.loads(document)):
         if item.get("id") in (f"{did}#{fragment}", f"#{fragment}"):
             return item
@@ -121,7 +121,7 @@ def secondary_resource(did: Did, document: bytes, fragment: str) -> Mapping[str,
 
 
 def _identified(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What has an id of its own in a document: also a method that stands where it is used (DID Core §5.3)."""
+    """Yield each part of a document with an id, also a method inside a relationship (DID Core §5.3)."""
     for member in ("verificationMethod", "service", *keys.RELATIONSHIPS):
         yield from (item for item in document.get(member, ()) if isinstance(item, dict))
 

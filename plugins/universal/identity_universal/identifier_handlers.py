@@ -44,8 +44,8 @@ from identity_universal.wire import (
 
 
 class AnswerForm(NamedTuple):
-    """What an answer says of a DID, and as which media type. ``alone`` is the media type of what a fragment names, where it stands
-    alone and not in a dereferencing result."""
+    """The shape of an answer and its media type. ``alone`` is the media type of the part that a fragment names, if it is not in a
+    dereferencing result."""
 
     shape: Shape
     media: str
@@ -65,7 +65,7 @@ _FORMS: Final[dict[str, AnswerForm]] = {
 _OFFERED: Final = tuple(_FORMS)
 # Those that clients send as they are. Who takes anything and reads JSON (ACA-Py, by aiohttp) knows it by a media type that ends in json.
 _USUAL: Final = {"": _RESULT, "*/*": _PROFILED, **_FORMS, _PROFILED.media: _PROFILED}
-# What an answer is kept by. The result of a DID alone is octet for octet what resolveDid answers, so both keep it once.
+# The key of an answer in the cache. The result of a DID has the bytes of the answer of resolveDid, so both keep it once.
 KEYS: Final = {W3C: W3C, **{media: f"identifiers {media}" for media in (*_FORMS, PROFILED) if media != W3C}}
 # A path whose colons stand as they are holds a DID as it is, and nobody has percent-encoded what is percent-encoded in it: the colon of a
 # port, or another character that no DID has as it is and that does not begin the rest of a DID URL (RFC 3986 §2.2, §6.2.2.2).

@@ -114,7 +114,7 @@ class ListDidMethods:
 
 @value_class
 class ListDidMethodProperties:
-    """What is done here with DIDs of each method."""
+    """Return the properties of each installed DID method."""
 
     methods: Mapping[str, DidMethod]
 
@@ -132,7 +132,7 @@ class ListDidMethodProperties:
 
 @value_class
 class ListTestIdentifiers:
-    """What methods name themselves, and ``listed``, the operator's."""
+    """Return the test identifiers of each method, with those that the operator ``listed``."""
 
     methods: Mapping[str, DidMethod]
     listed: Sequence[Did]
@@ -147,7 +147,7 @@ class ListTestIdentifiers:
 
 @value_class
 class ListDidTraits:
-    """What methods say of themselves, and of the others what is known of all: whether their DIDs change."""
+    """Return the traits of each method; of one that does not describe itself, whether its DIDs change."""
 
     methods: Mapping[str, DidMethod]
 

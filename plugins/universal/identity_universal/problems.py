@@ -35,12 +35,12 @@ class Problem(NamedTuple):
 
 
 def problem(code: str, message: str) -> Problem:
-    """What ``code`` is in the terms of DID Resolution."""
+    """Return the problem details of an error ``code`` in DID Resolution."""
     kind = _TYPES.get(code)
     title = (kind or code).replace("_", " ").capitalize()
     return Problem("about:blank" if kind is None else W3C_TYPE + kind, title, message)
 
 
 def registration_error(code: str) -> str | None:
-    """What ``code`` is called in DID Registration, or None."""
+    """Return the error of DID Registration for ``code``, or None."""
     return _TYPES.get(code)

@@ -112,8 +112,10 @@ class RegisterDid:
 
 @value_class
 class RegisterDidUpdate:
-    """What a controller has to sign, or what it says to have signed. Raises ``InvalidRequest``, ``InvalidDocument``, and for a DID that
-    cannot change ``InvalidDid``, ``DidNotFound``, ``DidDeactivated``."""
+    """Return the change that a controller has to sign, or the change that it has signed.
+
+    Raises ``InvalidRequest``, ``InvalidDocument``, and for a DID that cannot change ``InvalidDid``, ``DidNotFound``, ``DidDeactivated``.
+    """
 
     reader: DidReader
 

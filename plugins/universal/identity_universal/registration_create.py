@@ -81,7 +81,7 @@ def _multikey(key: Any) -> Any:
 
 
 def _made_keys(templates: Sequence[Object]) -> dict[str, Any]:
-    """What createDid shall make. Raises ``InvalidRequest`` for a second recovery key."""
+    """Return the keys that createDid makes. Raises ``InvalidRequest`` for a second recovery key."""
     made: dict[str, Any] = {}
     more = []
     for template in templates:

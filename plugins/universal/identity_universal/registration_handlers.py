@@ -177,7 +177,7 @@ def _inner(request: Request, method: str, headers: Mapping[str, str]) -> Request
 
 
 class _Recorded(Protocol):
-    """What tells where the ledger has it."""
+    """An answer with the position on the ledger."""
 
     @property
     def transaction_hash(self) -> str: ...

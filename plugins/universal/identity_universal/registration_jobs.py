@@ -32,7 +32,7 @@ T = TypeVar("T")
 SIGNING_REQUEST: Final = "signingRequest0"
 
 _MEMBERS: Final = {"body", "challenge", "digest"}
-# 64 octets; the last character of base64 has four bits that nothing is in.
+# 64 bytes; four bits of the last character of base64 are unused.
 _SIGNATURE: Final = re.compile(r"[A-Za-z0-9+/_-]{85}[AQgw](?:==)?", re.ASCII)
 _STANDARD: Final = str.maketrans("-_", "+/")
 
@@ -74,7 +74,7 @@ class RegistrationJob:
 
 
 def digest(documents: Mapping[str, Any]) -> str:
-    """Of what a request says of documents, by its members. Raises ``InvalidRequest`` for JSON that has no canonical form."""
+    """Return the digest of the documents of a request, by member. Raises ``InvalidRequest`` for JSON that has no canonical form."""
     try:
         return challenge.hash_body(dict(documents))
     except ValueError as error:

@@ -60,7 +60,7 @@ def update_body(document: DidDocument, operations: Sequence[str], documents: Seq
 
 @dataclass(slots=True)
 class _DocumentParts:
-    """What a document lists, by absolute id; ``purposes`` of each key that stands in a relationship, in the order of documents."""
+    """The parts of a document by absolute id, and the ``purposes`` of each key in a relationship, in the order of documents."""
 
     aliases: list[str]
     methods: dict[str, dict[str, str]]
@@ -88,7 +88,7 @@ class _DocumentParts:
         return cls(_texts(value, "alsoKnownAs"), methods, purposes, services)
 
     def require_purposes(self) -> None:
-        """Of a whole document: no key without a relationship, and none that is only referred to. Raises ``InvalidDocument``."""
+        """Check that each key of a whole document has a relationship, and that each reference has a key. Raises ``InvalidDocument``."""
         for key_id in self.methods.keys() ^ self.purposes.keys():
             raise InvalidDocument(
                 "A key and its relationships do not come together.", details={"id": echoed(key_id, DID)}

@@ -263,6 +263,8 @@ def test_what_is_no_signature(target: Target, hana: Holder, signature: str) -> N
         {"options": {"clientSecretMode": False}},
         {"secret": {}},
         {"secret": {"signingResponse": {}}},
+        {"secret": {"signingResponse": None}},
+        {"secret": {"signingResponse": {"signingRequest0": None}}},
         {"secret": {"signingResponse": {"signingRequest1": {"signature": "A" * 86}}}},
         {"jobId": None},
         {"secret": {"verificationMethod": [{"type": ED25519, "privateKeyMultibase": SECRET}]}},
@@ -284,6 +286,7 @@ def test_a_request_that_leaves_something_out(target: Target, hana: Holder, more:
         {"options": OWN, "didDocument": {"authentication": [SECRET]}},
         {"jobId": SECRET},
         {"options": {"seed": SECRET}},
+        {"options": OWN, "secret": {"signingResponse": None, "seed": SECRET}},
     ],
 )
 def test_a_private_key_is_neither_taken_nor_repeated(target: Target, body: Any) -> None:
@@ -345,3 +348,14 @@ def test_the_end_is_signed_too(target: Target) -> None:
     assert (answer.status, answer.json["didDocumentMetadata"]) == (200, {"deactivated": True})
     assert holder.resolve().status == 410
     assert refusal(post(target, "deactivate", signed(state, holder))) == (410, "DID_DEACTIVATED")
+
+
+@pytest.mark.parametrize("response", [None, {"signingRequest0": None}, []])
+def test_signing_response_without_signatures_is_refused(target: Target, hana: Holder, response: Any) -> None:
+    """In every request of a job, also in the first and where no signature belongs."""
+    secret = {"secret": {"signingResponse": response}}
+    assert refusal(creation(target, {"options": OWN} | secret)) == (400, "INVALID_REQUEST")
+    assert refusal(creation(target, secret)) == (400, "INVALID_REQUEST")
+    for path in ("update", "deactivate"):
+        first = {"did": hana.did, "options": OWN, **(added("null") if path == "update" else {})}
+        assert refusal(post(target, path, first | secret)) == (400, "INVALID_REQUEST")

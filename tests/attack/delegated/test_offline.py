@@ -100,3 +100,14 @@ def test_what_does_not_hold(papers: Papers) -> None:
     ):
         assert done.returncode == 1, done.stdout
         assert done.stderr.startswith("not valid: ")
+
+
+@pytest.mark.parametrize("age", ["inf", "-inf", "nan", "1e300", "-1", "soon"])
+def test_age_that_is_no_number_of_seconds_is_refused(tmp_path: Path, age: str) -> None:
+    words = ["answer.json", "log.jsonl", "age", "gte", "18", "--audience", SHOP, "--challenge", CHALLENGE]
+    command = [sys.executable, str(PROGRAM), *words, f"--max-age={age}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 2
+    assert f"argument --max-age: '{age}' is " in done.stderr
+    assert "such as 300" in done.stderr
+    assert "Traceback" not in done.stderr

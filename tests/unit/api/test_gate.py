@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from identity_core.api.request import Operation, Request
+from identity_core.api.presentations import PRESENT
+from identity_core.api.request import Answer, Operation, Request
 from identity_core.api.security import Gate
 from identity_core.conformance.key_store import key
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.did import Did
-from identity_core.errors import AuthFailed, RateLimited
+from identity_core.errors import AuthFailed, Overloaded, RateLimited
 from identity_core.throttle.policy import BucketEmpty, Limit
 from identity_core.throttle.token_bucket import Decision
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
@@ -87,7 +88,7 @@ class World:
         self.buckets, self.store = Buckets(self.told), TellingKeys(self.told)
         keys = AuthenticateApiKey((self.store,), ApiKeyCache(self.clock), self.clock, str)
         parts: Any = {"reader": None, "signatures": None, "bearers": Tokens(self.told), "policy": self.buckets}
-        self.gate = Gate(api_keys=keys, trusted_proxies=(), mismatch=lambda: None, answers=None, **parts)  # type: ignore[arg-type]
+        self.gate = Gate(api_keys=keys, trusted_proxies=(), mismatch=lambda: None, answers=None, places=4, **parts)  # type: ignore[arg-type]
 
     def ask(self, **headers: str) -> list[str]:
         """What happened, in order; the refusal, if there was one, at the end."""
@@ -144,3 +145,41 @@ def test_a_token_that_was_good_once_is_not_free(world: World) -> None:
     assert world.ask(authorization="Bearer ended") == ["signature", "address", "AUTH_FAILED"]
     world.buckets.empty.add("address")
     assert world.ask(authorization="Bearer ended") == ["signature", "address", "RATE_LIMITED"]
+
+
+def test_address_holds_few_places_until_they_are_free(world: World) -> None:
+    async def story() -> None:
+        release = asyncio.Event()
+
+        async def wait(request: Request) -> Answer:
+            await release.wait()
+            return Answer(204)
+
+        run = world.gate.shared(wait)
+        held = [asyncio.create_task(run(Request(client_address="192.0.2.1"))) for _ in range(4)]
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded) as refused:
+            await run(Request(client_address="192.0.2.1"))
+        assert refused.value.details == {"retryAfter": 1}
+        # One network of IPv6 is one address; a known caller has places of its own.
+        held += [asyncio.create_task(run(Request(client_address=f"2001:db8::{one}"))) for one in range(4)]
+        held.append(asyncio.create_task(run(Request(client_address="192.0.2.1", caller=Caller(subject=HANA)))))
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded):
+            await run(Request(client_address="2001:db8::5"))
+        # A client that goes away gives its place back.
+        held.pop(0).cancel()
+        await asyncio.sleep(0)
+        held.append(asyncio.create_task(run(Request(client_address="192.0.2.1"))))
+        await asyncio.sleep(0)
+        release.set()
+        assert [answer.status for answer in await asyncio.gather(*held)] == [204] * 9
+        assert world.gate.held == []
+
+    asyncio.run(story())
+
+
+def test_presentation_costs_a_token_for_each_that_fits() -> None:
+    assert PRESENT.cost.tokens(Request(body_octets=bytes(10))) == 6
+    assert PRESENT.cost.tokens(Request(body_octets=bytes(4_096 + 700 * 20))) >= 6 + 20
+    assert PRESENT.waits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import psycopg
@@ -58,3 +59,20 @@ def test_a_remedy_is_to_begin_one(identity: Commands, here: Path) -> None:
     identity.ok("keys", "create", "--name", "a", "--admin", "--data-dir", "begun")
     assert "a" in identity.ok("keys", "list", "--data-dir", "begun")
     identity.ok("ledger", "audit", "--data-dir", "begun")
+
+
+@pytest.mark.parametrize(
+    "words", ["ledger audit", "ledger checkpoint", "ledger repair --all", "audit verify", "keys list"]
+)
+def test_a_read_only_directory_is_named_with_a_remedy(
+    identity: Commands, here: Path, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that reads through the service's own databases writes to them too. On a read-only disk it says where it can run."""
+    identity.ok("keys", "create", "--name", "first", "--admin", "--data-dir", "data")
+    identity.ok("ledger", "audit", "--data-dir", "data")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
+    what, where, remedy = identity.refused(*words.split(), "--data-dir", "data", status=2)
+    assert "needs a writable data directory" in what
+    assert where.endswith("data")
+    assert "`identity fsck`" in remedy

@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 
 from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import AddService, NewService
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidQuarantined
 from identity_core.ports.repositories import Suspicion
 from identity_core.store.index_rows import NAMES, VERSIONS
 from identity_core.store.row_mac import RowMac, version_octets
-from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
+from identity_core.use_cases.dids.create import Created
+from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
-from tests.rooms import Rooms
+from tests.rooms import Rooms, secret_of, update_of
 
 # The members that the state had at commit 4d59b3b2, and those of each numbered form. A new member is a new form: raise ``FORM``.
 FIRST = {"v", "created", "updated", "operation", "hash", "previous", "deactivated", "recovery", "updateKeys", "keyId"}
@@ -56,21 +58,29 @@ def without_later(state: dict[str, Any]) -> None:
 
 
 async def write_back(rooms: Rooms, did: str, edit: Edit, *, is_tagged: bool = True, owner: str | None = None) -> None:
-    """Write the first row of ``did`` as another version would have, with its tag or with one that somebody made up."""
+    """Write the first row of ``did`` as another version would have, with its tag or with a forged one."""
 
     def write(transaction: Any) -> int:
         columns = ", ".join(NAMES)
-        found = transaction.execute(f"SELECT {columns} FROM did_versions WHERE did = :did", {"did": did}).fetchone()
+        sql = f"SELECT {columns} FROM did_versions WHERE did = :did AND version_id = 1"
+        found = transaction.execute(sql, {"did": did}).fetchone()
         row = dict(zip(NAMES, found, strict=True))
         state = json.loads(row["state"])
         edit(state)
         row |= {"state": json.dumps(state, separators=(",", ":")).encode(), "owner": owner}
         secret = rooms.store.index_rows._mac if is_tagged else RowMac(bytes(31) + b"x", VERSIONS)
         row["mac"] = secret.tag(version_octets([row[name] for name in NAMES]))
-        sql = "UPDATE did_versions SET state = :state, owner = :owner, mac = :mac WHERE did = :did"
+        sql = "UPDATE did_versions SET state = :state, owner = :owner, mac = :mac WHERE did = :did AND version_id = 1"
         return int(transaction.execute(sql, row).rowcount)
 
     assert await rooms.store.database.write(write) == 1
+
+
+async def with_service(rooms: Rooms, created: Created) -> Any:
+    did = created.version.state.did
+    authorization = await rooms.signed(did, secret_of(created), "update")
+    wish = update_of(AddService(NewService("LinkedDomains", "https://example.org/", "site")))
+    return await rooms.update(did, wish, authorization, rooms.context(did, authorization), if_match=None)
 
 
 async def states(rooms: Rooms, did: str) -> Sequence[tuple[set[str], str | None]]:
@@ -150,19 +160,60 @@ async def test_a_row_of_an_earlier_form_without_a_tag_of_ours_is_tampered_with(r
 
 @on_rooms
 async def test_restored_row_of_an_earlier_form_decides_nothing(rooms: Rooms) -> None:
-    """The row has no ``evidence``, so an unbound signature would suffice. The DID is withheld until the row is rewritten."""
+    """The row has no ``evidence``, so an unbound signature would suffice. The ledger decides, and the row is rewritten at once."""
     did = (await rooms.new_did()).version.state.did
     audit = audit_of(rooms)
     await audit.seal()
     await write_back(rooms, str(did), without_later)
     rooms.store.documents._heads.clear()
-    with pytest.raises(DidQuarantined):
-        await rooms.check.head(did, decides=True)
-    await RecordSuspicions(audit).step()
     head = await rooms.check.head(did, decides=True)
     assert head is not None
     assert head.state == (await rooms.check.folded(did))[0].state
+    assert await states(rooms, str(did)) == [(FORMS[history.FORM], None)]
     assert await rooms.store.quarantine.count() == 0
+
+
+@on_rooms
+async def test_row_of_an_earlier_replica_is_changed_at_once(rooms: Rooms) -> None:
+    """In a rolling upgrade an earlier replica creates the DID, and this one records the next version."""
+    created = await rooms.new_did()
+    did = created.version.state.did
+    await write_back(rooms, str(did), without_later, owner=OWNER)
+    rooms.store.documents._heads.clear()
+    assert (await with_service(rooms, created)).state.version_id == 2
+    assert await states(rooms, str(did)) == [(FORMS[history.FORM], OWNER), (FORMS[history.FORM], None)]
+    assert [one.state.version_id for one in (await rooms.history(did, after=None, limit=9, descending=True)).items] == [
+        2,
+        1,
+    ]
+    assert await rooms.store.quarantine.count() == 0
+
+
+@on_rooms
+async def test_repair_after_an_earlier_replica_marks_nothing(rooms: Rooms) -> None:
+    """The entry of version 2 has no row yet when the row of version 1 is of an earlier form."""
+    created = await rooms.new_did()
+    did = str(created.version.state.did)
+    await with_service(rooms, created)
+    await write_back(rooms, did, without_later)
+    await rooms.store.database.write(
+        lambda transaction: transaction.execute("DELETE FROM did_versions WHERE version_id = 2").rowcount
+    )
+    rooms.store.documents._heads.clear()
+    assert await rooms.catch_up() == 1
+    assert [members for members, _ in await states(rooms, did)] == [FORMS[history.FORM]] * 2
+    assert await rooms.store.quarantine.count() == 0
+
+
+@on_rooms
+async def test_earlier_row_that_differs_from_the_ledger_is_withheld(rooms: Rooms) -> None:
+    did = (await rooms.new_did()).version.state.did
+    await write_back(rooms, str(did), deactivated)
+    rooms.store.documents._heads.clear()
+    for _ in range(2):
+        with pytest.raises(DidQuarantined):
+            await rooms.check.head(did, decides=True)
+    assert [one.did for one in await rooms.store.quarantine.unknown(rooms.clock.now())] == [str(did)]
 
 
 @on_rooms
