@@ -7,11 +7,11 @@ import pytest
 from tests.architecture import language
 
 CEILINGS = {
-    "wrong_docstrings": 740,
+    "wrong_docstrings": 738,
     "missing_docstrings": 55,
-    "bare_names": 208,
+    "bare_names": 206,
     "long_test_names": 506,
-    "refused_words": 4_330,
+    "refused_words": 4_320,
     "long_sentences": 27,
     "long_lines": 30,
 }

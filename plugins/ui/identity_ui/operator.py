@@ -36,7 +36,7 @@ from identity_core.wire import (
     ListVerificationHistoryQuery,
 )
 from identity_ui.figures import figures
-from identity_ui.operations import ask, asked
+from identity_ui.operations import answer_bytes, ask
 from identity_ui.operator_session import OperatorSession, OperatorSessions
 from identity_ui.panels import shown_panels
 from identity_ui.plots import KeepFigures
@@ -215,11 +215,11 @@ class OperatorPages:
         return await ask(handler, "getReadiness", request, caller=session.caller)
 
     async def _metrics(self, request: Request, session: OperatorSession) -> bytes:
-        return await asked(self.asks.service.get_metrics, "getMetrics", request, caller=session.caller)
+        return await answer_bytes(self.asks.service.get_metrics, "getMetrics", request, caller=session.caller)
 
     async def _note(self, request: Request) -> bytes:
         query = GetLedgerCheckpointQuery()
-        return await asked(self.asks.ledger.get_ledger_checkpoint, "getLedgerCheckpoint", request, query=query)
+        return await answer_bytes(self.asks.ledger.get_ledger_checkpoint, "getLedgerCheckpoint", request, query=query)
 
     async def _checkpoint(self, request: Request) -> Checkpoint:
         return Checkpoint.parse(Note.parse(await self._note(request)).text)

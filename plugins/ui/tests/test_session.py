@@ -1,4 +1,4 @@
-"""How long a session lasts, and what it lets pages do; what a stranger tries is in ``tests/attack/test_http_pages.py``."""
+"""How long a session lasts, and what it lets pages do; what a stranger tries is in ``test_http_pages.py``."""
 
 from __future__ import annotations
 
