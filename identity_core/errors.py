@@ -68,7 +68,7 @@ class AuthRequired(IdentityError):
 class AuthFailed(IdentityError):
     """The credential was checked and refused. `details.reason` names the malformed part of a header that cannot be
     read, or states that a challenge was used before; otherwise the answer does not say why. After a signature `details`
-    hold the purpose and the hash of the body that its challenge may be bound to."""
+    hold the purpose, the target and the hash of the body that its challenge may be bound to."""
 
     code = "AUTH_FAILED"
     status = 401

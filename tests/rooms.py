@@ -153,9 +153,9 @@ class Rooms:
         return await self._history(did, query, after=after)
 
     async def challenge(
-        self, did: Did, *, purpose: str | None, body_hash: str | None, named: bool = False, address: str = ADDRESS
+        self, did: Did, *, purpose: str | None, body_hash: str | None, address: str = ADDRESS, **more: Any
     ) -> challenge.Challenge:
-        query = GetDidAuthChallengeQuery(did=str(did), purpose=purpose, body_hash=body_hash, named=named)
+        query = GetDidAuthChallengeQuery(did=str(did), purpose=purpose, body_hash=body_hash, **more)
         return await self._challenge(query, address)
 
     async def log(self, did: Did) -> bytes:
@@ -176,7 +176,8 @@ class Rooms:
         offer = await self.challenge(did, purpose=purpose, body_hash=digest)
         signature = ed25519.sign(multikey.decode_secret(secret)[1], offer.text.encode())
         header = challenge.SignedHeader(did, signature)
-        return await self.authenticate(header, scheme=scheme, purpose=purpose, body_hash=digest, body=body, payer=PAYER)
+        bound: Any = {"purpose": purpose, "body_hash": digest, "target": f"/dids/{did}"}
+        return await self.authenticate(header, scheme=scheme, body=body, payer=PAYER, **bound)
 
     @staticmethod
     def context(did: Did, authorization: Authorization) -> RequestContext:

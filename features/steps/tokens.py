@@ -53,6 +53,14 @@ def signs_by_name(world: World, name: str) -> None:
     ask(world, {"Authorization": person.signer().header(asked[1], purpose="token", digest=digest, named=True)}, {})
 
 
+@when(parsers.parse("{name} signs for a token with a challenge for the target {target}"))
+def signs_for_a_target(world: World, name: str, target: str) -> None:
+    person, digest = world.person(name), hash_body({})
+    text = world.challenge(person.did, purpose="token", body_hash=digest, target=target, named=True)
+    bound = {"purpose": "token", "digest": digest, "target": target, "named": True}
+    ask(world, {"Authorization": person.signer().header(text, **bound)}, {})
+
+
 @when(parsers.parse("{name} sends one signature for a token twice"))
 def signs_twice(world: World, name: str) -> None:
     signed = world.signed(world.person(name), "issueToken", {})

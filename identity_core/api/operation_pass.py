@@ -46,7 +46,7 @@ def compile_operation(
 
     async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
         request.operation = operation
-        request.operation_id = operation_id
+        request.operation_id, request.query_octets = operation_id, scope["query_string"]
         if body is None:
             refuse_body(request)
         else:
@@ -56,7 +56,7 @@ def compile_operation(
             request.caller, request.answer_headers = await admit(operation, request)
         for name, parse in path_parsers:
             parse(request.path[name])
-        request.query = query.parse(scope["query_string"])
+        request.query = query.parse(request.query_octets)
         if body is not None:
             request.body = body.parse(request)
         if around is None or request.header("idempotency-key") is None:

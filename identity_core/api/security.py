@@ -7,10 +7,12 @@ for none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
 from functools import partial
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from identity_core.api.header_credentials import API_KEY, BEARER, HeaderCredential, credential_of
 from identity_core.api.idempotency import Idempotency
@@ -125,9 +127,8 @@ class Gate:
         return caller, headers or []
 
     def _has_been_good(self, credential: HeaderCredential) -> bool:
-        if credential.scheme == BEARER and self.bearers.has_been_good(credential.value):
-            return True
-        return credential.scheme in (API_KEY, BEARER) and self.api_keys.has_been_good(credential.value)
+        is_token = credential.scheme == BEARER and self.bearers.has_been_good(credential.value)
+        return is_token or (credential.scheme in (API_KEY, BEARER) and self.api_keys.has_been_good(credential.value))
 
     async def _authenticated(
         self,
@@ -165,9 +166,8 @@ class Gate:
                 return ClaimedCaller(error, did)
             is_foreign = is_controlled and signed.did != did
             return ClaimedCaller(AuthFailed(), did) if is_foreign else ClaimedCaller(signed=signed)
-        if is_controlled or credential.scheme not in (API_KEY, BEARER):
-            return ClaimedCaller(AuthRequired(_OTHER_KIND), did)
-        return ClaimedCaller()
+        is_other = is_controlled or credential.scheme not in (API_KEY, BEARER)
+        return ClaimedCaller(AuthRequired(_OTHER_KIND), did) if is_other else ClaimedCaller()
 
     async def charge(self, request: Request, tokens: int = 1) -> None:
         """Tokens of the stranger's address, whatever credential the request carries. Raises ``RateLimited``."""
@@ -242,9 +242,7 @@ class Gate:
             return Caller(api_key=key)
         if credential.scheme == BEARER and BEARER in operation.schemes:
             return await self.bearers(credential.value, operation.resource)
-        if credential.scheme == BEARER:
-            raise AuthFailed
-        raise AuthRequired(_OTHER_KIND)
+        raise AuthFailed if credential.scheme == BEARER else AuthRequired(_OTHER_KIND)
 
     async def _signer(self, operation: Operation, request: Request, signed: SignedHeader, scheme: str) -> Caller:
         hashed = body_hash(request)
@@ -255,10 +253,17 @@ class Gate:
             scheme=scheme,
             purpose=operation.purpose,
             body_hash=hashed,
+            target=target_of(operation, request),
             body=None if hashed is None else request.json(),
             former=partial(self.answers.signer, request, Caller(did=signed.did).identity) if is_repeatable else None,
         )
         return Caller(did=signed.did, authorization=authorization)
+
+
+def target_of(operation: Operation, request: Request) -> str:
+    """Return the canonical target of a request: the path of the operation in the document, also where an alias was called."""
+    path = re.sub(r"\{(\w+)\}", lambda name: quote(request.path[name[1]], safe=""), operation.path)
+    return challenge.canonical_target(f"{path}?{request.query_octets.decode('latin-1')}")
 
 
 def body_hash(request: Request) -> str | None:

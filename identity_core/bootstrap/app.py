@@ -25,7 +25,6 @@ from identity_core.api.promises import Run
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
-from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.agents import agent_places, open_consents
 from identity_core.bootstrap.authorization import authorization_endpoint, code_grant
@@ -35,11 +34,12 @@ from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import installation_state, service_handlers
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.wallets import copy_status, wallet_grants
+from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
-from identity_core.domain.wallets.grants import PRE_AUTHORIZED
+from identity_core.extension.declaration import TokenGrants
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import in_order
+from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
@@ -50,7 +50,6 @@ from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.wallets.collect import RedeemCode
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
@@ -98,9 +97,7 @@ def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusa
         opened.reader, opened.store.spent_challenges, opened.clock, origin, frozenset({origin + TOKEN_PATH})
     )
     resources, issue = resources_of(origin, agent_places(opened.settings)), issue_token(opened, token_keys)
-    redeem = RedeemCode(wallet_grants(opened), opened.store.spent_challenges, opened.clock)
-    grants = code_grant(opened, authenticate, issue, refusals, resources)
-    grants[PRE_AUTHORIZED] = PreAuthorizedCode(redeem, opened.clock)
+    grants = TokenGrants(code_grant(opened, authenticate, issue, refusals, resources))
     return TokenEndpoint(authenticate, issue, refusals, resources, opened.mismatch, grants)
 
 
@@ -173,29 +170,31 @@ async def _services(opened: Runtime, stack: AsyncExitStack) -> dict[type[Any], A
     sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
     tags = page_tags(opened, sealed_credentials, autonomy_of(opened.settings))
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
-    measured = open_metrics(opened, tags.dids.cache, stack)
-    token, gate = token_endpoint(opened, token_keys, refusals), gate_of(opened, token_keys, challenges)
+    measured, token = open_metrics(opened, tags.dids.cache, stack), token_endpoint(opened, token_keys, refusals)
+    gate = gate_of(opened, token_keys, challenges)
     shared = (
         *(opened.store, Record(opened.store.activity), tags.dids, tags.ledger, tags.delegations),
         *(tags.credentials, tags.proofs, tags.dashboard),
-        *(token_keys, challenges, sealed_credentials, tags, measured, tags.credentials.verify, copy_status(opened)),
+        *(token_keys, challenges, sealed_credentials, tags, measured, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, measured)),
         *(EventHandlers(ListEvents(opened.store.documents)), AuditHandlers(ListAuditLines(opened.store.audit))),
-        *(auth_handlers(opened, token_keys, challenges), token, gate, installation_state(opened)),
-        authorization_endpoint(opened, gate.signatures, token),
+        *(auth_handlers(opened, token_keys, challenges), token, token.grants, gate, tags.credentials.get.access),
+        *(installation_state(opened), authorization_endpoint(opened, gate.signatures, token)),
         await open_consents(opened),
     )
-    return {type(each): each for each in shared} | {Custodian: opened.custodian}
+    ports = {Custodian: opened.custodian, Database: opened.store.database, CopyStatus: UnknownCopyStatus()}
+    return {type(each): each for each in shared} | ports
 
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, services, clock = opened.settings, await _services(opened, stack), opened.clock
     installed, operations = in_order(opened.plugins.collection.extensions), dict[str, Run]()
-    spent, securing = opened.store.spent_challenges, opened.plugins.securing_workers
+    spent, plugins = opened.store.spent_challenges, opened.plugins
     around = (settings, origin_of(settings), opened.mismatch, clock)
-    kernel = partial(OpenKernel, *around, opened.reader, spent, opened.challenge_secret, securing, services, operations)
+    kernel = partial(OpenKernel, *around, opened.reader, spent, opened.challenge_secret, plugins, services, operations)
     added = await open_extensions([*own_parts(opened), *installed], kernel, stack)
+    services[TokenGrants] |= joined(added, "grants")
     wiring = Wiring(
         gate=services[Gate],
         around=services[Gate].answers,

@@ -12,7 +12,6 @@ from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, TokenEndpoint, T
 from identity_core.api.pages import metadata_pages
 from identity_core.api.writing import AuditRefusals
 from identity_core.bootstrap.agents import agent_places
-from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.crypto.sealing import derive_key
 from identity_core.domain.authorization_code import GRANT, AuthorizationCodes
@@ -54,8 +53,9 @@ def authorization_endpoint(opened: Runtime, signatures: AuthenticateDid, token: 
 
 async def open_oauth(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     """Open the token endpoint, the code flow if pages are served, and what clients of OAuth look up."""
-    settings, forms = opened.settings, {TOKEN_PATH: kernel.need(TokenEndpoint).form}
-    metadata = metadata_pages(origin_of(settings), agent_places(settings), code_flow=opened.has_pages)
+    token = kernel.need(TokenEndpoint)
+    places, forms = agent_places(opened.settings), {TOKEN_PATH: token.form}
+    metadata = metadata_pages(token.issue.issuer, token.grants, places, code_flow=opened.has_pages)
     if opened.has_pages:
         forms[AUTHORIZE_PATH] = kernel.need(AuthorizationEndpoint).form
     return Contribution(handlers=(kernel.need(AuthHandlers),), pages=metadata, forms=forms)

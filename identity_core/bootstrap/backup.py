@@ -266,6 +266,10 @@ async def end_of(copy: Settings) -> End:
                 if LEDGER.hook in look.blind:
                     own = await store.transparency.service_did()
                     head = None if own is None else await store.documents.head(own)
+                    if own is not None and head is None:
+                        raise StartError(
+                            "the row of the service's own DID is of an earlier version: start the service once"
+                        )
                     keys = await checkpoint_keys(partial(read.indexed, None if head is None else head.state))
                 else:
                     frontier = await _grown(frontier, ledger)

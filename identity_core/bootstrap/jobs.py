@@ -123,7 +123,6 @@ async def _forget_expired(
     forgetting = ForgetExpired(
         store.spent_challenges,
         store.verifier_challenges,
-        store.presentations,
         proof_lifetime,
         store.idempotency,
         store.consent_replies,

@@ -19,7 +19,6 @@ from identity_core.bootstrap.agents import open_agents
 from identity_core.bootstrap.authorization import open_oauth
 from identity_core.bootstrap.handlers import PageTags, did_pages
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.wallets import open_wallets
 from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.opening import OpenKernel
 from identity_core.extension.order import InstalledExtension
@@ -37,7 +36,7 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
     return Contribution(handlers=(*own, *records, *transparency), pages=pages)
 
 
-PARTS: Final = (_kernel, open_oauth, open_wallets, open_agents)
+PARTS: Final = (_kernel, open_oauth, open_agents)
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:

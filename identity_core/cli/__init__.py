@@ -33,7 +33,6 @@ GROUPS = {
     "proof": "Request proofs; verify them, with or without the service; get, revoke and import stored ones.",
     "anchor": "Put commitments to proofs on the ledger: the worker, its state, retries.",
     "challenge": "Challenges of verifiers, which a proof answers.",
-    "presentation": "Ask wallets of OpenID for credentials; show what they present.",
     "verifications": "The results of verified proofs: list and count them.",
     "timeline": "What was done in your name.",
     "events": "The public feed of what happened to DIDs.",

@@ -27,27 +27,28 @@ def command() -> None:
 @url_option
 @click.option("--purpose", required=True, type=click.Choice(PURPOSES), help="What the signature authorises.")
 @click.option("--body", type=click.File("rb"), help="The JSON body that it is bound to, - for standard input.")
+@click.option("--target", help="Path and query that it is bound to; the header names the challenge then.")
 @click.option("--challenge", help="Sign this text instead of fetching a challenge.")
 @click.option("--recovery", is_flag=True, help="Sign with the recovery key.")
-def sign(wallet: Path, url: str, purpose: str, body: Any, challenge: str | None, recovery: bool) -> None:
-    """Print an Authorization header. It serves once, for what --purpose and --body say. A challenge that is bound to less is not signed."""
+def sign(wallet: Path, url: str, challenge: str | None, body: Any, recovery: bool, **bound: Any) -> None:
+    """Print an Authorization header. It serves once, for what --purpose, --target and --body say. A challenge that is bound to less is
+    not signed."""
     from identity_core.client import hash_body
     from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 
     holder = Wallet.open(wallet)
     with failing(ValueError, name_of(body), "check --body", what="the body is not JSON that can be bound"):
-        digest = None if body is None else hash_body(json.loads(body.read()))
-    origin = None
+        bound |= {"digest": None if body is None else hash_body(json.loads(body.read()))}
+    origin, bound["named"] = None, bound["target"] is not None
     if challenge is None:
         with session(url) as opened:
             holder.settle(opened)
             origin = opened.origin
-            challenge = str(opened.challenge(holder.did, purpose=purpose, digest=digest)["challenge"])
-    signer = holder.signer(RECOVERY if recovery else AUTHENTICATION)
-    scheme = RECOVERY_KEY if recovery else DID_AUTH
-    remedy = "sign only what you asked for: check --purpose, --body and the keys file"
+            challenge = str(opened.challenge(holder.did, **bound)["challenge"])
+    key, scheme = (RECOVERY, RECOVERY_KEY) if recovery else (AUTHENTICATION, DID_AUTH)
+    remedy = "sign only what you asked for: check --purpose, --target, --body and the keys file"
     with failing(ValueError, "the challenge", remedy):
-        header = signer.header(challenge, purpose=purpose, digest=digest, scheme=scheme, origin=origin)
+        header = holder.signer(key).header(challenge, scheme=scheme, origin=origin, **bound)
     show({"authorization": header, "challenge": challenge}, text="{authorization}")
 
 

@@ -46,7 +46,6 @@ identity credential issue --keys isa.json --holder did:ids:… --schema urn:sche
 identity credential list --keys hana.json --status active
 identity credential offer --keys isa.json --holder did:ids:… --schema schema.json \
     --book isa-book.json
-identity credential offer-copy 3f0c9f8e-… --keys isa.json --transaction-code
 identity credential request offer.json --keys hana.json --held hana-held.json
 identity credential reset-disclosures 3f0c9f8e-… --keys hana.json
 identity credential resume 3f0c9f8e-… --keys isa.json
@@ -111,10 +110,6 @@ identity anchor retry
 identity anchor status
 identity anchor worker
 identity challenge create --domain https://shop.example --keys shop.json
-identity presentation request --keys shop.json --schema urn:schema:person \
-    --claim age_equal_or_over/18
-identity presentation request --api-key operator.key --verifier did:ids:… --wanted wanted.json
-identity presentation show QxSy3mVcXW8q… --keys shop.json
 identity verifications list --keys shop.json --refused
 identity verifications list --keys hana.json --from 2026-01-05T00:00:00Z --json
 identity verifications stats --keys shop.json --from 2026-01-01T00:00:00Z

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.crypto.ed25519 import Ed25519KeyPair
-from identity_core.domain.dids.challenge import CHANGES, Challenge, build_header
+from identity_core.domain.dids.challenge import CHANGES, Challenge, build_header, origin_field
 from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.values import value_class
 
@@ -53,6 +53,7 @@ class Signer:
         *,
         purpose: str,
         digest: str | None = None,
+        target: str | None = None,
         scheme: str = DID_AUTH,
         origin: str | None = None,
         named: bool = False,
@@ -60,9 +61,10 @@ class Signer:
         """Return the value of the Authorization header: the scheme and ``base64(did.base64url(signature))``; where ``named``, with the
         challenge in the place of the DID.
 
-        ``purpose`` and ``digest`` (``hash_body``) are what the caller means to authorise, a ``digest`` of None no body; ``origin`` is the
-        service that is called, None where the caller knows whose the challenge is. Raises ``ValueError`` for a text that is no challenge
-        for this DID, or is not bound to exactly that, and ``ForeignOrigin`` for a challenge that a service had from another.
+        ``purpose``, ``digest`` (``hash_body``) and ``target`` (path and query) are what the caller means to authorise. A ``digest`` of
+        None is no body, a ``target`` of None a challenge that names none. ``origin`` is the service that is called, None where the caller
+        knows whose the challenge is. Raises ``ValueError`` for a text that is no challenge for this DID, or is not bound to exactly that,
+        and ``ForeignOrigin`` for a challenge that a service had from another.
 
         A challenge without purpose is refused, and one for a change of the DID without the hash of a body: in the log of a DID without
         ``strictEvidence`` it serves for every change.
@@ -72,10 +74,11 @@ class Signer:
             raise ValueError("the challenge is for another DID")
         if read.purpose is None or (read.purpose in CHANGES and read.body_hash is None):
             raise ValueError(_UNBOUND)
-        if (read.purpose, read.body_hash) != (purpose, digest):
+        issuer = read.origin.partition("#")[0]
+        if (read.purpose, read.body_hash, read.origin) != (purpose, digest, origin_field(issuer, target)):
             raise ValueError("the challenge authorises something else than what was asked for")
-        if origin is not None and _place(read.origin) != _place(origin):
-            raise ForeignOrigin(read.origin)
+        if origin is not None and _place(issuer) != _place(origin):
+            raise ForeignOrigin(issuer)
         return f"{scheme} {build_header(challenge if named else self.did, self.pair.sign(challenge.encode()))}"
 
 

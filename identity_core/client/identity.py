@@ -103,7 +103,7 @@ class Identity:
         attempt = 0
         while True:
             try:
-                return self._attempt(operation, values, headers | self._authorization(operation, body), octets)
+                return self._attempt(operation, values, headers | self._authorization(operation, values, body), octets)
             except (ServiceError, ServiceUnreachable) as error:
                 pause = _pause(operation, error, attempt)
                 if pause is None or attempt >= self.limits.retries or pause > self.limits.max_wait_seconds:
@@ -127,32 +127,31 @@ class Identity:
             cursor = following
         raise UnreadableAnswer(200, f"the pages do not end after {self.limits.max_pages}")
 
-    def _authorization(self, operation: ServedOperation, body: Any) -> dict[str, str]:
+    def _authorization(self, operation: ServedOperation, values: Mapping[str, Any], body: Any) -> dict[str, str]:
         """A challenge is good for one attempt, so each has its own."""
         if self.signer is None or operation.scheme is None or operation.purpose is None:
             return {"Authorization": f"ApiKey {self.api_key}"} if self.api_key and operation.keyed else {}
+        path, query = _place(operation, values)
         digest = None if body is None else hash_body(body)
-        asked = {"did": self.signer.did, "purpose": operation.purpose, "bodyHash": digest, "named": "true"}
+        bound: dict[str, Any] = {"purpose": operation.purpose, "target": f"{path}?{httpx.QueryParams(query)}"}
+        wanted = bound | {"did": self.signer.did, "named": "true"} | ({} if digest is None else {"bodyHash": digest})
         asking = served_operations()["getDidAuthChallenge"]
-        wanted = {name: value for name, value in asked.items() if value is not None}
         answer = self._attempt(asking, wanted, {"Accept": asking.accept, "Accept-Encoding": "identity"}, None)
         challenge = answer.get("challenge") if isinstance(answer, dict) else None
         if not isinstance(challenge, str):
             raise ValueError("the answer holds no challenge")
-        sign = functools.partial(self.signer.header, challenge, purpose=operation.purpose, digest=digest, named=True)
+        sign = functools.partial(self.signer.header, challenge, digest=digest, named=True, **bound)
         return {"Authorization": sign(scheme=operation.scheme, origin=self.origin or self.url)}
 
     def _attempt(
         self, operation: ServedOperation, values: Mapping[str, Any], headers: Mapping[str, str], body: bytes | None
     ) -> Any:
-        path = re.sub(r"\{(\w+)\}", lambda match: quote(str(values[match[1]]), safe=""), operation.path)
-        query = {name: values[name] for name in operation.query if name in values}
-        target = f"{self.url.rstrip('/')}{PREFIX}{path}"
-        ends = time.monotonic() + self.limits.timeout_seconds
-        limit = self.limits.timeout_seconds
+        path, query = _place(operation, values)
+        url, limit = f"{self.url.rstrip('/')}{PREFIX}{path}", self.limits.timeout_seconds
+        ends = time.monotonic() + limit
         try:
             request = self.http.build_request(
-                operation.method, target, params=query, headers=headers, content=body, timeout=limit
+                operation.method, url, params=query, headers=headers, content=body, timeout=limit
             )
             if self.on_request is not None:
                 self.on_request(request)
@@ -168,6 +167,12 @@ class Identity:
         if not answer.is_success:
             raise refusal_of(answer, octets)
         return None if answer.status_code == 204 else _meaning(operation, answer, octets)
+
+
+def _place(operation: ServedOperation, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the path below the prefix, and the parameters of the query."""
+    path = re.sub(r"\{(\w+)\}", lambda match: quote(str(values[match[1]]), safe=""), operation.path)
+    return path, {name: values[name] for name in operation.query if name in values}
 
 
 def _by_place(operation: ServedOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:

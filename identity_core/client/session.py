@@ -1,4 +1,5 @@
-"""A small synchronous HTTP session on the service's own operations. It always binds challenges to purpose and body, and names them."""
+"""A small synchronous HTTP session on the service's own operations. It always binds challenges to purpose, target and body, and
+names them."""
 
 from __future__ import annotations
 
@@ -95,10 +96,9 @@ class Client:
         on_exchange: Callable[[Exchange], None] | None = None,
         origin: str | None = None,
     ) -> None:
-        self.url = url.rstrip("/")
+        self.url, self._on_exchange = url.rstrip("/"), on_exchange
         # Whose challenges are signed.
         self.origin = origin or self.url
-        self._on_exchange = on_exchange
         # Plain HTTP shows no certificate, and to read those that are trusted takes longer than a request.
         # Environment: certificates that are trusted (SSL_CERT_FILE), but no proxy.
         verify = False if self.url.startswith("http://") else httpx.create_ssl_context()
@@ -174,16 +174,19 @@ class Client:
         scheme: str = DID_AUTH,
         query: Mapping[str, Any] | None = None,
     ) -> Any:
-        """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose and body (None: no body), signs, sends.
-        Raises ``ForeignOrigin`` for a challenge that the service had from another."""
+        """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose, path, query and body (None: no body), signs,
+        sends. Raises ``ForeignOrigin`` for a challenge that the service had from another."""
         digest = None if body is None else hash_body(body)
-        text = self.challenge(signer.did, purpose=purpose, digest=digest, named=True)["challenge"]
-        header = signer.header(text, purpose=purpose, digest=digest, scheme=scheme, origin=self.origin, named=True)
+        params = {name: value for name, value in (query or {}).items() if value is not None}
+        bound: Any = {"purpose": purpose, "digest": digest, "target": f"{path}?{httpx.QueryParams(params)}"}
+        text = self.challenge(signer.did, named=True, **bound)["challenge"]
+        header = signer.header(text, scheme=scheme, origin=self.origin, named=True, **bound)
         return self.call(method, path, body=body, query=query, headers={"Authorization": header})
 
-    def challenge(self, did: str, *, purpose: str | None = None, digest: str | None = None, named: bool = False) -> Any:
-        """A challenge for ``did``. One that the header will name (``named``) is given to no one else."""
-        query = {"did": did, "purpose": purpose, "bodyHash": digest, "named": named or None}
+    def challenge(self, did: str, *, digest: str | None = None, named: bool = False, **bound: str | None) -> Any:
+        """A challenge for ``did``, bound to a ``purpose``, the ``digest`` of a body and a ``target`` where they are given. One that the
+        header will name (``named``) is given to no one else; a ``target`` needs that."""
+        query = {"did": did, "bodyHash": digest, "named": named or None, **bound}
         return self.call("GET", "/auth/challenge", query=query, signed_in=False)
 
     def token(self, signer: Signer, *, scope: str | None = None) -> Any:
@@ -230,8 +233,7 @@ class Client:
         while True:
             page = self.history(did, limit=200, cursor=cursor)
             yield from page["items"]
-            cursor = page["nextCursor"]
-            if cursor is None:
+            if (cursor := page["nextCursor"]) is None:
                 return
 
     def log(self, did: str) -> str:
@@ -259,13 +261,9 @@ def _place(did: str) -> str:
 
 def _value(answer: httpx.Response) -> Any:
     """The parsed body; text that is not JSON, or says so wrongly, as it is."""
-    kind = answer.headers.get("content-type", "")
-    if not answer.content:
-        return None
-    if "json" not in kind or "jsonl" in kind:
-        return answer.text
+    is_json = "json" in answer.headers.get("content-type", "").replace("jsonl", "")
     try:
-        return orjson.loads(answer.content)
+        return orjson.loads(answer.content) if is_json and answer.content else answer.text or None
     except ValueError:
         return answer.text
 

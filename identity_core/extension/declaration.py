@@ -18,13 +18,18 @@ from identity_core.use_cases.dids.index import DidReader
 S = TypeVar("S")
 
 
+class TokenGrants(dict[str, Any]):
+    """The grants of the token endpoint by ``grant_type``, besides that of clients. It is complete once all extensions are open."""
+
+
 class Contribution(Struct, frozen=True, kw_only=True):
     """The parts of an open extension.
 
     ``handlers``: objects whose public coroutine methods are named after the operationIds of its document in snake case. The others are
     outside of the document, by path: ``pages`` answer GET without authentication, ``people`` are pages that know who is signed in,
     ``forms`` take a POST of a page, ``endpoints`` take a POST of a program. ``error_shapes`` make refusals in the form of another standard,
-    by the name of their schema (``x-error-schema``).
+    by the name of their schema (``x-error-schema``). ``grants`` are those of the token endpoint by ``grant_type``. ``services`` are got by
+    their type with ``Kernel.need``, by the extensions that are opened later; one of the kernel that does nothing is replaced.
     """
 
     handlers: tuple[object, ...] = ()
@@ -33,6 +38,8 @@ class Contribution(Struct, frozen=True, kw_only=True):
     forms: Mapping[str, Any] = {}
     endpoints: Mapping[str, Any] = {}
     error_shapes: Mapping[str, Any] = {}
+    grants: Mapping[str, Any] = {}
+    services: Mapping[type[Any], Any] = {}
 
 
 class Kernel(Protocol):
@@ -77,6 +84,10 @@ class Kernel(Protocol):
         """Return the installed formats of secured credentials by name; unauthenticated callers have processes of their own."""
         ...
 
+    def issuing_formats(self) -> Mapping[str, SecuringFormat]:
+        """Return the same formats in this process, where those that are an ``IssuingFormat`` issue."""
+        ...
+
     def need(self, service: type[S]) -> S:
         """Return the service of this type. Raises ``StartError``: when no distribution that is installed provides it."""
         ...
@@ -86,7 +97,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     """An extension as its distribution declares it.
 
     ``name``: of the form ``[a-z][a-z0-9_]*``. ``kernel``: the versions that it works with, such as ``>=1.1,<2`` (PEP 440).
-    ``requires``: names of extensions that are opened before it. ``document``: its part of the OpenAPI document, as JSON.
+    ``requires``: names of extensions that are opened before it. ``after``: the same for those that it works without.
+    ``document``: its part of the OpenAPI document, as JSON.
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
     operations answer 503; else it stops the startup.
     """
@@ -95,5 +107,6 @@ class Extension(Struct, frozen=True, kw_only=True):
     kernel: str
     open: Callable[[Kernel], AbstractAsyncContextManager[Contribution]]
     requires: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     document: bytes | None = None
     vital: bool = False

@@ -18,6 +18,7 @@ from identity_core.extension.compose import operations
 from identity_core.extension.declaration import Contribution
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import described
+from identity_core.plugin.manager import PluginManager
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.securing import SecuringFormat
@@ -29,14 +30,22 @@ S = TypeVar("S")
 
 log = logging.getLogger("identity.extensions")
 
-# Extension and label of the secrets that existed before there were extensions: they are the secret of challenges itself.
-_OF_CHALLENGES: Final = frozenset({("vcalm", "challenges")})
+# Extension and label of the secrets that existed before there were extensions: what they are derived by, from the secret of challenges.
+# None is that secret itself. If they changed, what was made before an upgrade would be refused after it.
+_BEFORE: Final[Mapping[tuple[str, str], bytes | None]] = {
+    ("vcalm", "challenges"): None,
+    ("wallets", "grants"): b"identity: wallets, v1",
+    ("wallets", "presentations"): b"identity: presentations, v1",
+}
 
 
 @value_class
 class OpenKernel:
-    """The ``Kernel`` of one extension. ``root`` is what its secrets are derived from, ``securing`` is called with ``anonymous``,
-    ``services`` are those of the kernel by type, and ``operations`` has the passes of all operations once the application is built."""
+    """The ``Kernel`` of one extension.
+
+    ``root`` is what its secrets are derived from. ``services`` are by type; each extension adds its own. ``operations`` has the passes of
+    all operations once the application is built.
+    """
 
     settings: Settings
     origin: str
@@ -45,8 +54,8 @@ class OpenKernel:
     dids: DidReader
     challenges: SpentChallenges
     root: bytes = field(repr=False)
-    securing: Callable[..., Mapping[str, SecuringFormat]]
-    services: Mapping[type[Any], Any]
+    plugins: PluginManager
+    services: dict[type[Any], Any]
     operations: Mapping[str, Any]
     name: str = ""
 
@@ -54,12 +63,14 @@ class OpenKernel:
         return secrets.token_bytes(count)
 
     def secret(self, label: str) -> bytes:
-        if (self.name, label) in _OF_CHALLENGES:
-            return self.root
-        return derive_key(self.root, info=f"identity: extension {self.name}, {label}, v1".encode())
+        info = _BEFORE.get((self.name, label), f"identity: extension {self.name}, {label}, v1".encode())
+        return self.root if info is None else derive_key(self.root, info=info)
 
     def formats(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
-        return self.securing(anonymous=anonymous)
+        return self.plugins.securing_workers(anonymous=anonymous)
+
+    def issuing_formats(self) -> Mapping[str, SecuringFormat]:
+        return self.plugins.securing_formats()
 
     def need(self, service: type[S]) -> S:
         found: S | None = self.services.get(service)
@@ -77,12 +88,13 @@ async def open_extensions(
 ) -> list[Contribution]:
     """Open the extensions in their order, each with the ``kernel`` of its name; ``stack`` closes them in reverse.
 
-    Raises ``PluginError``: when a vital one fails.
+    Raises ``PluginError``: when a vital one fails. ``StartError``: when two provide one service.
     """
     contributions = []
     for one in installed:
+        given = kernel(one.declared.name)
         try:
-            contributions.append(await stack.enter_async_context(one.declared.open(kernel(one.declared.name))))
+            contributions.append(await stack.enter_async_context(one.declared.open(given)))
         except Exception as error:
             if one.declared.vital and isinstance(error, StartError):
                 raise
@@ -90,16 +102,18 @@ async def open_extensions(
                 raise one.source.error(f"could not be opened: {described(error)}") from error
             log.error("%s could not be opened, so its operations answer 503: %s", one.source, described(error))
             contributions.append(Contribution(handlers=(_unavailable(one),)))
+        given.services.update(contributions[-1].services)
+    joined(contributions, "services")
     return contributions
 
 
-def joined(contributions: Sequence[Contribution], member: str) -> dict[str, Any]:
-    """Return a member of all contributions as one mapping. Raises ``StartError``: when two have the same path."""
-    found: dict[str, Any] = {}
+def joined(contributions: Sequence[Contribution], member: str) -> dict[Any, Any]:
+    """Return a member of all contributions as one mapping. Raises ``StartError``: when two have the same path, name or type."""
+    found: dict[Any, Any] = {}
     for each in contributions:
-        places: Mapping[str, Any] = getattr(each, member)
+        places: Mapping[Any, Any] = getattr(each, member)
         if twice := found.keys() & places.keys():
-            raise StartError(f"Two parts of the service have the {member} {sorted(twice)}.")
+            raise StartError(f"Two parts of the service have the {member} {sorted(map(str, twice))}.")
         found |= places
     return found
 

@@ -25,10 +25,10 @@ class InstalledExtension:
 
 
 def in_order(found: Iterable[tuple[PluginSource, object]]) -> list[InstalledExtension]:
-    """Return the extensions, each behind those that it requires, else by name.
+    """Return the extensions, each behind those that it requires or is to be opened after, else by name.
 
     Raises ``PluginError``: when one is malformed, needs another version of the service, has the name of another one, or requires one
-    that is missing or that requires it in turn.
+    that is missing or that requires it in turn. The same for ``after`` if that one is installed.
     """
     known: dict[str, InstalledExtension] = {}
     for source, declared in found:
@@ -38,11 +38,12 @@ def in_order(found: Iterable[tuple[PluginSource, object]]) -> list[InstalledExte
             raise source.error(f"is a second extension {first.declared.name}, beside that of {first.source}")
     ordered: dict[str, InstalledExtension] = {}
     waiting = sorted(known)
+    needed = {name: {*one.declared.requires, *(known.keys() & {*one.declared.after})} for name, one in known.items()}
     while waiting:
-        ready = [name for name in waiting if ordered.keys() >= set(known[name].declared.requires)]
+        ready = [name for name in waiting if ordered.keys() >= needed[name]]
         if not ready:
             stuck = known[waiting[0]]
-            lacking = sorted(set(stuck.declared.requires) - ordered.keys())
+            lacking = sorted(needed[stuck.declared.name] - ordered.keys())
             fix = f"Install the extension {lacking[0]}, or name {stuck.source.name} in plugins.disabled."
             raise stuck.source.error(f"requires the extension {', '.join(lacking)}", fix=fix)
         ordered |= {name: known[name] for name in ready}

@@ -159,7 +159,7 @@ func send[T, P any](ctx context.Context, c *Client, name string, needed object, 
 	repeatable := asked.Method == http.MethodGet || asked.Idempotent
 	for attempt := 0; ; attempt++ {
 		// A challenge is good for one attempt, so each has its own.
-		err := c.authorize(ctx, asked, header, body)
+		err := c.authorize(ctx, asked, values, header, body)
 		if err == nil {
 			var octets []byte
 			if octets, err = c.attempt(ctx, asked, values, header, body); err == nil {
@@ -207,10 +207,16 @@ func each[T any](c *Client, cursor string, page func(cursor string) ([]T, *strin
 }
 
 // authorize sets the Authorization of one attempt.
-func (c *Client) authorize(ctx context.Context, asked operation, header http.Header, body []byte) error {
+func (c *Client) authorize(
+	ctx context.Context, asked operation, values map[string]string, header http.Header, body []byte,
+) error {
 	switch {
 	case c.signer != nil && asked.Scheme != "" && asked.Purpose != "":
-		wanted := map[string]string{"did": c.signer.DID, "purpose": asked.Purpose, "named": "true"}
+		target, err := place(asked, values)
+		if err != nil {
+			return err
+		}
+		wanted := map[string]string{"did": c.signer.DID, "purpose": asked.Purpose, "target": target, "named": "true"}
 		if body != nil {
 			wanted["bodyHash"] = HashBody(body)
 		}
@@ -223,7 +229,7 @@ func (c *Client) authorize(ctx context.Context, asked operation, header http.Hea
 			return err
 		}
 		challenge, _ := answer.Challenge.(string)
-		signed, err := SignChallenge(*c.signer, challenge, c.options.Origin, asked.Purpose, wanted["bodyHash"])
+		signed, err := SignChallenge(*c.signer, challenge, c.options.Origin, asked.Purpose, wanted["bodyHash"], target)
 		header.Set("Authorization", asked.Scheme+" "+signed)
 		return err
 	case asked.Keyed && c.options.APIKey != "":
@@ -240,26 +246,13 @@ func (c *Client) authorize(ctx context.Context, asked operation, header http.Hea
 func (c *Client) attempt(
 	ctx context.Context, asked operation, values map[string]string, header http.Header, body []byte,
 ) ([]byte, error) {
-	missing, query := "", url.Values{}
-	path := placeholder.ReplaceAllStringFunc(asked.Path, func(name string) string {
-		value := values[strings.Trim(name, "{}")]
-		if value == "" {
-			missing = name
-		}
-		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
-	})
-	if missing != "" {
-		return nil, fmt.Errorf("%s needs %s", asked.Path, missing)
-	}
-	for _, name := range asked.Query {
-		if value, given := values[name]; given {
-			query.Set(name, value)
-		}
+	target, err := place(asked, values)
+	if err != nil {
+		return nil, err
 	}
 	limited, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	target := strings.TrimRight(c.options.URL+"/api/v1"+path+"?"+query.Encode(), "?")
-	request, err := http.NewRequestWithContext(limited, asked.Method, target, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(limited, asked.Method, c.options.URL+"/api/v1"+target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -286,6 +279,27 @@ func (c *Client) attempt(
 		return nil, &ServiceError{Code: "UNREACHABLE", Message: message, Cause: err}
 	}
 	return octets, err
+}
+
+// place gives the path below the prefix, and the query.
+func place(asked operation, values map[string]string) (string, error) {
+	missing, query := "", url.Values{}
+	path := placeholder.ReplaceAllStringFunc(asked.Path, func(name string) string {
+		value := values[strings.Trim(name, "{}")]
+		if value == "" {
+			missing = name
+		}
+		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+	})
+	if missing != "" {
+		return "", fmt.Errorf("%s needs %s", asked.Path, missing)
+	}
+	for _, name := range asked.Query {
+		if value, given := values[name]; given {
+			query.Set(name, value)
+		}
+	}
+	return strings.TrimRight(path+"?"+query.Encode(), "?"), nil
 }
 
 func (c *Client) send(request *http.Request, forms []string) ([]byte, error) {

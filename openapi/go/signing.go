@@ -48,15 +48,21 @@ var changePurposes = map[string]bool{"update": true, "rotate": true, "recover": 
 func HashBody(canonical []byte) string { return base64url(sha256Of(canonical)) }
 
 // SignChallenge gives the credentials of an Authorization header. It refuses the challenge of another service, one for another DID,
-// purpose or body, and one that any change of the DID could be recorded under: without purpose, or for a change without a body.
-// bodyHash is empty where there is no body.
-func SignChallenge(signer Signer, challenge, origin, purpose, bodyHash string) (string, error) {
+// purpose, target or body, and one that any change of the DID could be recorded under: without purpose, or for a change without a body.
+// bodyHash is empty where there is no body. target is the path below /api/v1 with the query; where it is empty, the challenge must name
+// none.
+func SignChallenge(signer Signer, challenge, origin, purpose, bodyHash, target string) (string, error) {
 	fields := strings.Split(challenge, " ")
 	if len(fields) != 7 || fields[0] != "didauth:v1" {
 		return "", errors.New("not a DIDAuth challenge")
 	}
-	if !sameOrigin(fields[1], origin) {
-		return "", fmt.Errorf("the challenge is one of %s", fields[1])
+	issued, bound, _ := strings.Cut(fields[1], "#")
+	if !sameOrigin(issued, origin) {
+		return "", fmt.Errorf("the challenge is one of %s", issued)
+	}
+	targetHash, err := hashTarget(target)
+	if err != nil {
+		return "", err
 	}
 	if bodyHash == "" {
 		bodyHash = "-"
@@ -65,11 +71,39 @@ func SignChallenge(signer Signer, challenge, origin, purpose, bodyHash string) (
 	if fields[3] == "-" || (changePurposes[fields[3]] && fields[4] == "-") {
 		return "", errors.New("the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash")
 	}
-	if fields[2] != signer.DID || fields[3] != purpose || fields[4] != bodyHash {
+	if fields[2] != signer.DID || fields[3] != purpose || fields[4] != bodyHash || bound != targetHash {
 		return "", errors.New("the challenge authorises something else than what was asked for")
 	}
 	signature, err := signer.Sign([]byte(challenge))
 	return base64.StdEncoding.EncodeToString([]byte(challenge + "." + base64url(signature))), err
+}
+
+// hashTarget gives the hash of the canonical form of a target (getDidAuthChallenge), and nothing without one.
+func hashTarget(target string) (string, error) {
+	if target == "" {
+		return "", nil
+	}
+	var failed error
+	encoded := func(text string) string {
+		decoded, err := url.PathUnescape(text)
+		if err != nil {
+			failed = err
+		}
+		return strings.ReplaceAll(url.QueryEscape(decoded), "+", "%20")
+	}
+	path, query, _ := strings.Cut(strings.TrimPrefix(target, "/api/v1"), "?")
+	segments, pairs := strings.Split(path, "/"), []string{}
+	for place, segment := range segments {
+		segments[place] = encoded(segment)
+	}
+	for _, pair := range strings.Split(query, "&") {
+		if name, value, _ := strings.Cut(strings.ReplaceAll(pair, "+", "%20"), "="); pair != "" {
+			pairs = append(pairs, encoded(name)+"="+encoded(value))
+		}
+	}
+	sort.Strings(pairs)
+	canonical := strings.TrimRight(strings.Join(segments, "/")+"?"+strings.Join(pairs, "&"), "?")
+	return base64url(sha256Of([]byte(canonical))), failed
 }
 
 // The names of this machine are one: no one else listens there.

@@ -7,7 +7,7 @@ import pytest
 from tests.architecture import language
 
 CEILINGS = {
-    "wrong_docstrings": 738,
+    "wrong_docstrings": 736,
     "missing_docstrings": 55,
     "bare_names": 206,
     "long_test_names": 506,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -40,6 +41,17 @@ def signed(who: Holder, purpose: str, body: Any = None) -> dict[str, str]:
 def by_name(who: Holder, purpose: str, body: Any) -> dict[str, str]:
     query = f"?did={quote(who.did, safe='')}&purpose={purpose}&bodyHash={body_hash(body)}&named=true"
     text = who.wire.call("GET", f"{PREFIX}/auth/challenge{query}").json["challenge"]
+    return {"Authorization": header(text, who.key.sign(text.encode()).signature)}
+
+
+def for_target(who: Holder, target: str, purpose: str, body: Any = None, spelling: str | None = None) -> dict[str, str]:
+    """The header for one request. The challenge names its path and query, whose hash is calculated here from their canonical form."""
+    bound = {} if body is None else {"bodyHash": body_hash(body)}
+    asked = {"did": who.did, "purpose": purpose, "target": spelling or target, "named": "true"} | bound
+    answer = who.wire.call("GET", f"{PREFIX}/auth/challenge?{urlencode(asked)}")
+    assert answer.status == 200, answer.body
+    text: str = answer.json["challenge"]
+    assert text.split(" ")[1] == f"{who.wire.url}#{base64url(hashlib.sha256(target.encode()).digest())}"
     return {"Authorization": header(text, who.key.sign(text.encode()).signature)}
 
 
@@ -269,3 +281,100 @@ def test_a_token_that_was_called_back_is_nowhere_to_be_found(target: Target) -> 
     assert target.wire.call("POST", f"{PREFIX}/ibcts/revoke", body, headers).status == 200
     held = [path for path in target.data_dir.rglob("*") if path.is_file() and nonce.encode() in path.read_bytes()]
     assert held == []
+
+
+@pytest.mark.parametrize("act", ["revoke", "suspend"])
+def test_a_signature_for_one_delegation_is_refused_at_another(target: Target, act: str) -> None:
+    """An intermediary holds back the request of the holder and uses its signature at another delegation of the same holder."""
+    hana, aki = (target.stranger.holder() for _ in range(2))
+    first, second = (delegate(hana, terms(hana, aki)) for _ in range(2))
+    places = {each: f"/delegations/{quote(each, safe='')}/{act}" for each in (first, second)}
+    body = CHANGES[act]
+    stolen = for_target(hana, places[first], "delegate", body)
+    refused = hana.wire.call("POST", PREFIX + places[second], body, stolen)
+    assert refused.outcome == (401, "AUTH_FAILED")
+    assert refused.json["error"]["details"]["target"] == places[second]
+    deleted = hana.wire.call("DELETE", f"{PREFIX}/delegations/{quote(second, safe='')}", None, stolen)
+    assert deleted.outcome == (401, "AUTH_FAILED")
+    assert ask(hana, "GET", f"/delegations/{second}").json["status"] == "active"
+    assert hana.wire.call("POST", PREFIX + places[first], body, stolen).status == 200, (
+        "the refusals have not used it up"
+    )
+    assert hana.wire.call("POST", PREFIX + places[first], body, stolen).outcome == (401, "AUTH_FAILED")
+
+
+def test_a_signature_for_one_query_is_refused_at_another(target: Target) -> None:
+    hana, aki = (target.stranger.holder() for _ in range(2))
+    delegate(hana, terms(hana, aki))
+    query = f"holderDid={quote(hana.did, safe='')}"
+    stolen = for_target(hana, f"/delegations?{query}&limit=1", "read")
+    for other in (
+        query,
+        f"{query}&limit=2",
+        f"{query}&limit=1&status=active",
+        f"agentDid={quote(hana.did, safe='')}&limit=1",
+    ):
+        answer = hana.wire.call("GET", f"{PREFIX}/delegations?{other}", None, stolen)
+        assert answer.outcome == (401, "AUTH_FAILED"), other
+    assert hana.wire.call("GET", f"{PREFIX}/delegations?limit=1&{query}", None, stolen).status == 200
+
+
+def test_each_spelling_of_the_target_serves_an_honest_client(target: Target) -> None:
+    hana = target.stranger.holder(strictEvidence=False)
+    canonical = f"/dids/{quote(hana.did, safe='')}"
+    for number, (spelling, called) in enumerate(
+        [(canonical, f"/dids/{hana.did}"), (f"/dids/{hana.did}", canonical), (f"{PREFIX}/dids/{hana.did}?", canonical)]
+    ):
+        body = {
+            "operation": "addService",
+            "service": {"id": f"s{number}", "type": "LinkedDomains", "serviceEndpoint": "https://a.example/"},
+        }
+        signature = for_target(hana, canonical, "update", body, spelling)
+        assert hana.wire.call("PATCH", PREFIX + called, body, signature).status == 200
+
+
+def test_a_signature_for_the_path_of_one_did_serves_no_other(target: Target) -> None:
+    hana, eve = (target.stranger.holder() for _ in range(2))
+    body = {"operation": "removeService", "serviceId": "files"}
+    paths = [f"/dids/{quote(who.did, safe='')}" for who in (hana, eve)]
+    for called, named in ((paths[1], paths[0]), (paths[0], paths[1]), (paths[0], paths[0] + "/recover")):
+        stolen = for_target(hana, named, "update", body)
+        assert hana.wire.call("PATCH", PREFIX + called, body, stolen).outcome == (401, "AUTH_FAILED")
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"target": "/delegations"}, 400),
+        ({"target": "delegations", "named": "true"}, 400),
+        ({"target": "", "named": "true"}, 400),
+        ({"target": "/a b", "named": "true"}, 400),
+        ({"target": "/é", "named": "true"}, 400),
+        ({"target": "/" + "a" * 2048, "named": "true"}, 400),
+        ({"target": "/" + "a" * 2047, "named": "true"}, 200),
+        ({"target": "/%", "named": "true"}, 200),
+    ],
+)
+def test_targets_of_a_wrong_form_are_refused(target: Target, more: dict[str, str], status: int) -> None:
+    hana = target.stranger.holder()
+    answer = hana.wire.call("GET", f"{PREFIX}/auth/challenge?{urlencode({'did': hana.did} | more)}")
+    assert answer.outcome == (status, None if status == 200 else "INVALID_REQUEST")
+
+
+def test_a_target_cannot_be_cut_off_the_challenge(target: Target) -> None:
+    hana, aki = (target.stranger.holder() for _ in range(2))
+    one = delegate(hana, terms(hana, aki))
+    path = f"/delegations/{quote(one, safe='')}/revoke"
+    text = json.loads(
+        hana.wire.call(
+            "GET",
+            f"{PREFIX}/auth/challenge?{urlencode({'did': hana.did, 'purpose': 'delegate', 'target': '/x', 'named': 'true'})}",
+        ).body
+    )["challenge"]
+    origin = text.split(" ")[1]
+    bare = hana.wire.url
+    right = f"{bare}#{base64url(hashlib.sha256(path.encode()).digest())}"
+    for forged in (bare, right, f"{right}#", f"{bare}#", f"{origin}#{right.partition('#')[2]}"):
+        changed = text.replace(origin, forged)
+        signature = {"Authorization": header(changed, hana.key.sign(changed.encode()).signature)}
+        assert hana.wire.call("POST", PREFIX + path, {}, signature).outcome == (401, "AUTH_FAILED")

@@ -13,6 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from identity_core.domain.dids.challenge import origin_field
 
 DID = "did:ids:QmPdn589kkBJKooQMPRUHHsRXAUDJAqunTWzvoEFGy5t6P"
 HASH = "A" * 43
@@ -48,7 +51,7 @@ def refusal(status: str, code: str, *headers: str) -> bytes:
 
 
 def challenge(**change: str) -> bytes:
-    said = {"origin": "ORIGIN", "did": DID, "purpose": "update", "hash": "HASH"} | change
+    said = {"origin": "ORIGIN#TARGET", "did": DID, "purpose": "update", "hash": "HASH"} | change
     nonce, expiry = "A" * 43, "2099-01-01T00:00:00Z"
     text = f"didauth:v1 {said['origin']} {said['did']} {said['purpose']} {said['hash']} {nonce} {expiry}"
     return answer("200 OK", json.dumps({"challenge": text, "expiresAt": expiry}).encode())
@@ -97,11 +100,13 @@ CASES = {
         "listCredentialSchemas", (answer("200 OK", b'{"items":[{}],"nextCursor":{}}'),), "UNREADABLE", 1, paged=True
     ),
     "a challenge of another service": Case(
-        "updateDid", (challenge(origin="https://bank.example"),), "REFUSED", 1, UPDATE, signed=True
+        "updateDid", (challenge(origin="https://bank.example#TARGET"),), "REFUSED", 1, UPDATE, signed=True
     ),
     "a challenge for another purpose": Case("updateDid", (challenge(purpose="deactivate"),), "REFUSED", 1, UPDATE, signed=True),
     "a challenge for any body": Case("updateDid", (challenge(hash="-"),), "REFUSED", 1, UPDATE, signed=True),
     "a challenge for another body": Case("updateDid", (challenge(hash=HASH),), "REFUSED", 1, UPDATE, signed=True),
+    "a challenge for any target": Case("updateDid", (challenge(origin="ORIGIN"),), "REFUSED", 1, UPDATE, signed=True),
+    "a challenge for another target": Case("updateDid", (challenge(origin=f"ORIGIN#{HASH}"),), "REFUSED", 1, UPDATE, signed=True),
     "a challenge for another DID": Case("updateDid", (challenge(did=DID[:-1] + "Q"),), "REFUSED", 1, UPDATE, signed=True),
     "a token as a challenge": Case("updateDid", (answer("200 OK", b'{"challenge":{"a":1}}'),), "REFUSED", 1, UPDATE, signed=True),
     "no challenge": Case("updateDid", (answer("200 OK", b"{}"),), "REFUSED", 1, UPDATE, signed=True),
@@ -173,9 +178,16 @@ class _Connection(socketserver.StreamRequestHandler):
         chosen = answers[min(number, len(answers)) - 1].replace(b"NNNN", b"%04d" % number)
         if b"ORIGIN" not in chosen and b"HASH" not in chosen:
             return chosen
-        asked = head.split(b" ")[1].partition(b"bodyHash=")[2].partition(b"&")[0]
-        said = chosen.partition(b"\r\n\r\n")[2].replace(b"ORIGIN", self.server.url.encode()).replace(b"HASH", asked)
-        return answer("200 OK", said)
+        query = parse_qs(urlsplit(head.split(b" ")[1].decode()).query)
+        told = {
+            "ORIGIN": self.server.url,
+            "HASH": query["bodyHash"][0],
+            "TARGET": origin_field("", query["target"][0])[1:],
+        }
+        said = chosen.partition(b"\r\n\r\n")[2].decode()
+        for word, value in told.items():
+            said = said.replace(word, value)
+        return answer("200 OK", said.encode())
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,6 +132,18 @@ UNBOUND = {
 }
 
 
+TARGETS: list[dict[str, str]] = json.loads((Path(__file__).parents[1] / "vectors/challenge_targets.json").read_text())
+# Whether it is signed, the target that is asked for, and what the challenge has behind its origin.
+TARGETED: list[tuple[str, str | None, str]] = [
+    *(("signed", case["target"], f"#{case['hash']}") for case in TARGETS),
+    ("refused", TARGETS[0]["target"], ""),
+    ("refused", TARGETS[0]["target"], "#"),
+    ("refused", TARGETS[0]["target"], f"#{TARGETS[1]['hash']}"),
+    ("refused", TARGETS[0]["target"], f"#{TARGETS[0]['hash']}#"),
+    ("refused", None, f"#{TARGETS[0]['hash']}"),
+]
+
+
 def offline_jobs() -> dict[str, Json]:
     """Everything that needs no server."""
     jobs: dict[str, Json] = {f"value {n}": {"kind": "canonicalize", "value": value} for n, value in enumerate(VALUES)}
@@ -158,6 +171,10 @@ def offline_jobs() -> dict[str, Json]:
         ("longer", f"didauth:v1 {said} x"),
     ):
         jobs[f"challenge {name}"] = {"kind": "sign", "issued": ISSUED, "challenge": text, "wanted": wanted}
+    for number, (name, asked, bound) in enumerate(TARGETED):
+        text = f"didauth:v1 https://id.example{bound} {DID} read - {'A' * 43} 2099-01-01T00:00:00Z"
+        wanted = {"origin": "https://id.example", "purpose": "read"} | ({} if asked is None else {"target": asked})
+        jobs[f"target {number} {name}"] = {"kind": "sign", "issued": ISSUED, "challenge": text, "wanted": wanted}
     for name, (purpose, digest) in UNBOUND.items():
         text = f"didauth:v1 https://id.example {DID} {purpose} {digest} {'A' * 43} 2099-01-01T00:00:00Z"
         wanted = {"origin": "https://id.example", "purpose": purpose, "bodyHash": digest}
@@ -253,6 +270,13 @@ class PackageCases:
         capability = ibct.verify(token, [PUBLIC], datetime.now(UTC))
         assert (capability.invoker, capability.action) == (DID, "zkp.prove.age.gte.18")
         assert (capability.expires_at - capability.issued_at).total_seconds() == 60
+
+    @pytest.mark.parametrize("number", range(len(TARGETED)))
+    def test_a_challenge_is_signed_for_its_target_alone(self, signed: dict[str, Json], number: int) -> None:
+        name = TARGETED[number][0]
+        outcome = signed[f"target {number} {name}"]
+        assert ("value" in outcome) == (name == "signed"), outcome
+        assert name == "signed" or outcome["error"]["name"] == "TypeError"
 
     def test_a_signed_challenge_is_named(self, signed: dict[str, Json]) -> None:
         header = parse_header(signed["challenge good"]["value"])

@@ -106,6 +106,18 @@ def test_parameters_belong_to_operations(document: Json) -> None:
         assert set(item) <= {"get", "post", "patch", "delete"}, path
 
 
+def test_no_two_signed_operations_share_path_and_purpose(document: Json) -> None:
+    """A challenge that is bound to purpose and target names no method, so these two must name the operation."""
+    signed = [
+        (path, operation["x-challenge-purpose"])
+        for path, item in document["paths"].items()
+        for operation in item.values()
+        if "x-challenge-purpose" in operation
+    ]
+    assert len(signed) > 30
+    assert len(signed) == len(set(signed))
+
+
 def test_the_did_is_a_plain_string_so_that_a_bad_one_is_ours_to_refuse(document: Json) -> None:
     places = [
         dereference(document, parameter)

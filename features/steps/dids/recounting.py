@@ -64,6 +64,11 @@ def asks_challenge(world: World, name: str) -> None:
     world.call("getDidAuthChallenge", did=world.person(name).did)
 
 
+@when(parsers.parse("a challenge for the DID of {name} and the target {target} is asked for without a name"))
+def asks_for_target(world: World, name: str, target: str) -> None:
+    world.call("getDidAuthChallenge", did=world.person(name).did, target=target)
+
+
 @when("a challenge for a did:key that no one registered is asked for")
 def asks_challenge_of_nobody(world: World) -> None:
     world.call("getDidAuthChallenge", did=f"did:key:{new_key().public}")

@@ -5,7 +5,9 @@ One line, fields separated by one space::
     didauth:v1 <origin> <did> <purpose or -> <body hash or -> <nonce> <expiry>
 
 The text says who asks, whom, for what and until when, so that a signature over it can never pass for one over something
-else. The body hash is base64url of the SHA-256 of the body's JCS. The header value is
+else. The body hash is base64url of the SHA-256 of the body's JCS. Of a challenge that is bound to a target, the first field is
+``<origin>#<target hash>``: base64url of the SHA-256 of ``canonical_target``. A log does not compare this field with anything, so
+entries can be verified by programs that do not know of targets. The header value is
 ``base64(did.base64url(signature))``, which names no challenge, or ``base64(challenge.base64url(signature))``, which does.
 
 Each challenge is handed out once. Its nonce has 16 random bytes and a MAC of 16 bytes (HMAC-SHA-256, truncated) over everything that
@@ -23,6 +25,7 @@ from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
+from urllib.parse import quote, unquote_to_bytes
 
 from identity_core.codec import jcs, multibase, times
 from identity_core.domain.dids.did import Did
@@ -59,7 +62,7 @@ _EXPIRY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]
 
 @value_class
 class Challenge:
-    """A parsed challenge. ``purpose`` and ``body_hash`` are None where the text is not bound to any."""
+    """A parsed challenge. ``purpose`` and ``body_hash`` are None where the text is not bound to any. ``origin`` is ``origin_field``."""
 
     origin: str
     did: str
@@ -68,10 +71,29 @@ class Challenge:
     nonce: str
     expires_at: datetime
 
-    @classmethod
-    def parse(cls, text: str) -> Challenge:
+    # A challenge is handed out, its signature is looked for, spent and drafted with the same text.
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def parse(text: str) -> Challenge:
         """Raises ``ValueError`` unless ``text`` is exactly what ``build`` writes."""
-        return _parsed(text)
+        fields = text.split(" ") if len(text) <= MAX_TEXT else []
+        if len(fields) != 7 or fields[0] != LABEL:
+            raise ValueError("not a DIDAuth challenge")
+        _, origin, did, purpose, body_hash, nonce, expiry = fields
+        if _ORIGIN.fullmatch(origin) is None or (purpose != _NONE and purpose not in PURPOSES):
+            raise ValueError("not a DIDAuth challenge")
+        if body_hash != _NONE and len(multibase.base64url_decode(body_hash)) != HASH_BYTES:
+            raise ValueError("the body hash is no SHA-256")
+        if len(multibase.base64url_decode(nonce)) != NONCE_BYTES:
+            raise ValueError("the nonce has another length")
+        if _EXPIRY.fullmatch(expiry) is None:
+            raise ValueError("the expiry is not a time in whole seconds")
+        try:
+            Did.parse(did)
+        except InvalidDid as error:
+            raise ValueError("the challenge names no DID") from error
+        asked, bound = (None if one == _NONE else one for one in (purpose, body_hash))
+        return Challenge(origin, did, asked, bound, nonce, times.parse(expiry))
 
     @property
     def text(self) -> str:
@@ -79,47 +101,18 @@ class Challenge:
         nonce = multibase.base64url_decode(self.nonce)
         return join(self.origin, self.did, self.purpose, self.body_hash, nonce, self.expires_at)
 
-    def fits(self, origin: str, purpose: str, body_hash: str | None) -> bool:
-        """Whether a signature over this challenge may authorise a request to ``origin`` for ``purpose`` with this body: bound fields
-        must be the same, unbound ones allow everything."""
-        return self.origin == origin and self.purpose in (None, purpose) and self.body_hash in (None, body_hash)
-
-
-# A challenge is handed out, its signature is looked for, spent and drafted with the same text.
-@lru_cache(maxsize=4096)
-def _parsed(text: str) -> Challenge:
-    fields = text.split(" ") if len(text) <= MAX_TEXT else []
-    if len(fields) != 7 or fields[0] != LABEL:
-        raise ValueError("not a DIDAuth challenge")
-    _, origin, did, purpose, body_hash, nonce, expiry = fields
-    if _ORIGIN.fullmatch(origin) is None or (purpose != _NONE and purpose not in PURPOSES):
-        raise ValueError("not a DIDAuth challenge")
-    if body_hash != _NONE and len(multibase.base64url_decode(body_hash)) != HASH_BYTES:
-        raise ValueError("the body hash is no SHA-256")
-    if len(multibase.base64url_decode(nonce)) != NONCE_BYTES:
-        raise ValueError("the nonce has another length")
-    if _EXPIRY.fullmatch(expiry) is None:
-        raise ValueError("the expiry is not a time in whole seconds")
-    try:
-        Did.parse(did)
-    except InvalidDid as error:
-        raise ValueError("the challenge names no DID") from error
-    return Challenge(
-        origin,
-        did,
-        None if purpose == _NONE else purpose,
-        None if body_hash == _NONE else body_hash,
-        nonce,
-        times.parse(expiry),
-    )
+    def fits(self, origin: str, purpose: str, body_hash: str | None, target: str | None = None) -> bool:
+        """Whether a signature over this challenge may authorise a request to ``origin`` for ``purpose`` with this body and ``target``:
+        bound fields must be the same, unbound ones allow everything."""
+        is_bound = self.purpose in (None, purpose) and self.body_hash in (None, body_hash)
+        return is_bound and self.origin in (origin, origin_field(origin, target))
 
 
 def build(
     *, origin: str, did: str, purpose: str | None, body_hash: str | None, nonce: bytes, expires_at: datetime
 ) -> str:
     """The text of a challenge. ``nonce`` is 32 octets, the end written in whole seconds. Raises ``ValueError`` for what cannot be said."""
-    text = join(origin, did, purpose, body_hash, nonce, expires_at)
-    Challenge.parse(text)
+    Challenge.parse(text := join(origin, did, purpose, body_hash, nonce, expires_at))
     return text
 
 
@@ -131,7 +124,32 @@ def join(origin: str, did: str, purpose: str | None, body_hash: str | None, nonc
 
 def hash_body(body: JsonValue) -> str:
     """What a challenge binds a body by: base64url of the SHA-256 of its JCS. Raises ``ValueError``."""
-    return multibase.base64url_encode(hashlib.sha256(jcs.canonicalize(body)).digest())
+    return _hash(jcs.canonicalize(body))
+
+
+def _hash(content: bytes) -> str:
+    return multibase.base64url_encode(hashlib.sha256(content).digest())
+
+
+def origin_field(origin: str, target: str | None) -> str:
+    """Return the first field of a challenge: the origin, and the hash of the target where it is bound to one."""
+    return origin if target is None else f"{origin}#{_hash(canonical_target(target).encode())}"
+
+
+def canonical_target(target: str) -> str:
+    """Return path and query of a request in the one form that is hashed.
+
+    The path is that below ``/api/v1``. Each segment, and each name and value of the query, is decoded and encoded again: all but the
+    unreserved characters of RFC 3986 §2.3 are ``%XX``. The pairs ``name=value`` are sorted; an empty query is left out.
+    """
+    path, _, query = target.removeprefix("/api/v1").partition("?")
+    pairs = (pair.replace("+", "%20").partition("=") for pair in query.split("&") if pair)
+    ordered = "&".join(sorted(f"{_encoded(name)}={_encoded(value)}" for name, _, value in pairs))
+    return "/".join(map(_encoded, path.split("/"))) + (f"?{ordered}" if ordered else "")
+
+
+def _encoded(text: str) -> str:
+    return quote(unquote_to_bytes(text), safe="")
 
 
 @value_class
@@ -209,22 +227,21 @@ class ChallengeScope:
     body_hash: str | None
     expires_at: datetime
 
-    @classmethod
-    def of(cls, parsed: Challenge) -> ChallengeScope:
-        """Return the scope of ``parsed``."""
-        return cls(parsed.origin, parsed.did, parsed.purpose, parsed.body_hash, parsed.expires_at)
-
     @property
     def around(self) -> tuple[str, str]:
         """The text before and after the nonce."""
-        text = join(self.origin, self.did, self.purpose, self.body_hash, bytes(NONCE_BYTES), self.expires_at)
-        before, _, after = text.rsplit(" ", 2)
-        return f"{before} ", f" {after}"
+        return around(join(self.origin, self.did, self.purpose, self.body_hash, b"", self.expires_at))
 
     @property
     def digest(self) -> bytes:
         """16 bytes that stand for the scope without its expiry."""
         return hashlib.sha256(self.around[0].encode()).digest()[:_SCOPE_BYTES]
+
+
+def around(text: str) -> tuple[str, str]:
+    """Return what is before and after the nonce of a challenge."""
+    before, _, after = text.rsplit(" ", 2)
+    return f"{before} ", f" {after}"
 
 
 @value_class
@@ -240,8 +257,7 @@ class ChallengeKey:
     def is_ours(self, said: Challenge) -> bool:
         """Return whether this key wrote it, in constant time."""
         nonce = multibase.base64url_decode(said.nonce)
-        number, mac = nonce[:NUMBER_BYTES], nonce[NUMBER_BYTES:]
-        return hmac.compare_digest(mac, self._mac(ChallengeScope.of(said).around, number))
+        return hmac.compare_digest(nonce[NUMBER_BYTES:], self._mac(around(said.text), nonce[:NUMBER_BYTES]))
 
     def _mac(self, around: tuple[str, str], number: bytes) -> bytes:
         message = _LABEL + multibase.base64url_encode(number + bytes(MAC_BYTES)).join(around).encode()

@@ -8,7 +8,7 @@ second time gets nothing and has what it gave withdrawn (RFC 6749 §4.1.2).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from identity_core.codec import multibase
 from identity_core.domain import authorization_code as codes
@@ -106,8 +106,8 @@ class AuthorizeClient:
             raise AuthFailed("The challenge is not one for this decision.")
         if signed.did == wish.client:
             raise Forbidden("A DID gets a token for itself by client_credentials.")
-        proven = await self.signatures(signed, scheme=DID_AUTH, purpose=challenge.AUTHORIZE, body_hash=body_hash)
-        return Caller(did=signed.did, authorization=proven)
+        bound: Any = {"purpose": challenge.AUTHORIZE, "body_hash": body_hash, "target": "/oauth/authorize"}
+        return Caller(did=signed.did, authorization=await self.signatures(signed, scheme=DID_AUTH, **bound))
 
     async def __call__(self, wish: AuthorizationWish, context: RequestContext) -> str:
         """The code. Raises ``AuthRequired`` where ``context`` has no holder who signed."""

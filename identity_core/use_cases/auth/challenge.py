@@ -25,7 +25,7 @@ from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import challenge as challenge_mac
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.challenge import Challenge, ChallengeKey, ChallengeScope, SignedHeader
+from identity_core.domain.dids.challenge import Challenge, ChallengeKey, ChallengeScope, SignedHeader, origin_field
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.evidence import RECOVERY_KEY
 from identity_core.errors import AuthFailed, InvalidRequest, JsonValue
@@ -33,7 +33,6 @@ from identity_core.ports.activity import IdempotencyKeys, VerifierChallenges
 from identity_core.ports.api_keys import Usage
 from identity_core.ports.clock import Clock
 from identity_core.ports.consents import ConsentReplies
-from identity_core.ports.presentations import Presentations
 from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
@@ -66,12 +65,13 @@ class Payer:
 
 @value_class
 class ChallengeRequest:
-    """Request for a challenge: the DID, purpose and body hash (None for an unbound one), and the ``moment`` that counts."""
+    """Request for a challenge: the DID, purpose, body hash and target (None for an unbound one), and the ``moment`` that counts."""
 
     did: str
     purpose: str | None
     body_hash: str | None
     moment: datetime
+    target: str | None = None
 
 
 @value_class
@@ -88,7 +88,7 @@ class ChallengeBook:
     async def offer(self, asked: ChallengeRequest, address: str, *, named: bool) -> Challenge:
         """Return a challenge that no other request gets. Unless it will be ``named``, the store remembers that ``address`` has it."""
         end = challenge_mac.expiry_for(asked.moment, self.lifetime)
-        scope = ChallengeScope(self.origin, asked.did, asked.purpose, asked.body_hash, end)
+        scope = ChallengeScope(origin_field(self.origin, asked.target), asked.did, asked.purpose, asked.body_hash, end)
         number = self.random(challenge_mac.NUMBER_BYTES)
         text = self.key.text(scope.around, number)
         if not named:
@@ -101,7 +101,7 @@ class ChallengeBook:
         return (
             named.did == asked.did
             and challenge_mac.is_current(named.expires_at, asked.moment, self.lifetime)
-            and named.fits(self.origin, asked.purpose or "", asked.body_hash)
+            and named.fits(self.origin, asked.purpose or "", asked.body_hash, asked.target)
             and self.key.is_ours(named)
         )
 
@@ -130,8 +130,8 @@ class ChallengeBook:
 
 @value_class
 class GetDidAuthChallenge:
-    """Raises ``DidNotFound``, also for a DID that may not sign in here, ``DidDeactivated``, and ``InvalidRequest`` for an unknown purpose
-    and for a body hash that is not a SHA-256."""
+    """Raises ``DidNotFound``, also for a DID that may not sign in here, ``DidDeactivated``, ``InvalidRequest`` for an unknown purpose,
+    for a body hash that is not a SHA-256, and for a target without ``named``: a search would have to try each pair of targets."""
 
     reader: DidReader
     challenges: ChallengeBook
@@ -141,11 +141,13 @@ class GetDidAuthChallenge:
         did = self.reader.parse(query.did)
         if query.purpose is not None and query.purpose not in challenge_mac.PURPOSES:
             raise InvalidRequest("The purpose is unknown.", details={"supported": [*sorted(challenge_mac.PURPOSES)]})
+        if query.target is not None and not query.named:
+            raise InvalidRequest("A challenge with target must be named.", details={"remedy": "Add named=true."})
         body_hash = None if query.body_hash is None else _read_hash(query.body_hash)
         state = (await self.reader.caller(did)).head.state
         # The next entry is later than the last, also when the clock went back; a challenge has to outlive that moment.
         moment = max(self.clock.now(), state.updated_at)
-        asked = ChallengeRequest(did=str(did), purpose=query.purpose, body_hash=body_hash, moment=moment)
+        asked = ChallengeRequest(str(did), query.purpose, body_hash, moment, query.target)
         return await self.challenges.offer(asked, address, named=query.named)
 
 
@@ -179,18 +181,20 @@ class AuthenticateDid:
         scheme: str,
         purpose: str,
         body_hash: str | None,
+        target: str,
         body: JsonValue = None,
         payer: Payer | None = None,
         former: FormerSigner | None = None,
     ) -> Authorization:
-        """``body`` is what ``body_hash`` is of, where a change is authorised that may have to keep it. Without a ``payer`` the header must
-        name its challenge. If no key in force signed, that of ``former`` may have: the authorization ``is_former`` then."""
+        """``target`` is the canonical one of the request. ``body`` is what ``body_hash`` is of, where a change is authorised that may have
+        to keep it. Without a ``payer`` the header must name its challenge. If no key in force signed, that of ``former`` may have: the
+        authorization ``is_former`` then."""
         state = (await self.reader.caller(signed.did)).head.state
         now = self.clock.now()
         keys = history.authentication_keys(state, now)
         if scheme == RECOVERY_KEY:
             keys = () if state.recovery_key is None else (state.recovery_key,)
-        asked = ChallengeRequest(str(signed.did), purpose, body_hash, max(now, state.updated_at))
+        asked = ChallengeRequest(str(signed.did), purpose, body_hash, max(now, state.updated_at), target)
         found, is_former = await self._found(signed, asked, _decoded(keys), payer), False
         if found is None and former is not None:
             is_former, earlier = True, await former()
@@ -200,25 +204,22 @@ class AuthenticateDid:
             again = await self._found(signed, asked, _decoded(tried), payer)
             found = again if is_known else None
         # What the signature should have been over is public, and the usual mistake of a client. Whether the key was wrong is not told.
-        details: dict[str, JsonValue] = {"purpose": purpose, **({"bodyHash": body_hash} if body_hash else {})}
+        bound = {"bodyHash": body_hash} if body_hash else {}
+        details: dict[str, JsonValue] = {"purpose": purpose, **bound, "target": target}
         if found is None:
             raise AuthFailed(details=details)
         key, text = found
         if not await self.challenges.spend(text):
             raise AuthFailed(USED, details=details | {"reason": USED})
-        kept_hash = None if body is None else body_hash
-        return Authorization(scheme, key, text, signed.signature, body, kept_hash, is_former)
+        return Authorization(scheme, key, text, signed.signature, body, None if body is None else body_hash, is_former)
 
     async def _found(
         self, signed: SignedHeader, asked: ChallengeRequest, keys: Sequence[tuple[str, bytes]], payer: Payer | None
     ) -> tuple[str, str] | None:
         """Return the key and the challenge of the signature. A search that finds none is paid by the address, for each verification."""
         if signed.named is not None:
-            return (
-                _signer(keys, signed.named.text, signed.signature)
-                if self.challenges.takes(signed.named, asked)
-                else None
-            )
+            is_ours = self.challenges.takes(signed.named, asked)
+            return _signer(keys, signed.named.text, signed.signature) if is_ours else None
         if payer is None or not keys:
             return None
         tried, left = 0, max(1, min(self.challenges.cap, challenge_mac.VERIFICATIONS // len(keys)))
@@ -226,8 +227,7 @@ class AuthenticateDid:
             if not (limit := min(most, left)):
                 break
             texts = await self.challenges.candidates(asked, payer.name, own=own, used=used, limit=limit)
-            left -= len(texts)
-            tried += len(texts) * len(keys)
+            left, tried = left - len(texts), tried + len(texts) * len(keys)
             if tokens := _tokens(tried):
                 await payer.require(tokens)
             found = next(filter(None, (_signer(keys, text, signed.signature) for text in texts)), None)
@@ -269,7 +269,6 @@ class ForgetExpired(Repeating):
 
     challenges: SpentChallenges
     asked: VerifierChallenges
-    presentations: Presentations
     proof_lifetime: timedelta
     answers: IdempotencyKeys
     consents: ConsentReplies
@@ -279,7 +278,7 @@ class ForgetExpired(Repeating):
     sizes: Sequence[StepSize] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sizes = [StepSize(self.monotonic) for _ in range(7)]
+        self.sizes = [StepSize(self.monotonic) for _ in range(6)]
 
     async def step(self) -> float:
         """Comes back soon while there is more."""
@@ -290,7 +289,6 @@ class ForgetExpired(Repeating):
             lambda limit: self.challenges.forget(now - CLOCK_SET_BACK, limit=limit),
             lambda limit: self.challenges.forget_offered(now, limit=limit),
             lambda limit: self.asked.forget(asked_until, limit=limit),
-            lambda limit: self.presentations.forget(now - CLOCK_SET_BACK, limit=limit),
             lambda limit: self.answers.forget(now, limit=limit),
             lambda limit: self.consents.forget(now, limit=limit),
             lambda limit: self.usage.forget(today, limit=limit),

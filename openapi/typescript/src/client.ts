@@ -109,7 +109,7 @@ class Service {
     const { apiKey, token, origin, url } = this.options;
     if (this.signer !== undefined && operation.scheme !== undefined && operation.purpose !== undefined) {
       const bodyHash = body === undefined ? {} : { bodyHash: await hashBody(body) };
-      const wanted = { purpose: operation.purpose, ...bodyHash };
+      const wanted = { purpose: operation.purpose, target: place(operation, given), ...bodyHash };
       const asked = { did: this.signer.did, ...wanted, named: true, signal: given.signal };
       const answer = await this.attempt(OPERATIONS.getDidAuthChallenge, asked, new Headers({ Accept: JSON_FORM }));
       const challenge = (answer as { challenge?: unknown }).challenge;
@@ -120,14 +120,8 @@ class Service {
   }
 
   private async attempt(operation: Operation, given: Values, headers: Headers, body?: string): Promise<unknown> {
-    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
-      if (given[name] === undefined || given[name] === "") throw new TypeError(`${operation.path} needs ${name}`);
-      return encodeURIComponent(String(given[name]));
-    });
-    const query = new URLSearchParams();
-    for (const name of operation.query) if (given[name] !== undefined) query.set(name, String(given[name]));
     const { onRequest, onResponse } = this.options;
-    const target = `${this.options.url}${PREFIX}${path}${query.size > 0 ? `?${query}` : ""}`;
+    const target = `${this.options.url}${PREFIX}${place(operation, given)}`;
     // A copy: what a hook adds to one attempt is not in the next.
     const request = { method: operation.method, url: target, headers: new Headers(headers) };
     await onRequest?.(request);
@@ -152,6 +146,17 @@ class Service {
       throw new IdentityError(0, "UNREACHABLE", `${this.options.url} does not answer: ${reason(error)}`);
     }
   }
+}
+
+/** Path below the prefix, and query. */
+function place(operation: Operation, given: Values): string {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    if (given[name] === undefined || given[name] === "") throw new TypeError(`${operation.path} needs ${name}`);
+    return encodeURIComponent(String(given[name]));
+  });
+  const query = new URLSearchParams();
+  for (const name of operation.query) if (given[name] !== undefined) query.set(name, String(given[name]));
+  return `${path}${query.size > 0 ? `?${query}` : ""}`;
 }
 
 function passes(error: IdentityError, repeatable: boolean): boolean {

@@ -29,19 +29,42 @@ export async function createSigner(issued: IssuedKeys, purpose: "authentication"
 
 const CHANGES = ["update", "rotate", "recover", "deactivate"];
 
-/** The credentials of an `Authorization` header. Throws for a challenge of another service, for another DID, purpose or body, and for one
- * that any change of the DID could be recorded under: without purpose, or for a change without a body. */
-export async function signChallenge(signer: Signer, challenge: string, wanted: { origin: string; purpose: string; bodyHash?: string }) {
-  const [label, origin = "", did, purpose, bodyHash, , expiry, ...more] = challenge.split(" ");
+/** What a signature is for. `target` is the path below `/api/v1` with the query; without it the challenge must name none. */
+export interface Wanted {
+  origin: string;
+  purpose: string;
+  bodyHash?: string;
+  target?: string;
+}
+
+/** The credentials of an `Authorization` header. Throws for a challenge of another service, for another DID, purpose, target or body, and
+ * for one that any change of the DID could be recorded under: without purpose, or for a change without a body. */
+export async function signChallenge(signer: Signer, challenge: string, wanted: Wanted) {
+  const [label, issued = "", did, purpose, bodyHash, , expiry, ...more] = challenge.split(" ");
+  const [origin = "", ...bound] = issued.split("#");
   if (label !== "didauth:v1" || expiry === undefined || more.length > 0) throw new TypeError("not a DIDAuth challenge");
   if (!sameOrigin(origin, wanted.origin)) throw new TypeError(`the challenge is one of ${origin}`);
   // In the log of a DID without strictEvidence such a signature serves for every change.
   if (purpose === "-" || (bodyHash === "-" && CHANGES.includes(String(purpose))))
     throw new TypeError("the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash");
-  if (did !== signer.did || purpose !== wanted.purpose || bodyHash !== (wanted.bodyHash ?? "-"))
+  if (did !== signer.did || purpose !== wanted.purpose || bodyHash !== (wanted.bodyHash ?? "-") || bound.join("#") !== (await hashTarget(wanted.target)))
     throw new TypeError("the challenge authorises something else than what was asked for");
   const signature = await signer.sign(utf8(challenge));
   return btoa(`${challenge}.${base64url(signature)}`);
+}
+
+/** The hash of the canonical form of a target (getDidAuthChallenge), and nothing without one. */
+async function hashTarget(target: string | undefined): Promise<string> {
+  if (target === undefined) return "";
+  const escape = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  const encoded = (text: string) => encodeURIComponent(decodeURIComponent(text)).replace(/[!'()*]/g, escape);
+  const [path = "", ...rest] = target.replace(/^\/api\/v1/, "").split("?");
+  const pairs = rest.join("?").split("&").filter((pair) => pair !== "").map((pair) => {
+    const [name = "", ...value] = pair.replaceAll("+", "%20").split("=");
+    return `${encoded(name)}=${encoded(value.join("="))}`;
+  });
+  const query = pairs.sort().join("&");
+  return base64url(await sha256(utf8(path.split("/").map(encoded).join("/") + (query === "" ? "" : `?${query}`))));
 }
 
 /** The names of this machine are one: no one else listens there. */

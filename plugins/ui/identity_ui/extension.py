@@ -62,7 +62,7 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
         "spent": kernel.challenges,
         "record": kernel.need(Record),
         "clock": kernel.clock,
-        "secret": await sessions_secret(kernel.need(Custodian)),  # type: ignore[type-abstract]
+        "secret": await sessions_secret(kernel.need(Custodian)),
         "random": kernel.random,
         "origin": kernel.origin,
         "mismatch": kernel.refusal,

@@ -15,6 +15,7 @@ from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids import state as history
+from identity_core.domain.dids.challenge import READ
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, InvalidDid
@@ -72,9 +73,9 @@ class Sessions(CookieSessions):
         signed = challenge.parse_header(value)
         body_hash = challenge.hash_body({**body_of(signed.did)})
         named = signed.named
-        if named is None or named.purpose != challenge.READ or named.body_hash != body_hash:
+        if named is None or named.purpose != READ or named.body_hash != body_hash:
             raise AuthFailed("The challenge is not one for a session.")
-        proven = await self.signatures(signed, scheme=DID_AUTH, purpose=challenge.READ, body_hash=body_hash)
+        proven = await self.signatures(signed, scheme=DID_AUTH, purpose=READ, body_hash=body_hash, target="/ui/session")
         now = self._seconds()
         session = Session(signed.did, proven.key, self._new_id(), now, now)
         await self._recorded("signIn", session, request)

@@ -26,20 +26,22 @@ def stranger(request: pytest.FixtureRequest) -> Iterator[Stranger]:
         wire.close()
 
 
-@pytest.mark.parametrize("path", ["/", "/ui", "/ui/verify", "/ui/home", "/ui/operator", "/oauth/authorize"])
+@pytest.mark.parametrize("path", ["/", "/ui", "/ui/verify", "/ui/home", "/ui/operator"])
 def test_no_page_is_served(stranger: Stranger, path: str) -> None:
     assert stranger.wire.call("GET", path, None, {"Accept": "text/html"}).outcome == (404, "NOT_FOUND")
 
 
-@pytest.mark.parametrize("path", ["/ui/session", "/ui/consent/reply", "/ui/operator/session", "/oauth/authorize"])
+@pytest.mark.parametrize("path", ["/ui/session", "/ui/consent/reply", "/ui/operator/session"])
 def test_no_form_is_taken(stranger: Stranger, path: str) -> None:
     assert stranger.wire.call("POST", path, b"", OWN | FORM).outcome == (404, "NOT_FOUND")
 
 
 def test_oauth_has_no_code_flow(stranger: Stranger) -> None:
     metadata = stranger.wire.call("GET", "/.well-known/oauth-authorization-server").json
-    assert "authorization_endpoint" not in metadata
+    assert "response_types_supported" not in metadata
     assert "authorization_code" not in metadata["grant_types_supported"]
+    page = stranger.wire.call("GET", "/oauth/authorize")
+    assert (page.status, page.json["error"]) == (400, "unauthorized_client")
     form = urlencode({"grant_type": "authorization_code", "code": "x", "client_id": "did:ids:x"}).encode()
     refused = stranger.wire.call("POST", "/oauth/token", form, {"Content-Type": FORM["Content-Type"]})
     assert (refused.status, refused.json["error"]) == (400, "unsupported_grant_type")

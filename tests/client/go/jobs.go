@@ -30,7 +30,7 @@ type job struct {
 		Target, Action, DelegationRef string
 		ExpiresIn                     time.Duration
 	}
-	Wanted  struct{ Origin, Purpose, BodyHash string }
+	Wanted  struct{ Origin, Purpose, BodyHash, Target string }
 	Options struct {
 		URL, APIKey     string
 		MaxAnswerOctets int64
@@ -93,7 +93,7 @@ func (j job) do() (any, error) {
 		return identity.PresentationOf(read[identity.IBCT](j.Value), "urn:uuid:credential", read[[]any](j.List)...)
 	case "sign":
 		signer := identity.Must(identity.SignerOf(*j.Issued))
-		return identity.SignChallenge(signer, j.Challenge, j.Wanted.Origin, j.Wanted.Purpose, j.Wanted.BodyHash)
+		return identity.SignChallenge(signer, j.Challenge, j.Wanted.Origin, j.Wanted.Purpose, j.Wanted.BodyHash, j.Wanted.Target)
 	case "flow":
 		return flow(ctx, identity.Options{URL: j.URL, APIKey: j.APIKey})
 	case "aborted":

@@ -18,9 +18,12 @@ BODY = {"operation": "removeService", "serviceId": "files"}
 SIGNER = Signer(DID, PAIR.secret)
 
 
-def text(did: str = DID, purpose: str | None = "update", body: object = BODY) -> str:
+TARGET = "/dids/" + DID.replace(":", "%3A")
+
+
+def text(did: str = DID, purpose: str | None = "update", body: object = BODY, target: str | None = None) -> str:
     return challenge.build(
-        origin="https://id.example",
+        origin=challenge.origin_field("https://id.example", target),
         did=did,
         purpose=purpose,
         body_hash=None if body is None else hash_body(body),
@@ -92,6 +95,20 @@ def test_header_signs_a_read_that_has_no_body() -> None:
 def test_it_refuses_what_was_not_asked_for(offered: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         SIGNER.header(offered, purpose="update", digest=hash_body(BODY))
+
+
+@pytest.mark.parametrize("spelling", [TARGET, f"/dids/{DID}", f"/api/v1/dids/{DID}?"])
+def test_header_signs_for_each_spelling_of_the_target(spelling: str) -> None:
+    asked = {"purpose": "update", "digest": hash_body(BODY), "origin": "https://id.example"}
+    assert SIGNER.header(text(target=TARGET), target=spelling, **asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "offered"), [(TARGET, None), (None, TARGET), (TARGET, TARGET + "/recover"), (TARGET, TARGET + "?x=1")]
+)
+def test_header_refuses_another_target(asked: str | None, offered: str | None) -> None:
+    with pytest.raises(ValueError, match="something else"):
+        SIGNER.header(text(target=offered), purpose="update", digest=hash_body(BODY), target=asked)
 
 
 def test_only_ed25519_keys_sign() -> None:

@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
 from typing import Any, NoReturn
+from urllib.parse import quote
 
 import pytest
 from cryptography import x509
@@ -20,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer, hash_body
 from identity_core.domain.dids import challenge, keys
-from tests.unit.client.test_did_auth import DID, PAIR, text
+from tests.unit.client.test_did_auth import DID, PAIR, TARGET, text
 
 SIGNER = Signer(DID, PAIR.secret)
 
@@ -89,21 +90,27 @@ def test_a_did_is_one_segment_of_the_path(other: Other) -> None:
 
 def test_a_change_is_signed_for_itself(other: Other) -> None:
     body = {"operation": "removeService", "serviceId": "files"}
-    other.challenge = text()
+    other.challenge = text(target=TARGET)
     with Client(other.url, origin="https://id.example") as session:
         session.update(DID, body, SIGNER)
     (ask, change) = other.asked
     assert f"bodyHash={hash_body(body)}" in ask[1]
     assert "purpose=update" in ask[1]
+    assert f"target={quote(TARGET + '?', safe='')}" in ask[1]
     scheme, _, value = change[2]["authorization"].partition(" ")
     assert scheme == "DIDAuth"
     assert str(challenge.parse_header(value).did) == DID
     assert json.loads(change[3]) == body
 
 
-@pytest.mark.parametrize("purpose", ["deactivate", None])
-def test_a_service_that_offers_another_challenge_gets_no_signature(other: Other, purpose: str | None) -> None:
-    other.challenge = text(purpose=purpose)
+@pytest.mark.parametrize(
+    ("purpose", "target"),
+    [("deactivate", TARGET), (None, TARGET), ("update", None), ("update", TARGET + "/recover")],
+)
+def test_a_service_that_offers_another_challenge_gets_no_signature(
+    other: Other, purpose: str | None, target: str | None
+) -> None:
+    other.challenge = text(purpose=purpose, target=target)
     with Client(other.url) as session, pytest.raises(ValueError, match=r"something else|not bound"):
         session.update(DID, {"operation": "removeService", "serviceId": "files"}, SIGNER)
     assert len(other.asked) == 1
@@ -111,7 +118,7 @@ def test_a_service_that_offers_another_challenge_gets_no_signature(other: Other,
 
 def test_a_service_that_hands_on_the_challenge_of_another_gets_no_signature(other: Other) -> None:
     """It would sign in there in the holder's name."""
-    other.challenge = text()
+    other.challenge = text(target=TARGET)
     with Client(other.url) as session, pytest.raises(ForeignOrigin, match=r"https://id\.example"):
         session.update(DID, {"operation": "removeService", "serviceId": "files"}, SIGNER)
     assert len(other.asked) == 1

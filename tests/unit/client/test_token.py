@@ -32,7 +32,7 @@ def story(act: Any) -> tuple[Any, list[httpx.Request]]:
         if request.url.path.endswith("/challenge"):
             asked = request.url.params
             text = challenge.build(
-                origin=ORIGIN,
+                origin=challenge.origin_field(ORIGIN, asked.get("target")),
                 did=asked["did"],
                 purpose=asked["purpose"],
                 body_hash=asked["bodyHash"],
@@ -54,6 +54,7 @@ def test_a_signer_gets_a_token() -> None:
     body = orjson.loads(sent.content)
     assert body == {"scope": "zkp:prove"}
     assert asked.url.params["purpose"] == "token"
+    assert asked.url.params["target"] == "/auth/token?"
     assert asked.url.params["bodyHash"] == hash_body(body)
     scheme, _, value = sent.headers["authorization"].partition(" ")
     assert scheme == "DIDAuth"

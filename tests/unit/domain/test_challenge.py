@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import base64
+import json
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -247,3 +249,23 @@ def test_strip_padding_refuses_another_length(text: str) -> None:
 
 def test_the_text_is_split_at_the_last_dot() -> None:
     assert str(challenge.parse_header(b64(f"did:web:a.example.{SIGNATURE}")).did) == "did:web:a.example"
+
+
+TARGETS = json.loads((Path(__file__).parents[2] / "vectors" / "challenge_targets.json").read_text())
+
+
+@pytest.mark.parametrize("case", TARGETS, ids=[case["target"] for case in TARGETS])
+def test_each_spelling_of_a_target_has_one_form(case: dict[str, str]) -> None:
+    assert challenge.canonical_target(case["target"]) == case["canonical"]
+    assert challenge.canonical_target(case["canonical"]) == case["canonical"]
+    assert challenge.origin_field(ORIGIN, case["target"]) == f"{ORIGIN}#{case['hash']}"
+
+
+def test_a_challenge_with_a_target_fits_that_target_alone() -> None:
+    field = challenge.origin_field(ORIGIN, "/delegations/1/revoke")
+    bound = Challenge.parse(text_of(None, None).replace(ORIGIN, field))
+    assert bound.fits(ORIGIN, "update", None, "/delegations/1/revoke")
+    for other in ("/delegations/2/revoke", "/delegations/1/revoke?x=1", "/delegations/1%2Frevoke", None):
+        assert not bound.fits(ORIGIN, "update", None, other)
+    assert not bound.fits("https://other.example", "update", None, "/delegations/1/revoke")
+    assert Challenge.parse(text_of(None, None)).fits(ORIGIN, "update", None, "/delegations/2/revoke")

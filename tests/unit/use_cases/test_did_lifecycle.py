@@ -189,7 +189,7 @@ async def test_a_signature_serves_once(rooms: Rooms) -> None:
 
     signature = ed25519.sign(multikey.decode_secret(secret_of(created))[1], offer.text.encode())
     signed = SignedHeader(did, signature)
-    wanted = {"scheme": "DIDAuth", "purpose": "update", "body_hash": None, "payer": PAYER}
+    wanted = {"scheme": "DIDAuth", "purpose": "update", "body_hash": None, "target": f"/dids/{did}", "payer": PAYER}
     attempts = [rooms.authenticate(signed, **wanted) for _ in range(64)]
     results = await asyncio.gather(*attempts, return_exceptions=True)
     assert sum(not isinstance(result, Exception) for result in results) == 1

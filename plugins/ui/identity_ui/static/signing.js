@@ -46,9 +46,8 @@
     return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
   }
 
-  async function hashOf(body) {
-    return base64url(await crypto.subtle.digest("SHA-256", utf8(canonical(body))));
-  }
+  const sha256 = async (text) => base64url(await crypto.subtle.digest("SHA-256", utf8(text)));
+  const hashOf = async (body) => sha256(canonical(body));
 
   const isFiled = (key) => typeof key === "object" && key !== null && typeof key.privateKey === "string" && key.privateKey[0] === "z";
 
@@ -122,13 +121,20 @@
     return value;
   }
 
-  // didauth:v1 <origin> <did> <purpose> <body hash> <nonce> <expiry>: signed only if it says what we mean, here and now.
-  async function authorization(signer, purpose, bodyHash, scheme = "DIDAuth") {
-    const wanted = new URLSearchParams({ did: signer.did, purpose, named: "true" });
+  // The hash of the path below /api/v1, with each segment in the one form that the service hashes.
+  function hashOfTarget(url) {
+    const escape = (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+    const encoded = (text) => encodeURIComponent(decodeURIComponent(text)).replace(/[!'()*]/g, escape);
+    return sha256(url.replace(/^\/api\/v1/, "").split("/").map(encoded).join("/"));
+  }
+
+  // didauth:v1 <origin>#<target hash> <did> <purpose> <body hash> <nonce> <expiry>: signed only if it says what we mean, here and now.
+  async function authorization(signer, url, purpose, bodyHash, scheme = "DIDAuth") {
+    const wanted = new URLSearchParams({ did: signer.did, purpose, target: url, named: "true" });
     if (bodyHash !== null) wanted.set("bodyHash", bodyHash);
     const { challenge } = await answered(`/auth/challenge?${wanted}`);
     const said = String(challenge).split(" ");
-    const expected = ["didauth:v1", location.origin, signer.did, purpose, bodyHash === null ? "-" : bodyHash];
+    const expected = ["didauth:v1", `${location.origin}#${await hashOfTarget(url)}`, signer.did, purpose, bodyHash === null ? "-" : bodyHash];
     if (said.length !== 7 || expected.some((each, place) => said[place] !== each)) throw new Refusal("challenge");
     const signature = await crypto.subtle.sign({ name: "Ed25519" }, signer.key, utf8(challenge));
     return `${scheme} ${base64(utf8(`${challenge}.${base64url(signature)}`))}`;
@@ -196,7 +202,7 @@
 
   async function begin(signer) {
     const bodyHash = await hashOf({ did: signer.did, session: "dashboard" });
-    const header = await authorization(signer, "read", bodyHash);
+    const header = await authorization(signer, "/ui/session", "read", bodyHash);
     await answered("/ui/session", { method: "POST", headers: { Authorization: header } });
   }
 
@@ -233,7 +239,7 @@
 
   // Each change has a challenge of its own, bound to its purpose and its body.
   async function change(signer, url, purpose, body, scheme) {
-    const header = await authorization(signer, purpose, body === null ? null : await hashOf(body), scheme);
+    const header = await authorization(signer, url, purpose, body === null ? null : await hashOf(body), scheme);
     const headers = { Authorization: header };
     if (body !== null) headers["Content-Type"] = "application/json";
     return answered(url, { method: "POST", headers, body: body === null ? undefined : JSON.stringify(body) });
@@ -447,7 +453,7 @@
         const file = document.querySelector("#keys").files[0], signer = file ? await keyOf(file) : await kept();
         if (!signer) throw new Refusal("file");
         const asked = JSON.parse(authorize.dataset.request);
-        const header = await authorization(signer, "authorize", await hashOf(asked));
+        const header = await authorization(signer, "/oauth/authorize", "authorize", await hashOf(asked));
         const { redirect_to } = await answered("/oauth/authorize", { method: "POST", headers: { Authorization: header }, body: new URLSearchParams(asked) });
         location.assign(redirect_to);
       });

@@ -22,7 +22,7 @@ from identity_core.domain.dids.challenge import Challenge, ChallengeKey, Challen
 from identity_core.domain.dids.changes import AddVerificationMethod, Deactivate, SetAlsoKnownAs, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.errors import AuthFailed, DidNotFound, RateLimited
+from identity_core.errors import AuthFailed, DidNotFound, InvalidRequest, RateLimited
 from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import USED, GetDidAuthChallenge, Payer
 from identity_core.use_cases.dids.create import Created
@@ -31,6 +31,7 @@ from identity_core.wire import GetDidAuthChallengeQuery
 from tests.rooms import PAYER, Rooms, own_key, update_of
 
 BODY = challenge.hash_body({"operation": "addKey"})
+TARGET = "/delegations/urn%3Auuid%3A1/revoke?dry=1&why=a%20b"
 OTHER_BODY = challenge.hash_body({"operation": "removeKey"})
 KINDS = tuple(itertools.product((None, "update"), (None, BODY)))
 # As many as one attempt may cost; written here, because a limit that is imported cannot be wrong.
@@ -78,9 +79,11 @@ async def tried(
     purpose: str = "update",
     named: Challenge | None = None,
     payer: Payer = PAYER,
+    target: str = TARGET,
 ) -> None:
     signed = SignedHeader(did, signature, named)
-    await rooms.authenticate(signed, scheme="DIDAuth", purpose=purpose, body_hash=BODY, payer=payer)
+    bound: Any = {"purpose": purpose, "body_hash": BODY, "target": target}
+    await rooms.authenticate(signed, scheme="DIDAuth", payer=payer, **bound)
 
 
 def signed_by(pair: keys.Key, text: str) -> bytes:
@@ -395,6 +398,7 @@ FOREIGN = {
     "another origin": {"origin": "https://id.example.org"},
     "another purpose": {"purpose": "rotate"},
     "another body": {"body_hash": OTHER_BODY},
+    "another target": {"target": "/delegations/urn%3Auuid%3A2/revoke"},
 }
 
 
@@ -406,10 +410,56 @@ def test_a_named_challenge_is_good_for_what_it_says(tmp_path: Path, changes: dic
         did, (pair,) = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True)
         said = {"origin": mine.origin, "did": mine.did, "purpose": mine.purpose, "body_hash": mine.body_hash} | changes
+        if "target" in said:
+            said["origin"] = challenge.origin_field(mine.origin, said.pop("target"))
         text = rooms.challenges.key.text(ChallengeScope(**said, expires_at=mine.expires_at).around, bytes(16))
         named = Challenge.parse(text)
         with pytest.raises(AuthFailed):
             await tried(rooms, did, signed_by(pair, text), named=named)
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        TARGET,
+        "/delegations/urn:uuid:1/revoke?dry=1&why=a+b",
+        "/api/v1/delegations/urn%3auuid:1/revoke?why=a%20b&dry=1",
+    ],
+)
+def test_a_challenge_serves_for_its_target_alone(tmp_path: Path, spelling: str) -> None:
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        bound = {"purpose": "update", "body_hash": BODY, "named": True, "target": spelling}
+        for other in ("/delegations/urn%3Auuid%3A2/revoke?dry=1&why=a%20b", TARGET.replace("dry=1", "dry=0")):
+            mine = await rooms.challenge(did, **bound)
+            with pytest.raises(AuthFailed) as refusal:
+                await tried(rooms, did, signed_by(pair, mine.text), named=mine, target=other)
+            assert refusal.value.details == {"purpose": "update", "bodyHash": BODY, "target": other}
+            await tried(rooms, did, signed_by(pair, mine.text), named=mine)
+
+    run(tmp_path, scenario)
+
+
+def test_a_target_needs_a_named_challenge(tmp_path: Path) -> None:
+    async def scenario(rooms: Rooms) -> None:
+        did, _ = await with_keys(rooms, 1)
+        with pytest.raises(InvalidRequest, match="must be named") as refusal:
+            await rooms.challenge(did, purpose="update", body_hash=BODY, target=TARGET)
+        assert refusal.value.details == {"remedy": "Add named=true."}
+
+    run(tmp_path, scenario)
+
+
+def test_a_version_without_targets_finds_another_origin(tmp_path: Path) -> None:
+    """A replica of an earlier version compares the first field with its origin, so it refuses a challenge that is bound to a target."""
+
+    async def scenario(rooms: Rooms) -> None:
+        did, _ = await with_keys(rooms, 1)
+        mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True, target=TARGET)
+        assert mine.origin == challenge.origin_field(rooms.challenges.origin, TARGET) != rooms.challenges.origin
+        assert not mine.fits(rooms.challenges.origin, "update", BODY)
 
     run(tmp_path, scenario)
 
@@ -419,7 +469,7 @@ def test_what_another_installation_of_the_same_origin_handed_out_is_none(tmp_pat
         did, (pair,) = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True)
         number = multibase.base64url_decode(mine.nonce)[:16]
-        theirs = Challenge.parse(ChallengeKey(os.urandom(32)).text(ChallengeScope.of(mine).around, number))
+        theirs = Challenge.parse(ChallengeKey(os.urandom(32)).text(challenge.around(mine.text), number))
         for named in (None, theirs):
             with pytest.raises(AuthFailed):
                 await tried(rooms, did, signed_by(pair, theirs.text), named=named)
@@ -493,7 +543,7 @@ def test_former_key_needs_an_earlier_attempt(
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=named)
         paid = list[int]()
         signed = SignedHeader(did, signed_by(FORMER, mine.text), mine if named else None)
-        ask = partial(rooms.authenticate, signed, scheme="DIDAuth", purpose="update", body_hash=BODY)
+        ask = partial(rooms.authenticate, signed, scheme="DIDAuth", purpose="update", body_hash=BODY, target=TARGET)
         address = payer(PAYER.name, paid=paid)
         verifications.clear()
         if is_admitted:
@@ -505,7 +555,7 @@ def test_former_key_needs_an_earlier_attempt(
         else:
             with pytest.raises(AuthFailed) as refusal:
                 await ask(payer=address, former=former)
-            assert refusal.value.details == {"purpose": "update", "bodyHash": BODY}
+            assert refusal.value.details == {"purpose": "update", "bodyHash": BODY, "target": TARGET}
             assert (len(verifications), paid) == ((3, []) if named else (3 * 21, [5, 2]))
 
     run(tmp_path, scenario)
@@ -519,7 +569,9 @@ def test_key_in_force_is_not_former(tmp_path: Path) -> None:
         did, (pair,) = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY)
         signed = SignedHeader(did, signed_by(pair, mine.text))
-        ask = partial(rooms.authenticate, signed, scheme="DIDAuth", purpose="update", body_hash=BODY, payer=PAYER)
+        ask = partial(
+            rooms.authenticate, signed, scheme="DIDAuth", purpose="update", body_hash=BODY, target=TARGET, payer=PAYER
+        )
         assert not (await ask(former=former)).is_former
 
     run(tmp_path, scenario)
