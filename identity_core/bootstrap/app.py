@@ -36,9 +36,9 @@ from identity_core.bootstrap.probes import installation_state, service_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
+from identity_core.extension.choice import documents_of
 from identity_core.extension.declaration import TokenGrants
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
-from identity_core.extension.order import in_order
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
@@ -189,11 +189,11 @@ async def _services(opened: Runtime, stack: AsyncExitStack) -> dict[type[Any], A
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, services, clock = opened.settings, await _services(opened, stack), opened.clock
-    installed, operations = in_order(opened.plugins.collection.extensions), dict[str, Run]()
+    chosen, operations = opened.extensions, dict[str, Run]()
     spent, plugins = opened.store.spent_challenges, opened.plugins
     around = (settings, origin_of(settings), opened.mismatch, clock)
     kernel = partial(OpenKernel, *around, opened.reader, spent, opened.challenge_secret, plugins, services, operations)
-    added = await open_extensions([*own_parts(opened), *installed], kernel, stack)
+    added = await open_extensions([*own_parts(opened), *chosen.on], kernel, stack)
     services[TokenGrants] |= joined(added, "grants")
     wiring = Wiring(
         gate=services[Gate],
@@ -211,9 +211,10 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
+        off=documents_of(chosen.off),
     )
     return build_app(
-        load_document({each.declared.name: each.declared.document for each in installed if each.declared.document}),
+        load_document(documents_of(chosen.on)),
         [handlers for each in added for handlers in each.handlers],
         wiring,
         observe=await _observer(opened, services[Metrics]),

@@ -23,10 +23,7 @@ from identity_core.cache import BoundedCache
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
-from identity_core.use_cases.credentials.issue import (
-    CredentialIntake,
-    IssueCredential,
-)
+from identity_core.use_cases.credentials.issue import CredentialIntake, IssueCredential
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (
     CreateCredentialSchema,

@@ -14,12 +14,7 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any, Final
 
-from identity_core.bootstrap.beside import (
-    ApiKeyAdministration,
-    has_api_keys,
-    tagged_keys,
-    with_tagged,
-)
+from identity_core.bootstrap.beside import ApiKeyAdministration, has_api_keys, tagged_keys, with_tagged
 from identity_core.bootstrap.jobs import begin_jobs
 from identity_core.bootstrap.ports import (
     SystemClock,

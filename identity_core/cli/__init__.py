@@ -29,6 +29,7 @@ GROUPS = {
     "delegation": "Delegations: create, list, show, suspend, resume, revoke.",
     "keys": "API keys: create, list, change, rotate, revoke.",
     "plugins": "List and check the installed plugins.",
+    "extensions": "List the installed extensions; turn one on or off.",
     "config": "Show the settings in force and where each came from.",
     "proof": "Request proofs; verify them, with or without the service; get, revoke and import stored ones.",
     "anchor": "Put commitments to proofs on the ledger: the worker, its state, retries.",

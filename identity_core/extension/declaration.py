@@ -100,7 +100,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``requires``: names of extensions that are opened before it. ``after``: the same for those that it works without.
     ``document``: its part of the OpenAPI document, as JSON.
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
-    operations answer 503; else it stops the startup.
+    operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
+    ``adopts``: its tables whose names do not begin with ``<name>_``.
     """
 
     name: str
@@ -110,3 +111,5 @@ class Extension(Struct, frozen=True, kw_only=True):
     after: tuple[str, ...] = ()
     document: bytes | None = None
     vital: bool = False
+    default: bool = True
+    adopts: tuple[str, ...] = ()

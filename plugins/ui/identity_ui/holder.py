@@ -13,12 +13,7 @@ from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.errors import ProofNotFound
 from identity_core.values import value_class
-from identity_core.wire import (
-    GetDashboardTimelineQuery,
-    ListCredentialsQuery,
-    ListDelegationsQuery,
-    ResolveDidQuery,
-)
+from identity_core.wire import GetDashboardTimelineQuery, ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
 from identity_ui.consent import ConsentPages
 from identity_ui.operations import ask
 from identity_ui.render import page, to

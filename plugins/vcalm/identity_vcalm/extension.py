@@ -31,4 +31,6 @@ async def open_vcalm(kernel: Kernel) -> AsyncIterator[Contribution]:
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="vcalm", kernel=">=1,<2", document=DOCUMENT, open=open_vcalm, after=("wallets",))
+    return Extension(
+        name="vcalm", kernel=">=1,<2", document=DOCUMENT, open=open_vcalm, after=("wallets",), default=False
+    )

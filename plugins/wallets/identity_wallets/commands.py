@@ -102,9 +102,7 @@ add_command(
         "standard input.",
     ),
     click.option("--redirect-uri", "redirectUri", metavar="URL", help="Where the wallet leads its holder afterwards."),
-    click.option(
-        "--encrypted", is_flag=True, help="Have the wallet encrypt what it presents to a key of this request."
-    ),
+    click.option("--encrypted", is_flag=True, help="Have the wallet encrypt its answer to a key of this request."),
     body=_request,
     text="{uri}\nid     {id}\nuntil  {expiresAt}",
     whose="the verifier",

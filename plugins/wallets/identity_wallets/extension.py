@@ -88,4 +88,10 @@ def _verification(kernel: Kernel, kept: KeptRequests, keys: VerifierKeys, status
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="wallets", kernel=">=1,<2", document=DOCUMENT, open=open_wallets)
+    return Extension(
+        name="wallets",
+        kernel=">=1,<2",
+        document=DOCUMENT,
+        open=open_wallets,
+        default=False,
+    )

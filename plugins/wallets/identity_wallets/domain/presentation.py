@@ -150,9 +150,7 @@ class PresentationQuery:
 
     def claims(self, response_uri: str, now: datetime) -> dict[str, JsonValue]:
         """Those of the request object (OpenID4VP 1.0 §5). It has no ``iss``: wallets ignore one, or refuse one that is no bare DID."""
-        formats: dict[str, JsonValue] = {
-            FORMAT: {"sd-jwt_alg_values": [ES256], "kb-jwt_alg_values": [ES256, "EdDSA"]},
-        }
+        formats: dict[str, JsonValue] = {FORMAT: {"sd-jwt_alg_values": [ES256], "kb-jwt_alg_values": [ES256, "EdDSA"]}}
         of_verifier: dict[str, JsonValue] = {"vp_formats_supported": formats}
         if self.secret is not None:
             of_verifier |= metadata(self.secret)
