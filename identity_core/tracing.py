@@ -1,103 +1,22 @@
-"""Spans of OpenTelemetry (https://opentelemetry.io/docs/specs/otel/trace/api/): a request, and in it the calls of plugins: ledger,
-custodian, prover.
-
-A span has the attributes that the methods here take, and no others: names from the OpenAPI document, from ports and from installed
-plugins, an HTTP method, a status, an error code. No target, no DID, no value, no request id (a client may choose that one), no
-message or traceback of an exception. The trace that a client says it is part of is not continued: a stranger must not decide what is
-kept. The libraries (extra ``otel``) are imported by ``open_tracing`` and what it makes alone.
-"""
+"""The port of traces: spans of requests, and in them the calls of plugins. An extension provides it (``Extension.tracing``)."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
-
-from identity_core import __version__
-from identity_core.values import value_class
-
-if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import Span, TracerProvider
-    from opentelemetry.sdk.trace.export import SpanExporter
-
-SERVICE: Final = "identity-service"
-DEADLINE_SECONDS: Final = 2
-"""For one batch to the collector. What it does not take is dropped; no request waits for it."""
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
 
-@value_class
-class RequestSpan:
-    """The span of a request that is being answered."""
-
-    _span: Span
-
-    def answered(self, operation: str, status: int, code: str) -> None:
-        """``operation`` is empty for what the document does not have, ``code`` for what was not refused."""
-        self._span.update_name(operation or "-")
-        self._span.set_attribute("identity.operation", operation or "-")
-        self._span.set_attribute("http.response.status_code", status)
-        if code:
-            self._span.set_attribute("error.type", code)
-
-
-@value_class
-class Tracing:
+class Tracing(Protocol):
     """Makes the spans of one process."""
 
-    provider: TracerProvider
-
-    @contextlib.contextmanager
-    def request(self, method: str) -> Iterator[RequestSpan]:
-        """A trace of its own. ``method`` is one of HTTP's, or ``-``."""
-        from opentelemetry.context import Context
-        from opentelemetry.trace import SpanKind
-
-        tracer = self.provider.get_tracer(SERVICE, __version__)
-        attributes = {"http.request.method": method}
-        with tracer.start_as_current_span(
-            "-", Context(), SpanKind.SERVER, attributes, record_exception=False, set_status_on_exception=False
-        ) as span:
-            yield RequestSpan(span)  # type: ignore[arg-type]
+    def application(self, app: Any) -> Any:
+        """Return the ASGI application ``app`` with a span around each request. Its ``shapes`` are those of ``app``."""
+        ...
 
     def call(self, function: Callable[..., Awaitable[Any]], plugin: str, member: str) -> Callable[..., Awaitable[Any]]:
-        """The coroutine function of a plugin's member, with a span for each call within a request; what the service does by itself has
-        none. A span that ended in an error names its class."""
-        from opentelemetry.trace import get_current_span
+        """Return the coroutine function of a plugin's member with a span for each call within a request."""
+        ...
 
-        tracer = self.provider.get_tracer(SERVICE, __version__)
-        name, attributes = f"{plugin} {member}", {"identity.plugin": plugin, "identity.member": member}
-
-        async def traced(*args: Any, **kwargs: Any) -> Any:
-            if not get_current_span().is_recording():
-                return await function(*args, **kwargs)
-            with tracer.start_as_current_span(
-                name, attributes=attributes, record_exception=False, set_status_on_exception=False
-            ) as span:
-                try:
-                    return await function(*args, **kwargs)
-                except BaseException as error:
-                    span.set_attribute("error.type", type(error).__name__)
-                    raise
-
-        return traced
-
-
-def open_tracing(endpoint: str, share: float, exporter: Callable[[str], SpanExporter] | None = None) -> Tracing:
-    """Sends ``share`` (0 to 1) of the traces to ``endpoint``, a URL of OTLP over HTTP, in the background. ``exporter`` makes what sends
-    them. Raises ``ImportError`` without the extra."""
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
-
-    # Not what the process's environment would add: names of users and machines.
-    resource = Resource({"service.name": SERVICE, "service.version": __version__})
-    provider = TracerProvider(ParentBased(TraceIdRatioBased(share)), resource, shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor((exporter or _over_http)(endpoint)))
-    return Tracing(provider)
-
-
-def _over_http(endpoint: str) -> SpanExporter:
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-
-    return OTLPSpanExporter(endpoint, timeout=DEADLINE_SECONDS)
+    def close(self) -> None:
+        """Send what has not been sent. May block."""
+        ...

@@ -27,7 +27,6 @@ from multiprocessing import spawn, util
 from pathlib import Path
 from typing import Any
 
-from prometheus_client import values
 from uvicorn.supervisors.multiprocess import SIGNALS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -105,14 +104,13 @@ def _fork_workers() -> None:
 
 
 def _be_fork_server(program: str, descriptors: Sequence[int]) -> None:
-    """Like a new process: only these are open, signals do what they do, metrics are as the environment says."""
+    """Like a new process: only these are open, signals do what they do."""
     status = 1
     try:
         _close_all_but(descriptors)
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        values.ValueClass = values.get_value_class()
         exec(program, {})
     except SystemExit as end:
         status = int(end.code or 0)

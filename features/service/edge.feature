@@ -32,7 +32,6 @@ Feature: The door is the same for every operation
       | revokeApiKey        |
       | getHealth           |
       | getReadiness        |
-      | getMetrics          |
       | getVersion          |
 
   @400:AUTH_AMBIGUOUS
@@ -66,7 +65,6 @@ Feature: The door is the same for every operation
       | revokeApiKey        |
       | getHealth           |
       | getReadiness        |
-      | getMetrics          |
       | getVersion          |
 
   @401:AUTH_REQUIRED
@@ -90,7 +88,6 @@ Feature: The door is the same for every operation
       | updateApiKey        |
       | rotateApiKey        |
       | revokeApiKey        |
-      | getMetrics          |
 
   @401:AUTH_FAILED
   Scenario Outline: A credential that no one gave out is refused
@@ -113,7 +110,6 @@ Feature: The door is the same for every operation
       | updateApiKey        |
       | rotateApiKey        |
       | revokeApiKey        |
-      | getMetrics          |
 
   @405:METHOD_NOT_ALLOWED
   Scenario Outline: A method that the path does not have is refused
@@ -146,7 +142,6 @@ Feature: The door is the same for every operation
       | revokeApiKey        |
       | getHealth           |
       | getReadiness        |
-      | getMetrics          |
       | getVersion          |
 
   @413:PAYLOAD_TOO_LARGE
@@ -235,7 +230,6 @@ Feature: The door is the same for every operation
       | revokeApiKey        |
       | getHealth           |
       | getReadiness        |
-      | getMetrics          |
       | getVersion          |
 
   @431:HEADERS_TOO_LARGE
@@ -269,5 +263,4 @@ Feature: The door is the same for every operation
       | revokeApiKey        |
       | getHealth           |
       | getReadiness        |
-      | getMetrics          |
       | getVersion          |

@@ -33,7 +33,6 @@ Feature: What no client can cause is answered in the same shape
       | revokeApiKey        |
       | getHealth           |
       | getReadiness        |
-      | getMetrics          |
       | getVersion          |
 
   @500:BLOCKCHAIN_ERROR
@@ -85,7 +84,6 @@ Feature: What no client can cause is answered in the same shape
       | updateApiKey        |
       | rotateApiKey        |
       | revokeApiKey        |
-      | getMetrics          |
       | getVersion          |
 
   @503:PLUGIN_UNAVAILABLE
@@ -116,7 +114,6 @@ Feature: What no client can cause is answered in the same shape
       | updateApiKey        |
       | rotateApiKey        |
       | revokeApiKey        |
-      | getMetrics          |
 
   @504:PLUGIN_TIMEOUT
   Scenario Outline: A plugin that hangs is given up at its deadline
@@ -144,7 +141,6 @@ Feature: What no client can cause is answered in the same shape
       | updateApiKey        |
       | rotateApiKey        |
       | revokeApiKey        |
-      | getMetrics          |
 
   @503:DID_QUARANTINED
   Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing

@@ -1,4 +1,4 @@
-"""The handlers of the tag ``service``: is it alive, is it ready, what has it done, which version is it."""
+"""The handlers of the tag ``service``: is it alive, is it ready, which version is it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import asyncio
 import logging
 from typing import Final
 
-from identity_core.api import metrics
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.use_cases.service import GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
+from identity_core.use_cases.service import GetHealth, GetReadiness, GetVersion, Probe
 from identity_core.values import value_class
 
 PROBE_SECONDS: Final = 2.0
@@ -18,11 +17,10 @@ log = logging.getLogger("identity.api")
 
 @value_class
 class ServiceHandlers:
-    """getHealth, getReadiness, getMetrics, getVersion."""
+    """getHealth, getReadiness, getVersion."""
 
     health: GetHealth
     readiness: GetReadiness
-    metrics: GetMetrics
     version: GetVersion
 
     async def get_health(self, request: Request) -> Answer:
@@ -35,11 +33,6 @@ class ServiceHandlers:
         if found.status == "ready":
             return Answer(200, found, headers=[NO_STORE])
         return Answer(503, found, headers=[NO_STORE, ("retry-after", "1")])
-
-    async def get_metrics(self, request: Request) -> Answer:
-        """The Prometheus text of all workers."""
-        text = await self.metrics(request.caller)
-        return Answer(200, text, media_type=metrics.CONTENT_TYPE, headers=[NO_STORE])
 
     async def get_version(self, request: Request) -> Answer:
         """Versions of the service and its parts."""

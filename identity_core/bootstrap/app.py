@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
@@ -18,7 +19,6 @@ from identity_core.api.dispatch import Wiring
 from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.idempotency import Idempotency
-from identity_core.api.metrics import Metrics
 from identity_core.api.oauth import TOKEN_PATH, TokenEndpoint
 from identity_core.api.pages import resource_metadata_url, resources_of
 from identity_core.api.promises import Run
@@ -29,15 +29,15 @@ from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.agents import agent_places, open_consents
 from identity_core.bootstrap.authorization import authorization_endpoint, code_grant
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
-from identity_core.bootstrap.measures import open_metrics
 from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
-from identity_core.bootstrap.probes import installation_state, service_handlers
+from identity_core.bootstrap.probes import installation_state, open_dependencies, service_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.extension.choice import documents_of
-from identity_core.extension.declaration import TokenGrants
+from identity_core.extension.declaration import Contribution, TokenGrants
+from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
@@ -150,33 +150,33 @@ def quotas_of(opened: Runtime) -> Quotas:
     return Quotas(opened.store.usage, opened.clock, limits, proxies)
 
 
-async def _observer(opened: Runtime, measured: Metrics) -> Observe:
-    """What is told of every answered request."""
-    chosen = opened.settings.log
-    write = RequestLog(await did_hashes(opened.custodian), success_share=chosen.success_share)
+async def _observer(opened: Runtime, added: Sequence[Contribution]) -> Observe:
+    """Return what is called with every answered request."""
+    chosen, observers = opened.settings.log, [observe for each in added for observe in each.observers]
+    if chosen.requests:
+        observers.append(RequestLog(await did_hashes(opened.custodian), success_share=chosen.success_share))
 
     def observe(request: Request, seconds: float) -> None:
-        measured.observe(request.operation_id, request.status or 0, seconds)
-        if chosen.requests:
-            write(request, seconds)
+        for each in observers:
+            each(request, seconds)
 
     return observe
 
 
-async def _services(opened: Runtime, stack: AsyncExitStack) -> dict[type[Any], Any]:
-    """Return what the parts of the service share, by type; ``stack`` ends what runs beside it."""
+async def _services(opened: Runtime) -> dict[type[Any], Any]:
+    """Return what the parts of the service share, by type."""
     token_keys, challenges = await open_token_keys(opened), challenge_book(opened)
     await opened.plugins.proof_workers_settled()
     sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
     tags = page_tags(opened, sealed_credentials, autonomy_of(opened.settings))
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
-    measured, token = open_metrics(opened, tags.dids.cache, stack), token_endpoint(opened, token_keys, refusals)
+    dependencies, token = open_dependencies(opened), token_endpoint(opened, token_keys, refusals)
     gate = gate_of(opened, token_keys, challenges)
     shared = (
         *(opened.store, Record(opened.store.activity), tags.dids, tags.ledger, tags.delegations),
         *(tags.credentials, tags.proofs, tags.dashboard),
-        *(token_keys, challenges, sealed_credentials, tags, measured, tags.credentials.verify),
-        *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, measured)),
+        *(token_keys, challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
+        *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         *(EventHandlers(ListEvents(opened.store.documents)), AuditHandlers(ListAuditLines(opened.store.audit))),
         *(auth_handlers(opened, token_keys, challenges), token, token.grants, gate, tags.credentials.get.access),
         *(installation_state(opened), authorization_endpoint(opened, gate.signatures, token)),
@@ -188,11 +188,11 @@ async def _services(opened: Runtime, stack: AsyncExitStack) -> dict[type[Any], A
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
-    settings, services, clock = opened.settings, await _services(opened, stack), opened.clock
+    settings, services, clock = opened.settings, await _services(opened), opened.clock
     chosen, operations = opened.extensions, dict[str, Run]()
-    spent, plugins = opened.store.spent_challenges, opened.plugins
-    around = (settings, origin_of(settings), opened.mismatch, clock)
-    kernel = partial(OpenKernel, *around, opened.reader, spent, opened.challenge_secret, plugins, services, operations)
+    around = (settings, origin_of(settings), opened.mismatch, clock, opened.reader, opened.store.spent_challenges)
+    shared = (opened.challenge_secret, opened.plugins, services, operations)
+    kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge]())
     added = await open_extensions([*own_parts(opened), *chosen.on], kernel, stack)
     services[TokenGrants] |= joined(added, "grants")
     wiring = Wiring(
@@ -217,7 +217,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         load_document(documents_of(chosen.on)),
         [handlers for each in added for handlers in each.handlers],
         wiring,
-        observe=await _observer(opened, services[Metrics]),
+        observe=await _observer(opened, added),
         identify=request_ids(secrets.token_hex(4)),
         monotonic=clock.monotonic,
         limit=settings.server.max_requests_in_flight,

@@ -30,18 +30,19 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.storage import require_own_key, told_at_start
 from identity_core.database import DatabaseUnavailable, look_at
 from identity_core.domain.activity import SERVICE, RequestContext
+from identity_core.extension.order import in_order
 from identity_core.plugin.choose import ANONYMOUS_VERIFIER
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
-from identity_core.settings import Settings, StartError, load, shown_hosts
+from identity_core.settings import Settings, SettingsError, StartError, load, shown_hosts
 from identity_core.store import Store
 from identity_core.store.requests import StoredIdempotencyKeys
 from identity_core.throttle.fallback import FallbackStorage, open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
-from identity_core.tracing import Tracing, open_tracing
+from identity_core.tracing import Tracing
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.dids.head_check import HeadCheck
@@ -85,14 +86,13 @@ async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
     async with AsyncExitStack() as stack:
         with _collecting_rarely():
             # Here and not above: importing the edge takes longer than most commands that have no use for it.
-            from identity_core.api.traced import TracedApplication
             from identity_core.bootstrap.app import open_app
 
             require_database(settings)
             with told_at_start(settings):
                 opened = await _open(settings, stack)
             guarded = await open_app(opened, stack)
-            app = guarded if opened.plugins.tracing is None else TracedApplication(guarded, opened.plugins.tracing)
+            app = guarded if opened.plugins.tracing is None else opened.plugins.tracing.application(guarded)
         yield Installation(app, opened.keys, opened.key_stores)
 
 
@@ -118,7 +118,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     clock = SystemClock()
     plugins = load_plugins(settings, clock)
     stack.push_async_callback(plugins.close)
-    plugins.tracing = _traces(settings, stack)
+    plugins.tracing = _traces(plugins, stack)
     provers, strangers = _start_provers(plugins, settings, stack)
     methods, key_stores = plugins.did_methods(), plugins.key_stores(settings.key_stores)
     custodian, *apart = map(plugins.custodian, settings.custodian.names)
@@ -154,12 +154,22 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     )
 
 
-def _traces(settings: Settings, stack: AsyncExitStack) -> Tracing | None:
-    """What makes spans, where the settings want them. The last ones are sent when all else is closed."""
+def _traces(plugins: PluginManager, stack: AsyncExitStack) -> Tracing | None:
+    """Return what makes spans where the settings want them. The last ones are sent when all else is closed. Raises ``SettingsError``:
+    when no extension makes any."""
+    settings = plugins.settings
     if settings.tracing.endpoint is None:
         return None
-    tracing = open_tracing(settings.tracing.endpoint, settings.tracing.share)
-    stack.push_async_callback(asyncio.to_thread, tracing.provider.shutdown)
+    found, off = in_order(plugins.collection.extensions), settings.extensions.disabled
+    makers = [one.declared.tracing for one in found if one.declared.tracing and one.declared.name not in off]
+    if not makers:
+        what = "tracing.endpoint is set, and no extension that is installed makes traces."
+        where = f"{settings.origin('tracing.endpoint')} (tracing.endpoint)"
+        raise SettingsError(
+            what, where, "Install or enable one (plugins/README.md lists them), or unset tracing.endpoint."
+        )
+    tracing = makers[0](settings)
+    stack.push_async_callback(asyncio.to_thread, tracing.close)
     return tracing
 
 

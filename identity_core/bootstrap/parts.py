@@ -17,6 +17,7 @@ from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.agents import open_agents
 from identity_core.bootstrap.authorization import open_oauth
+from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import PageTags, did_pages
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.declaration import Contribution, Extension
@@ -33,7 +34,8 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
     records = (tags.dashboard, need(AuditHandlers), need(VerificationHandlers))
     transparency = (tags.ledger, need(EventHandlers))
     pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
-    return Contribution(handlers=(*own, *records, *transparency), pages=pages)
+    gauges = tuple(kernel_gauges(opened, tags.dids.cache))
+    return Contribution(handlers=(*own, *records, *transparency), pages=pages, gauges=gauges)
 
 
 PARTS: Final = (_kernel, open_oauth, open_agents)

@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from identity_core import __version__, build
-from identity_core.api.metrics import Metrics
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.installation import InstallationState
 from identity_core.plugin.choose import InUse
 from identity_core.settings import show
 from identity_core.store.audit import StoredAuditEnd
-from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
+from identity_core.use_cases.service import Dependencies, GetHealth, GetReadiness, GetVersion, Probe
 from identity_core.wire import PluginCondition, PluginProcesses
 
 REFUSED_SECONDS: Final = 10.0
@@ -24,14 +23,17 @@ REFUSED_SECONDS: Final = 10.0
 USABLE: Final = {"active", "available"}
 
 
-def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
+def open_dependencies(opened: Runtime) -> Dependencies:
+    """Return what ``/ready`` and metrics call the dependencies of the service."""
+    return Dependencies({name: bounded(name, probe) for name, probe in _probes(opened).items()})
+
+
+def service_handlers(opened: Runtime, dependencies: Dependencies) -> ServiceHandlers:
     """The handlers of the tag ``service``."""
     is_public = opened.settings.server.public_metrics
-    dependencies = Dependencies({name: bounded(name, probe) for name, probe in _probes(opened).items()})
     return ServiceHandlers(
         health=GetHealth(),
         readiness=GetReadiness(dependencies, lambda: conditions(opened.plugins.in_use()), is_public),
-        metrics=GetMetrics(dependencies, measured.render, is_public),
         version=GetVersion(
             {"version": __version__, "interface": "1.0.0", "python": sys.version.split()[0]}
             | {"extensions": ", ".join(one.declared.name for one in opened.extensions.on)},

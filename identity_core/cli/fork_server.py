@@ -19,31 +19,21 @@ import resource
 import shutil
 from collections.abc import Iterator
 from multiprocessing import forkserver, util
-from pathlib import Path
 
 from identity_core.settings.sources import handed_on
 
-METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-# Prometheus reads the name of its folder when it is imported.
-NEEDED = (METRICS_FOLDER, "PYTHONPATH", "PYTHONHASHSEED", "PYTHONWARNINGS")
+NEEDED = ("PYTHONPATH", "PYTHONHASHSEED", "PYTHONWARNINGS")
 MODULES = ["identity_core.cli.serving", "identity_core.bootstrap.app"]
 
 
-def metrics_folder(data_dir: Path) -> Path:
-    """Where workers add up their metrics, unless the operator has named another place."""
-    return data_dir / "metrics"
-
-
-def ensure(data_dir: Path) -> None:
+def ensure() -> None:
     """Starts it where it does not run, and does not wait: it imports while this process does other things."""
     # Python 3.11.0, of all that are supported, would take an abstract socket, where any user may ask for a process (CVE-2022-42919).
     util.abstract_sockets_supported = False  # type: ignore[misc]
     # What it forks, and the tracker of resources, have it from here.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     multiprocessing.set_forkserver_preload(MODULES)
-    with _environment(
-        handed_on(NEEDED) | {METRICS_FOLDER: os.environ.get(METRICS_FOLDER, str(metrics_folder(data_dir)))}
-    ):
+    with _environment(handed_on(NEEDED)):
         forkserver.ensure_running()
 
 

@@ -63,7 +63,7 @@ def command(config: Path | None, data_dir: Path | None, database_url: str | None
         settings = _settled(settings, listening, admin)
         _open_folder(settings.data_dir)
         if settings.server.workers > 1:
-            fork_server.ensure(settings.data_dir)
+            fork_server.ensure()
         # Imported after all that can go wrong at once.
         from identity_core.cli.serving import serve
 

@@ -56,6 +56,9 @@ CLOSING_SECONDS = 10.0
 # are less than a start takes on a busy machine, which then never gets its workers.
 SILENT_SECONDS = 30
 
+# Where workers add up their metrics: they import what reads it.
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+
 log = logging.getLogger("identity")
 
 
@@ -166,7 +169,7 @@ class Workers(Multiprocess):
         for worker in self.processes:
             worker.child_conn.close()
         if not self.should_exit.is_set():
-            fork_server.ensure(self._settings.data_dir)
+            fork_server.ensure()
         super().keep_subprocess_alive()
 
     def terminate_all(self) -> None:
@@ -259,8 +262,8 @@ def with_new_log(settings: Settings) -> Settings:
 def _share_metrics(data_dir: Path) -> None:
     """A fresh folder through which the workers add up their metrics, unless the operator has named one; the values of an
     earlier run must not count again."""
-    if fork_server.METRICS_FOLDER not in os.environ:
-        folder = fork_server.metrics_folder(data_dir)
+    if METRICS_FOLDER not in os.environ:
+        folder = data_dir / "metrics"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
-        os.environ[fork_server.METRICS_FOLDER] = str(folder)
+        os.environ[METRICS_FOLDER] = str(folder)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
 from identity_core.errors import IdentityError
+from identity_core.extension.metrics import Gauge
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
+from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
 
 S = TypeVar("S")
@@ -30,6 +32,8 @@ class Contribution(Struct, frozen=True, kw_only=True):
     ``forms`` take a POST of a page, ``endpoints`` take a POST of a program. ``error_shapes`` make refusals in the form of another standard,
     by the name of their schema (``x-error-schema``). ``grants`` are those of the token endpoint by ``grant_type``. ``services`` are got by
     their type with ``Kernel.need``, by the extensions that are opened later; one of the kernel that does nothing is replaced.
+    ``gauges``: the numbers that metrics show of it. ``observers`` are called with each answered request and its duration in seconds, and
+    must not raise.
     """
 
     handlers: tuple[object, ...] = ()
@@ -40,6 +44,8 @@ class Contribution(Struct, frozen=True, kw_only=True):
     error_shapes: Mapping[str, Any] = {}
     grants: Mapping[str, Any] = {}
     services: Mapping[type[Any], Any] = {}
+    gauges: tuple[Gauge, ...] = ()
+    observers: tuple[Callable[[Any, float], None], ...] = ()
 
 
 class Kernel(Protocol):
@@ -56,6 +62,11 @@ class Kernel(Protocol):
     @property
     def operations(self) -> Mapping[str, Any]:
         """The operations of the document by operationId, each with its own authorization; empty until the application is built."""
+        ...
+
+    @property
+    def gauges(self) -> Sequence[Gauge]:
+        """The gauges of all parts; complete once the application is built."""
         ...
 
     @property
@@ -86,6 +97,9 @@ class Kernel(Protocol):
 
     def issuing_formats(self) -> Mapping[str, SecuringFormat]:
         """Return the same formats in this process, where those that are an ``IssuingFormat`` issue."""
+
+    def find(self, service: type[S]) -> S | None:
+        """Return the service of this type; None while no part that is open provides it."""
         ...
 
     def need(self, service: type[S]) -> S:
@@ -99,6 +113,7 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``name``: of the form ``[a-z][a-z0-9_]*``. ``kernel``: the versions that it works with, such as ``>=1.1,<2`` (PEP 440).
     ``requires``: names of extensions that are opened before it. ``after``: the same for those that it works without.
     ``document``: its part of the OpenAPI document, as JSON.
+    ``tracing`` is called before anything is opened where the setting ``tracing.endpoint`` is set, and makes the spans.
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
     operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
     ``adopts``: its tables whose names do not begin with ``<name>_``.
@@ -110,6 +125,7 @@ class Extension(Struct, frozen=True, kw_only=True):
     requires: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     document: bytes | None = None
+    tracing: Callable[[Settings], Tracing] | None = None
     vital: bool = False
     default: bool = True
     adopts: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import field
@@ -16,6 +17,7 @@ from identity_core.crypto.sealing import derive_key
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.extension.compose import operations
 from identity_core.extension.declaration import Contribution
+from identity_core.extension.metrics import Gauge
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import described
 from identity_core.plugin.manager import PluginManager
@@ -43,8 +45,8 @@ _BEFORE: Final[Mapping[tuple[str, str], bytes | None]] = {
 class OpenKernel:
     """The ``Kernel`` of one extension.
 
-    ``root`` is what its secrets are derived from. ``services`` are by type; each extension adds its own. ``operations`` has the passes of
-    all operations once the application is built.
+    ``root`` is what its secrets are derived from. ``services`` are by type; each extension adds its own, and its ``gauges``.
+    ``operations`` has the passes of all operations once the application is built.
     """
 
     settings: Settings
@@ -58,6 +60,7 @@ class OpenKernel:
     services: dict[type[Any], Any]
     operations: Mapping[str, Any]
     name: str = ""
+    gauges: list[Gauge] = field(default_factory=list)
 
     def random(self, count: int) -> bytes:
         return secrets.token_bytes(count)
@@ -72,8 +75,11 @@ class OpenKernel:
     def issuing_formats(self) -> Mapping[str, SecuringFormat]:
         return self.plugins.securing_formats()
 
+    def find(self, service: type[S]) -> S | None:
+        return self.services.get(service)
+
     def need(self, service: type[S]) -> S:
-        found: S | None = self.services.get(service)
+        found = self.find(service)
         if found is None:
             raise StartError(
                 f"The extension {self.name} needs {service.__name__}, which nothing that is installed provides.",
@@ -88,7 +94,7 @@ async def open_extensions(
 ) -> list[Contribution]:
     """Open the extensions in their order, each with the ``kernel`` of its name; ``stack`` closes them in reverse.
 
-    Raises ``PluginError``: when a vital one fails. ``StartError``: when two provide one service.
+    Raises ``PluginError``: when a vital one fails. ``StartError``: when two provide one service or gauge.
     """
     contributions = []
     for one in installed:
@@ -103,7 +109,11 @@ async def open_extensions(
             log.error("%s could not be opened, so its operations answer 503: %s", one.source, described(error))
             contributions.append(Contribution(handlers=(_unavailable(one),)))
         given.services.update(contributions[-1].services)
+        given.gauges.extend(contributions[-1].gauges)
     joined(contributions, "services")
+    gauges = Counter(gauge.name for each in contributions for gauge in each.gauges)
+    if twice := sorted(name for name, count in gauges.items() if count > 1):
+        raise StartError(f"Two parts of the service have the gauges {twice}.")
     return contributions
 
 

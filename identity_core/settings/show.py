@@ -102,9 +102,6 @@ def require_extras(settings: Settings) -> None:
     if buckets_of(settings.throttle, settings.server.workers, settings.database_url) == "redis":
         key = "throttle.store" if settings.throttle.store == "redis" else "throttle.redis_url"
         _require("redis", "redis", key, settings)
-    if settings.tracing.endpoint is not None:
-        _require("opentelemetry.sdk", "otel", "tracing.endpoint", settings)
-        _require("opentelemetry.exporter.otlp.proto.http", "otel", "tracing.endpoint", settings)
 
 
 def _is_installed(module: str) -> bool:

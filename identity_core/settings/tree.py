@@ -200,7 +200,7 @@ class Log:
 
 @value_class
 class TracingSettings:
-    """Traces of OpenTelemetry (extra `otel`): a request and its calls of plugins, by their names alone."""
+    """Traces of OpenTelemetry (an extension makes them): a request and its calls of plugins, by their names alone."""
 
     endpoint: str | None = setting(
         None, "Where they are sent, OTLP over HTTP; unset: none are made.", example='"http://127.0.0.1:4318/v1/traces"'

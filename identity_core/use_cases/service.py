@@ -3,10 +3,10 @@
 getReadiness: every dependency answered its probe. A balancer takes a replica out that is not ready, and restarts one that is not
 alive: that is why the two differ.
 
-getMetrics: what the service has done. getVersion: which version it is.
+getVersion: which version it is.
 
-Unless they are public, states and measurements are for API keys with the scope ``service:read``: they tell an attacker what is
-installed, how loaded it is, and whether an attack works.
+Unless they are public, states are for API keys with the scope ``service:read``: they tell an attacker what is installed, and whether an
+attack works.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Final
 
 from identity_core.codec.structs import UNSET
 from identity_core.domain.callers import Caller
-from identity_core.errors import AuthRequired
 from identity_core.values import value_class
 from identity_core.wire import Health, PluginCondition, Readiness
 
@@ -66,22 +65,6 @@ class GetReadiness:
             dependencies=states if sees else UNSET,
             plugins=self.plugins() if sees else UNSET,
         )
-
-
-@value_class
-class GetMetrics:
-    """The text exposition of Prometheus, of all workers. Raises ``AuthRequired`` and ``Forbidden`` where it is not public."""
-
-    dependencies: Dependencies
-    render: Callable[[Mapping[str, str]], bytes]
-    is_public: bool
-
-    async def __call__(self, caller: Caller | None) -> bytes:
-        if not self.is_public:
-            if caller is None:
-                raise AuthRequired
-            caller.require_key(SCOPE)
-        return self.render(await self.dependencies.states())
 
 
 @value_class

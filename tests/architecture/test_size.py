@@ -11,7 +11,7 @@ from tests.architecture.sizes import CORE, Size, code_lines, package_sizes, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (585, 8),
+    ".": (546, 8),
     "api": (4_373, 52),
     "backup": (264, 4),
     "bootstrap": (2_295, 24),

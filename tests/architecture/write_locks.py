@@ -21,6 +21,7 @@ LOCKS = {
         "plugins/did_web": ["test"],
         "plugins/did_webvh": ["test"],
         "plugins/ledger_evm": ["test"],
+        "plugins/observability": ["test"],
     },
 }
 

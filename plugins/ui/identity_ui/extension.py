@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 from identity_core import __version__
@@ -18,7 +19,6 @@ from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.events import EventHandlers
 from identity_core.api.ledger import LedgerHandlers
-from identity_core.api.metrics import Metrics
 from identity_core.api.oauth import AUTHORIZE_PATH
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.security import Gate
@@ -26,6 +26,7 @@ from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.extension.installation import InstallationState
+from identity_core.extension.metrics import render_metrics
 from identity_core.plugin import hookimpl
 from identity_core.ports.custodian import Custodian
 from identity_core.store import Store
@@ -57,7 +58,7 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
     if not kernel.settings.ui.enabled:
         yield Contribution()
         return
-    gate, measured = kernel.need(Gate), kernel.need(Metrics)
+    gate = kernel.need(Gate)
     common: dict[str, Any] = {
         "spent": kernel.challenges,
         "record": kernel.need(Record),
@@ -72,7 +73,7 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
     dids, ledger, proofs = kernel.need(DidHandlers), kernel.need(LedgerHandlers), kernel.need(ProofHandlers)
     public = PublicPages(dids, ledger, proofs, sessions, operators, __version__)
     holder = _holder_pages(kernel, sessions)
-    async with KeepFigures(lambda: measured.render({}), time.time) as figures:
+    async with KeepFigures(partial(render_metrics, kernel.find), time.time) as figures:
         chain = CheckAuditChain(kernel.need(Store).audit)
         state = kernel.need(InstallationState)
         shown = OperatorPages(_operator_handlers(kernel), state, chain, figures, operators)

@@ -115,8 +115,9 @@ class OperatorPages:
         return to("/ui/operator/sign-in")
 
     async def overview(self, request: Request, session: OperatorSession) -> Answer:
-        ready, text = await self._ready(request, session), await self._metrics(request, session)
-        found = figures(text, datetime.now(UTC).timestamp())
+        session.caller.require_key("service:read")
+        ready, text = await self._ready(request, session), self.figures.render()
+        found = figures(text, datetime.now(UTC).timestamp()) if text else None
         hour = self.figures.shown(text)
         return self._page("operator.html", request, session, ready=ready, found=found, hour=hour, clock=_clock)
 
@@ -213,9 +214,6 @@ class OperatorPages:
     async def _ready(self, request: Request, session: OperatorSession) -> Mapping[str, Any]:
         handler = self.asks.service.get_readiness
         return await ask(handler, "getReadiness", request, caller=session.caller)
-
-    async def _metrics(self, request: Request, session: OperatorSession) -> bytes:
-        return await answer_bytes(self.asks.service.get_metrics, "getMetrics", request, caller=session.caller)
 
     async def _note(self, request: Request) -> bytes:
         query = GetLedgerCheckpointQuery()

@@ -5,13 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from identity_core.api import service
-from identity_core.api.metrics import Metrics
 from identity_core.api.request import Request
 from identity_core.api.service import ServiceHandlers
 from identity_core.codec.structs import plain
 from identity_core.domain.callers import ApiKey, Caller
-from identity_core.errors import AuthRequired
-from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
+from identity_core.use_cases.service import Dependencies, GetHealth, GetReadiness, GetVersion, Probe
 
 
 def handlers(*, is_public: bool = True, **probes: Probe) -> ServiceHandlers:
@@ -19,7 +17,6 @@ def handlers(*, is_public: bool = True, **probes: Probe) -> ServiceHandlers:
     return ServiceHandlers(
         health=GetHealth(),
         readiness=GetReadiness(dependencies, dict, is_public),
-        metrics=GetMetrics(dependencies, Metrics(shared=None).render, is_public),
         version=GetVersion({"service": "1.0.0"}, lambda: "0123456789ab"),
     )
 
@@ -90,14 +87,3 @@ def test_states_are_for_keys_that_may_see_them(scopes: frozenset[str] | None, se
 def test_a_stranger_sees_the_status_alone() -> None:
     answer = asyncio.run(handlers(is_public=False, ledger=up).get_readiness(Request()))
     assert plain(answer.body) == {"status": "ready"}
-
-
-def test_measurements_show_the_state_of_each_dependency() -> None:
-    text = asyncio.run(handlers(ledger=up, store=broken).get_metrics(Request())).body
-    assert b'identity_dependency_state{dependency="ledger",state="ok"} 1.0' in text
-    assert b'identity_dependency_state{dependency="store",state="down"} 1.0' in text
-
-
-def test_measurements_are_not_for_strangers() -> None:
-    with pytest.raises(AuthRequired):
-        asyncio.run(handlers(is_public=False).get_metrics(Request()))

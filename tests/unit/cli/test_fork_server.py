@@ -133,13 +133,13 @@ def test_where_it_is_killed_with_the_server_nobody_answers_at_what_is_left(runni
     assert oct(address.parent.stat().st_mode & 0o777) == "0o700"
 
 
-def test_no_release_of_python_takes_an_abstract_socket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_release_of_python_takes_an_abstract_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     """As 3.11.0 asked it before it chose one."""
     monkeypatch.setattr(util, "abstract_sockets_supported", True)
     asked: list[bool] = []
     monkeypatch.setattr(fork_server.forkserver, "ensure_running", lambda: asked.append(util.abstract_sockets_supported))
     monkeypatch.setattr(fork_server.resource, "setrlimit", lambda *_: None)
     monkeypatch.setattr(fork_server.multiprocessing, "set_forkserver_preload", lambda *_: None)
-    fork_server.ensure(tmp_path)
+    fork_server.ensure()
     assert asked == [False]
     assert not connection.arbitrary_address("AF_UNIX").startswith("\0")

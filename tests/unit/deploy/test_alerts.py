@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 import yaml
-from prometheus_client import CollectorRegistry, generate_latest
+from identity_observability.metrics import Metrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from identity_core.api.metrics import PluginMetrics, WitnessMetrics
+from identity_core.api.gauges import limiter_gauges, plugin_gauges, witness_gauges
 from tests.fault import service_process
 from tests.fault.service_process import API_KEY, eventually
 
@@ -74,10 +74,8 @@ class Limiter:
 
 
 def with_witnesses_and_limiter() -> str:
-    registry = CollectorRegistry()
-    WitnessMetrics(registry, Lags()).copy()
-    PluginMetrics(registry, dict, Limiter()).copy()
-    return generate_latest(registry).decode()
+    gauges = [*witness_gauges(Lags()), *plugin_gauges(dict), *limiter_gauges(Limiter())]
+    return Metrics(gauges, shared=None).render({}).decode()
 
 
 def samples(text: str) -> set[str]:

@@ -18,6 +18,7 @@ import pytest
 from identity_core.api.request import Request
 from identity_core.errors import Overloaded
 from identity_core.extension.declaration import Contribution, Extension, Kernel
+from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import in_order
 from identity_core.plugin.load import PluginSource, installed_sources
@@ -145,6 +146,46 @@ def test_declaration_does_no_io(name: str, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(owner, attribute, partial(refused, attribute))
     monkeypatch.setattr("builtins.open", partial(refused, "open"))
     assert isinstance(hook(), Extension)
+
+
+GAUGE = Gauge("waiting", "livemax", "Requests that wait.", lambda: 1)
+
+
+def providing(**members: Any) -> Any:
+    """An ``open`` that adds ``members``."""
+
+    @contextlib.asynccontextmanager
+    async def open_it(kernel: Kernel) -> AsyncIterator[Contribution]:
+        yield Contribution(**members)
+
+    return open_it
+
+
+def shared_by(*found: tuple[PluginSource, object]) -> OpenKernel:
+    """The kernel object of a part that is opened after ``found``."""
+    unused: Any = None
+    around = ("", unused, unused, unused, unused, bytes(32), unused)
+    shared = partial(OpenKernel, unused, *around, {Request: Request()}, {}, gauges=[])
+
+    async def run() -> None:
+        async with AsyncExitStack() as stack:
+            await open_extensions(in_order(found), shared, stack)
+
+    asyncio.run(run())
+    return shared("z")
+
+
+def test_services_and_gauges_of_one_part_are_known_to_all() -> None:
+    later = shared_by(toy("a", open=providing(services={str: "a service"}, gauges=(GAUGE,))), toy("b"))
+    assert (later.find(str), later.need(str), later.find(int)) == ("a service", "a service", None)
+    assert later.gauges == [GAUGE]
+
+
+@pytest.mark.parametrize("members", [{"gauges": (GAUGE,)}, {"services": {str: "another"}}])
+def test_gauge_or_service_of_two_parts_stops_the_startup(members: Any) -> None:
+    first = toy("a", open=providing(gauges=(GAUGE,), services={str: "first"}))
+    with pytest.raises(StartError, match=r"Two parts of the service have the gauges or services \['(waiting|str)'\]"):
+        shared_by(first, toy("b", open=providing(**members), vital=True))
 
 
 def test_two_parts_with_one_path_stop_the_startup() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from identity_core.api.metrics import Metrics, WitnessMetrics
+from identity_observability.metrics import Metrics
+
+from identity_core.api.gauges import witness_gauges
 
 
 class Fed:
@@ -16,8 +18,8 @@ class Fed:
 
 
 def test_they_follow_the_feeder() -> None:
-    measured, fed = Metrics(shared=None), Fed()
-    measured.before_render(WitnessMetrics(measured.registry, fed).copy)
+    fed = Fed()
+    measured = Metrics([*witness_gauges(fed)], shared=None)
     text = measured.render({}).decode()
     assert 'identity_witness_lag_seconds{witness="w1"} 0.0' in text
     assert 'identity_witness_lag_seconds{witness="w\ufffd"} 2.5' in text

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from identity_core.api.metrics import AnchoringMetrics, Metrics
+from identity_observability.metrics import Metrics
+
+from identity_core.api.gauges import anchoring_gauges
 from identity_core.use_cases.anchoring.figures import Figures
 
 
 def test_they_follow_the_worker() -> None:
-    measured, figures = Metrics(shared=None), Figures()
-    measured.before_render(AnchoringMetrics(measured.registry, figures).copy)
+    figures = Figures()
+    measured = Metrics([*anchoring_gauges(figures)], shared=None)
     figures.waiting, figures.confirmed, figures.trouble = 7, 3, "insufficient funds"
     text = measured.render({}).decode()
     assert "identity_anchoring_waiting 7.0" in text

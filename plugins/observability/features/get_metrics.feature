@@ -1,3 +1,4 @@
+@getMetrics
 Feature: Measurements for Prometheus
 
   Scenario: Measurements are for those who hold a key

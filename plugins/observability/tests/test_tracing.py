@@ -1,4 +1,4 @@
-"""Traces: what is in them, what never is, and that they cost nothing where nobody wants them."""
+"""Traces: the content of spans, and startup with and without the setting."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import util
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
 import pytest
+from identity_observability import tracing
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from identity_core import tracing
 from identity_core.bootstrap import open_installation
 from identity_core.settings import SettingsError, load
 from tests.architecture.call_paths import LONG_DEADLINES, MeasuredInstallation, Recorder, Statements, proof_requests
@@ -46,22 +47,22 @@ def traced(
     monkeypatch.setattr(tracing, "_over_http", lambda _: kept)
     overrides = {"data_dir": tmp_path, "tracing.endpoint": "http://127.0.0.1:4318/v1/traces", "tracing.share": 1.0}
 
-    async def told() -> None:
+    async def run() -> None:
         async with open_installation(load(environment=LONG_DEADLINES, overrides=overrides | more)) as installation:
             key = str(await installation.first_key())
             transport = httpx.ASGITransport(app=installation.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/v1") as client:
                 await story(MeasuredInstallation(client, key, Recorder(), Statements()))
 
-    asyncio.run(told())
+    asyncio.run(run())
     return list(kept.get_finished_spans())
 
 
-def of(spans: list[ReadableSpan], name: str) -> list[ReadableSpan]:
+def spans_named(spans: list[ReadableSpan], name: str) -> list[ReadableSpan]:
     return [one for one in spans if one.name == name]
 
 
-def within(spans: list[ReadableSpan], request: ReadableSpan) -> set[str]:
+def names_in_trace(spans: list[ReadableSpan], request: ReadableSpan) -> set[str]:
     """The names of what happened in the trace of a request."""
     return {one.name for one in spans if one.parent is not None and one.context.trace_id == request.context.trace_id}
 
@@ -85,15 +86,13 @@ async def everything(installation: MeasuredInstallation) -> None:
     await installation.client.request(STRANGE.upper(), "/health")
 
 
-def test_a_trace_leads_from_the_door_to_ledger_and_prover_and_says_names_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trace_of_request_has_plugin_calls_and_names_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spans = traced(tmp_path, monkeypatch, everything)
-    created = of(spans, "createDid")
-    assert all("ledger:sql append" in within(spans, one) for one in created)
-    proofs = of(spans, "generateDelegatedProof")
+    created = spans_named(spans, "createDid")
+    assert all("ledger:sql append" in names_in_trace(spans, one) for one in created)
+    proofs = spans_named(spans, "generateDelegatedProof")
     (proven,) = [one for one in proofs if dict(one.attributes or {})["http.response.status_code"] == 201]
-    assert {name.partition(" ")[0] for name in within(spans, proven)} >= {"prover:bbs"}
+    assert {name.partition(" ")[0] for name in names_in_trace(spans, proven)} >= {"prover:bbs"}
     assert any("error.type" in dict(one.attributes or {}) for one in spans if one.name == "resolveDid")
     for one in spans:
         assert set(one.attributes or {}) <= ALLOWED
@@ -124,14 +123,14 @@ def test_the_share_is_kept_of_whole_traces(share: float, count: int) -> None:
 
     call = traces.call(append, "ledger:sql", "append")
 
-    async def told() -> None:
+    async def run() -> None:
         # Outside of a request there is no trace.
         assert await call() == "done"
         with traces.request("POST") as span:
             assert await call() == "done"
             span.answered("createDid", 201, "")
 
-    asyncio.run(told())
+    asyncio.run(run())
     traces.provider.shutdown()
     assert len(kept.get_finished_spans()) == count
 
@@ -175,16 +174,29 @@ def test_without_the_setting_nothing_of_it_is_there(tmp_path: Path) -> None:
     assert done.stdout.split() == ["Guard", "False"]
 
 
-def test_without_the_extra_the_start_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def find(name: str) -> None:
-        raise ModuleNotFoundError(name)
+def test_endpoint_is_refused_when_a_library_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_spec = util.find_spec
+
+    def find(name: str, package: str | None = None) -> object:
+        if name.startswith("opentelemetry"):
+            raise ModuleNotFoundError(name)
+        return find_spec(name, package)
 
     monkeypatch.setattr(util, "find_spec", find)
-    overrides = {"data_dir": tmp_path, "tracing.endpoint": "http://127.0.0.1:4318/v1/traces"}
+    with pytest.raises(SettingsError, match=r"pip install 'identity-observability\[otel\]'"):
+        start(tmp_path)
 
-    async def start() -> None:
+
+def test_endpoint_is_refused_when_no_extension_traces(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"no extension that is installed makes traces.*\n.*tracing.endpoint"):
+        start(tmp_path, {"plugins.disabled": ("observability",)})
+
+
+def start(folder: Path, more: Mapping[str, Any] = MappingProxyType({})) -> None:
+    overrides = {"data_dir": folder, "tracing.endpoint": "http://127.0.0.1:4318/v1/traces"} | more
+
+    async def run() -> None:
         async with open_installation(load(environment={}, overrides=overrides)):
             raise AssertionError("it started")
 
-    with pytest.raises(SettingsError, match=r"pip install 'identity-service\[otel\]'"):
-        asyncio.run(start())
+    asyncio.run(run())

@@ -3,7 +3,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from identity_core.api.metrics import Metrics, PluginMetrics
+from identity_observability.metrics import Metrics
+
+from identity_core.api.gauges import limiter_gauges, plugin_gauges
+from identity_core.extension.metrics import Gauge
 from identity_core.plugin.choose import InUse
 from identity_core.plugin.processes.pool import WorkerTable
 from identity_core.plugin.sockets import LEDGER
@@ -17,9 +20,9 @@ class Limiter:
 
 
 def test_what_is_counted_is_shown_at_each_scrape() -> None:
-    metrics, bulk, limiter = Metrics(shared=None), bulkhead(LEDGER), Limiter()
+    bulk, limiter = bulkhead(LEDGER), Limiter()
     plugins = {"ledger:toy": InUse("active", bulk, WorkerTable(2, 1, 3, "", waits=False))}
-    metrics.before_render(PluginMetrics(metrics.registry, lambda: plugins, limiter).copy)
+    metrics = Metrics([*plugin_gauges(lambda: plugins), *limiter_gauges(limiter)], shared=None)
     bulk.calls, bulk.failures, bulk.timeouts, bulk.refused, bulk.in_flight = 9, 4, 2, 1, 5
     for _ in range(2):
         text = metrics.render({}).decode()
@@ -45,23 +48,31 @@ def test_what_is_counted_is_shown_at_each_scrape() -> None:
     assert "identity_limiter_local_decisions_total 7.0" in text
 
 
-def test_an_installation_without_a_shared_limiter_says_nothing_of_it() -> None:
-    metrics = Metrics(shared=None)
-    metrics.before_render(PluginMetrics(metrics.registry, dict, None).copy)
+def test_installation_without_shared_limiter_has_no_gauges_of_it() -> None:
+    metrics = Metrics([*plugin_gauges(dict), *limiter_gauges(None)], shared=None)
     assert b"identity_limiter" not in metrics.render({})
+
+
+def test_gauge_that_is_added_later_is_rendered() -> None:
+    gauges: list[Gauge] = []
+    metrics = Metrics(gauges, shared=None)
+    assert b"identity_waiting" not in metrics.render({})
+    gauges.append(Gauge("waiting", "livemax", "Requests that wait.", lambda: 3))
+    assert b"\nidentity_waiting 3.0\n" in metrics.render({})
 
 
 WORKER = """
 import os, sys
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = sys.argv[1]
-from identity_core.api.metrics import Metrics
-from identity_core.api.metrics import PluginMetrics
+from identity_core.api.gauges import plugin_gauges
+from identity_observability.metrics import Metrics
 from identity_core.plugin.choose import InUse
 from identity_core.plugin.sockets import LEDGER
 from tests.unit.plugin.parts import bulkhead
-metrics, bulk = Metrics(shared=sys.argv[1]), bulkhead(LEDGER)
+bulk = bulkhead(LEDGER)
+metrics = Metrics([*plugin_gauges(lambda: {"ledger:toy": InUse("active", bulk)})], shared=sys.argv[1])
 bulk.calls, bulk.in_flight = 5, 2
-PluginMetrics(metrics.registry, lambda: {"ledger:toy": InUse("active", bulk)}, None).copy()
+metrics.copy()
 if len(sys.argv) > 2:
     print("up", flush=True)
     sys.stdin.readline()
@@ -69,7 +80,7 @@ sys.stdout.buffer.write(metrics.render({}))
 """
 
 
-def test_several_processes_add_up_and_a_dead_one_has_nothing_in_flight(tmp_path: Path) -> None:
+def test_processes_add_up_and_an_ended_one_has_no_calls(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WORKER, str(tmp_path)]
     dead = subprocess.run(command, capture_output=True, text=True, check=True)
     assert 'identity_plugin_in_flight{plugin="ledger:toy"} 2.0' in dead.stdout
