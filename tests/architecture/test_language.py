@@ -11,7 +11,7 @@ CEILINGS = {
     "missing_docstrings": 55,
     "bare_names": 207,
     "long_test_names": 502,
-    "refused_words": 4_326,
+    "refused_words": 4_319,
     "long_sentences": 27,
     "long_lines": 30,
 }
