@@ -31,7 +31,7 @@ def test_a_proof_is_shown_to_its_holder_and_agent_alone_without_any_value(scene:
     path = f"/ui/proof/{quote(made['proofId'], safe=':')}"
     shown = page(scene.target, path, cookie_of(begin(scene.holder)))
     assert shown.status == 200
-    assert "<strong>age</strong>" in shown.body.decode()
+    assert "<strong><bdi>age</bdi></strong>" in shown.body.decode()
     home = page(scene.target, "/ui/home", cookie_of(begin(scene.holder))).body.decode()
     assert "An agent obtained a proof about you." in home
     assert path in home
