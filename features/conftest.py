@@ -42,11 +42,9 @@ pytest_plugins = [
     "features.steps.dry_runs",
     "features.steps.faults",
     "features.steps.holder_secrets",
-    "features.steps.identifiers",
     "features.steps.joint_proofs",
     "features.steps.ledger",
     "features.steps.quotas",
-    "features.steps.registration",
     "features.steps.requests",
     "features.steps.rotations",
     "features.steps.theft",
@@ -55,7 +53,10 @@ pytest_plugins = [
     "features.steps.web",
     "features.steps.verifications",
     "features.steps.witnesses",
-    *(f"plugins.{path.parents[1].name}.features.steps" for path in sorted(ROOT.glob("plugins/*/features/steps.py"))),
+    *(
+        f"plugins.{path.parents[1].name}.features.{path.stem}"
+        for path in sorted(ROOT.glob("plugins/*/features/*steps.py"))
+    ),
 ]
 
 

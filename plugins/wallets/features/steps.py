@@ -21,10 +21,10 @@ from plugins.wallets.features.stories import (
     has_issued,
     offer,
     offered,
+    present_claims,
     redeem,
     request_object,
     send,
-    shown,
     verifier,
     wallet_issuer,
     wish_of_wallet,
@@ -173,8 +173,8 @@ def shows_a_boolean(world: World, least: int) -> None:
     jwt, *disclosures, _ = world.notes["collected"].split("~")
     assert "age" not in json.loads(from_base64url(jwt.split(".")[1]))
     known = [json.loads(from_base64url(one)) for one in disclosures]
-    (shown,) = (value for _, name, value in known if name == str(least))
-    assert shown is True
+    (disclosed,) = (value for _, name, value in known if name == str(least))
+    assert disclosed is True
 
 
 @then("the wallet reads a request that Vic's key has signed")
@@ -191,26 +191,26 @@ def presents(world: World) -> None:
     _, said = request_object(world)
     (query,) = said["dcql_query"]["credentials"]
     wanted = {step for claim in query["claims"] for step in claim["path"]}
-    send(world, said, {"vp_token": json.dumps(shown(world, said, wanted)), "state": said["state"]})
+    send(world, said, {"vp_token": json.dumps(present_claims(world, said, wanted)), "state": said["state"]})
 
 
 @then("the wallet presents the age alone")
 def presents_the_other(world: World) -> None:
     _, said = request_object(world)
-    send(world, said, {"vp_token": json.dumps(shown(world, said, {"age"})), "state": said["state"]})
+    send(world, said, {"vp_token": json.dumps(present_claims(world, said, {"age"})), "state": said["state"]})
 
 
 @then("the wallet presents its second credential alone")
 def presents_the_second(world: World) -> None:
     _, said = request_object(world)
     assert said["dcql_query"]["credential_sets"] == [{"options": [["card"], ["age"]], "required": True}]
-    send(world, said, {"vp_token": json.dumps(shown(world, said, {"age"})), "state": said["state"]})
+    send(world, said, {"vp_token": json.dumps(present_claims(world, said, {"age"})), "state": said["state"]})
 
 
 @then("the wallet is refused for what it presents")
 def is_refused(world: World) -> None:
     _, said = request_object(world)
-    form = {"vp_token": json.dumps(shown(world, said, {"age_equal_or_over", "18"})), "state": said["state"]}
+    form = {"vp_token": json.dumps(present_claims(world, said, {"age_equal_or_over", "18"})), "state": said["state"]}
     answer = world.http().post(urlsplit(said["response_uri"]).path, data=form)
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
 
@@ -220,7 +220,7 @@ def presents_encrypted(world: World) -> None:
     _, said = request_object(world)
     assert said["response_mode"] == "direct_post.jwt"
     (key,) = said["client_metadata"]["jwks"]["keys"]
-    plain = {"vp_token": shown(world, said, {"age_equal_or_over", "18"}), "state": said["state"]}
+    plain = {"vp_token": present_claims(world, said, {"age_equal_or_over", "18"}), "state": said["state"]}
     header = {"alg": key["alg"], "enc": "A256GCM", "kid": key["kid"]}
     algorithms = ["ECDH-ES", "A256GCM"]
     text = jwe.encrypt_compact(header, json.dumps(plain), ECKey.import_key(key), algorithms=algorithms)
