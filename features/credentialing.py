@@ -37,13 +37,6 @@ def issuer(world: World, name: str, *, held: bool = True) -> Person:
     return world.people[name]
 
 
-def wallet_issuer(world: World, name: str = "Ina") -> Person:
-    """A person who signs credentials for wallets too, with a key on P-256."""
-    if name not in world.people:
-        world.new_person(name, {"additionalKeys": [BLS, P256], "storeSecrets": True})
-    return world.people[name]
-
-
 def schema(world: World, attributes: Any = None) -> str:
     """The id of a schema; the story's own unless other attributes are asked for."""
     if attributes is None and "schema" in world.notes:
@@ -140,10 +133,7 @@ def _drafted(world: World, operation: Operation) -> Draft:
     """By an operator, where somebody must ask."""
     name = operation.operation_id
     draft = Draft(operation, operation.path, headers=world.key_header() if operation.schemes else {})
-    if name == "createCredentialOffer":
-        wallet_issuer(world)
-        draft.path = operation.path.replace("{credentialId}", issued(world, "Ina")["id"])
-    elif "{credentialId}" in operation.path:
+    if "{credentialId}" in operation.path:
         draft.path = operation.path.replace("{credentialId}", issued(world)["id"])
     if "{schemaId}" in operation.path:
         draft.path = operation.path.replace("{schemaId}", quote(schema(world), safe=""))
@@ -168,7 +158,6 @@ def _drafted(world: World, operation: Operation) -> Draft:
         "issueCredential": lambda: wish(world),
         "importCredential": lambda: signed(world),
         "setCredentialStatus": lambda: {"purpose": "suspension", "value": True, "reason": "lost"},
-        "createCredentialOffer": lambda: {"transactionCode": False},
         "verifyCredential": lambda: {"credential": issued(world)["credential"]},
     }
     if name in bodies:
@@ -190,7 +179,7 @@ def gap_list(record: dict[str, Any]) -> tuple[str, int]:
 
 for _name in (
     "createCredentialSchema", "listCredentialSchemas", "getCredentialSchema", "issueCredential", "importCredential",
-    "listCredentials", "getCredential", "setCredentialStatus", "createCredentialOffer", "verifyCredential", "getStatusList",
+    "listCredentials", "getCredential", "setCredentialStatus", "verifyCredential", "getStatusList",
     "getStatusGaps", "getStatusGapShard", "getStatusGapsProof",
 ):  # fmt: skip
     DRAFTS[_name] = _drafted

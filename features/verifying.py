@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from features.credentialing import P256
 from features.document import Operation
 from features.proving import story
 from features.steps.answers import body_of
-from features.world import DRAFTS, Draft, Person, World
+from features.world import DRAFTS, Draft, World
 
 SHOP = "https://shop.example"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -31,34 +30,11 @@ def question(world: World, **expected: Any) -> dict[str, Any]:
     return proof_of(world)["proof"] | expected
 
 
-def verifier(world: World, name: str = "Vic") -> Person:
-    """A person in whose name the service signs what wallets are asked."""
-    if name not in world.people:
-        world.new_person(name, {"additionalKeys": [P256], "storeSecrets": True})
-    return world.people[name]
-
-
-def wish_of_wallet(world: World, **changed: Any) -> dict[str, Any]:
-    """A request for a credential of the story's schema that says that its holder is 18."""
-    one = {"id": "age", "schemaId": world.notes.get("schema", SHOP)}
-    one["claims"] = [{"path": ["age_equal_or_over", "18"]}]
-    return {"verifierDid": verifier(world).did, "credentials": [one]} | changed
-
-
-def request_of_wallet(world: World) -> str:
-    """The id of one that an operator has made."""
-    body = world.model("RequestPresentationRequest", wish_of_wallet(world))
-    made = world.call("requestPresentation", headers=world.key_header(), body=body)
-    assert made.status_code == 201, made.content
-    return str(made.parsed.id)
-
-
 BODIES: dict[str, Any] = {
     "verifyProof": question,
     "verifyStoredProof": lambda world: {"predicate": AGE},
     "revokeProof": lambda world: {"reason": "over"},
     "createVerifierChallenge": lambda world: {"domain": SHOP},
-    "requestPresentation": wish_of_wallet,
     "eraseRecords": lambda world: {"kinds": ["timeline"], "holderDid": UNKNOWN_HOLDER},
 }
 
@@ -68,8 +44,6 @@ def _drafted(world: World, operation: Operation) -> Draft:
     path = operation.path
     if "{proofId}" in path:
         path = path.replace("{proofId}", proof_of(world)["proofId"])
-    if "{requestId}" in path:
-        path = path.replace("{requestId}", request_of_wallet(world))
     make = BODIES.get(operation.operation_id)
     body = None if make is None else make(world)
     return Draft(operation, path, headers=world.key_header(), body=body)
@@ -90,6 +64,6 @@ def _signed_by_hana(world: World, operation: Operation) -> Draft:
 DRAFTS |= dict.fromkeys(OF_A_HOLDER, _signed_by_hana)
 for _name in (
     "verifyProof", "verifyStoredProof", "getProof", "revokeProof", "createVerifierChallenge", "listVerificationHistory",
-    "getVerificationStats", "getDashboardTimeline", "listAuditLines", "eraseRecords", "requestPresentation", "getPresentation",
+    "getVerificationStats", "getDashboardTimeline", "listAuditLines", "eraseRecords",
 ):  # fmt: skip
     DRAFTS[_name] = _drafted

@@ -24,6 +24,7 @@ DelegationLimit = int | None
 DelegationStatus = Literal["scheduled", "active", "suspended", "exhausted", "expired", "revoked"]
 DependencyStates = dict[str, str]
 DidDocument = dict[str, Any]
+DidUrlContent = dict[str, Any]
 ErrorDetails = dict[str, Any]
 IBCTType = str
 KeyId = str
@@ -153,9 +154,6 @@ class CreateApiKeyRequest(Struct, frozen=True, kw_only=True):
     burst: int | None | UnsetType = UNSET
     expires_at: str | None | UnsetType = UNSET
 
-class CreateCredentialOfferRequest(Struct, frozen=True, kw_only=True):
-    transaction_code: bool | UnsetType = UNSET
-
 class CreateCredentialSchemaRequest(Struct, frozen=True, kw_only=True):
     id: str | UnsetType = UNSET
     attributes: tuple[CredentialAttribute, ...]
@@ -229,12 +227,6 @@ class CredentialList(Struct, frozen=True, kw_only=True):
 class CredentialMessage(Struct, frozen=True, kw_only=True):
     attribute_name: str
     kind: str
-
-class CredentialOffer(Struct, frozen=True, kw_only=True):
-    offer: dict[str, Any]
-    uri: str
-    transaction_code: str | UnsetType = UNSET
-    expires_at: str
 
 class CredentialProof(Struct, frozen=True, kw_only=True):
     type: str
@@ -789,24 +781,6 @@ class PluginProcesses(Struct, frozen=True, kw_only=True):
     ready: int
     restarts: int
 
-class Presentation(Struct, frozen=True, kw_only=True):
-    id: str
-    state: Literal["pending", "presented", "declined"]
-    answered_at: str | None
-    response_code: str | UnsetType = UNSET
-    credentials: tuple[PresentedWalletCredential, ...]
-
-class PresentationRequest(Struct, frozen=True, kw_only=True):
-    id: str
-    uri: str
-    expires_at: str
-
-class PresentedWalletCredential(Struct, frozen=True, kw_only=True):
-    id: str
-    issuer_did: str
-    schema_id: str
-    claims: dict[str, Any]
-
 class ProofCheck(Struct, frozen=True, kw_only=True):
     check: str
     ok: bool | None
@@ -859,13 +833,6 @@ class RecoveredDid(Struct, frozen=True, kw_only=True):
     keys: IssuedKeys
     transaction_hash: str
     block_number: int
-
-class RequestPresentationRequest(Struct, frozen=True, kw_only=True):
-    verifier_did: str
-    credentials: tuple[WantedWalletCredential, ...]
-    credential_sets: tuple[WantedCredentialSet, ...] | UnsetType = UNSET
-    encrypted: bool | UnsetType = UNSET
-    redirect_uri: str | UnsetType = UNSET
 
 class ResetDisclosuresRequest(Struct, frozen=True, kw_only=True):
     credential_id: str
@@ -1201,22 +1168,6 @@ class WaitingVersion(Struct, frozen=True, kw_only=True):
     threshold: int
     witnesses: tuple[str, ...]
     approved_by: tuple[str, ...]
-
-class WantedClaim(Struct, frozen=True, kw_only=True):
-    id: str | UnsetType = UNSET
-    path: tuple[str, ...]
-    values: tuple[str | list[Any] | dict[str, Any] | int | float | bool | None, ...] | UnsetType = UNSET
-
-class WantedCredentialSet(Struct, frozen=True, kw_only=True):
-    options: tuple[tuple[str, ...], ...]
-    required: bool | UnsetType = UNSET
-
-class WantedWalletCredential(Struct, frozen=True, kw_only=True):
-    id: str
-    schema_id: str
-    issuer_dids: tuple[str, ...] | UnsetType = UNSET
-    claims: tuple[WantedClaim, ...] | UnsetType = UNSET
-    claim_sets: tuple[tuple[str, ...], ...] | UnsetType = UNSET
 
 class WitnessId(Struct, frozen=True, kw_only=True):
     id: str

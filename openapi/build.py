@@ -17,6 +17,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +27,7 @@ import yaml
 from identity_core.codec.structs import Types
 from identity_core.extension.compose import CompositionError, compose
 from openapi.error_classes import write_errors
+from openapi.served_operations import operations_of
 from openapi.wire_stub import write_stub
 
 # The parts of the document in its order. One that is not listed is written but not yet served.
@@ -38,6 +40,7 @@ HERE: Final = Path(__file__).resolve().parent
 BUNDLE: Final = HERE.parent / "identity_core" / "api" / "identity.json"
 REFERENCE: Final = HERE / "reference.json"
 STUB: Final = HERE.parent / "identity_core" / "wire.pyi"
+OPERATIONS: Final = HERE.parent / "identity_core" / "client" / "operations.json"
 ERRORS: Final = HERE.parent / "identity_core" / "errors.py"
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 CATALOGUE: Final = "x-error-catalogue"
@@ -125,6 +128,9 @@ def bundle(*added: Path) -> Json:
     }
     for _, examples in sources.values():
         _show_examples(document, read(examples))
+    for kind, name in re.findall(r'"#/components/(\w+)/([^"]+)"', json.dumps(document)):
+        if name not in document["components"].get(kind, {}):
+            raise SourceError(f"#/components/{kind}/{name} is referred to, and no part of the document has it")
     return document
 
 
@@ -326,8 +332,9 @@ def outputs() -> dict[Path, bytes]:
         own = {each: made for each, made in types.named.items() if each not in before}
         text = write_stub(f"{package.name}.wire", own, head="\nDOCUMENT: bytes\n")
         found[package / "wire.pyi"] = _with_imports(text, before).encode()
-    found[REFERENCE] = encode(compose(kernel, parts))
-    return found
+    reference = compose(kernel, parts)
+    table = {name: asdict(each) for name, each in operations_of(reference).items()}
+    return found | {REFERENCE: encode(reference), OPERATIONS: encode(table)}
 
 
 def _with_imports(stub: str, kernel: set[str]) -> str:

@@ -17,8 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from identity_core.client.operations import operations_of
 from openapi import go_types
+from openapi.served_operations import operations_of
 
 HERE: Final = Path(__file__).resolve().parent
 DOCUMENT: Final = HERE / "reference.json"

@@ -20,7 +20,7 @@ from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 
-from identity_core.api.credentials import credential_offer, credentials, record, schema, schemas, shown
+from identity_core.api.credentials import credentials, record, schema, schemas, shown
 from identity_core.codec import multibase, times
 from identity_core.codec.structs import plain
 from identity_core.crypto import ed25519
@@ -47,14 +47,12 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.dids.log import entry
 from identity_core.domain.proofs.proof import Witness
-from identity_core.domain.wallets.grants import Stage, WalletGrants
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.issue import GAP_PERIOD
-from identity_core.use_cases.credentials.offer import WalletOffer
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.signature_checks import signature_check
 from identity_core.use_cases.credentials.status import SignedStatusList
-from identity_core.wire import CredentialCheck, CredentialOffer, CredentialVerdict
+from identity_core.wire import CredentialCheck, CredentialVerdict
 from openapi.did_examples import Telling
 from openapi.gap_examples import gap_examples
 from openapi.person_schema import ATTRIBUTES, VALUES
@@ -144,13 +142,6 @@ class CredentialTelling:
                 },
                 "200": {"suspended": plain(record(suspended, None, ADMIN))},
             },
-            "createCredentialOffer": {
-                "request": {"plain": {}, "withCode": {"transactionCode": True}},
-                "201": {
-                    "plain": plain(self.offer(issued.credential, with_code=False)),
-                    "withCode": plain(self.offer(issued.credential, with_code=True)),
-                },
-            },
             "verifyCredential": {"request": {"shown": {"credential": whole["credential"]}}, "200": _verdicts()},
             "getStatusList": {
                 f"200 {media}": {"revocation": self.status_list(issued.credential)}
@@ -158,13 +149,6 @@ class CredentialTelling:
             },
             **gap_examples(self.story.did, self.key, self.method),
         }
-
-    def offer(self, credential: Credential, *, with_code: bool) -> CredentialOffer:
-        """An offer of it to a wallet."""
-        grants = WalletGrants(bytes(32), dice("offer"))
-        grant = grants.offer(credential.id, START, with_transaction_code=with_code)
-        made = WalletOffer(grant, credential.schema.id, grants.seal(Stage.CODE, grant))
-        return credential_offer(made, ORIGIN)
 
     def issued(self) -> ShownCredential:
         """The credential, signed as the custodian would."""

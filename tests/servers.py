@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import IO, Any
 
@@ -38,6 +39,13 @@ PATIENT = {
 }
 # Where a test is not about what a passphrase costs: the default is a second at each start.
 CHEAP_PASSPHRASE = {"IDENTITY_PLUGINS_SEALED_ARGON2_MEMORY_MIB": "8", "IDENTITY_PLUGINS_SEALED_ARGON2_OPERATIONS": "1"}
+# Extensions that are off by default, of those that are installed. A test of what is off sets the variable to "".
+OFF_BY_DEFAULT = ("agents", "vcalm", "wallets")
+ENABLED = {
+    "IDENTITY_EXTENSIONS_ENABLED": ",".join(
+        one.name for one in entry_points(group="identity.plugins") if one.name in OFF_BY_DEFAULT
+    )
+}
 
 
 class Factory:
@@ -166,8 +174,8 @@ def run(
 def local_server(
     *arguments: str, environment: Mapping[str, str] | None = None, path: Path | None = None
 ) -> Iterator[LocalServer]:
-    """That of ``identity_core.cli``, forked, patient, and with its files in memory."""
-    patient = PATIENT | dict(environment or {})
+    """That of ``identity_core.cli``, forked, patient, with every installed extension on, and with its files in memory."""
+    patient = PATIENT | ENABLED | dict(environment or {})
     with (
         folder_in_memory(Path(tempfile.gettempdir())) as within,
         unforked(*arguments, environment=patient, path=path, within=within, popen=popen) as server,

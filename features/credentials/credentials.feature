@@ -53,4 +53,3 @@ Feature: Credentials
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |

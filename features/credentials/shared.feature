@@ -17,7 +17,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -40,7 +39,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -61,7 +59,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
 
   @401:AUTH_FAILED
   Scenario Outline: A credential that no one gave out is refused
@@ -77,7 +74,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
 
   @404:DID_NOT_FOUND
   Scenario Outline: A signature of a DID that no one has
@@ -93,7 +89,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
 
   @405:METHOD_NOT_ALLOWED
   Scenario Outline: A method that the path does not have is refused
@@ -111,7 +106,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -145,7 +139,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
 
   @413:PAYLOAD_TOO_LARGE
   Scenario Outline: A body that is too large is not read
@@ -159,7 +152,6 @@ Feature: The door of credentials is that of every operation
       | issueCredential        |
       | importCredential       |
       | setCredentialStatus    |
-      | createCredentialOffer  |
       | verifyCredential       |
 
   @415:UNSUPPORTED_MEDIA_TYPE
@@ -174,7 +166,6 @@ Feature: The door of credentials is that of every operation
       | issueCredential        |
       | importCredential       |
       | setCredentialStatus    |
-      | createCredentialOffer  |
       | verifyCredential       |
 
   @422:IDEMPOTENCY_MISMATCH
@@ -207,7 +198,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -230,7 +220,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -254,7 +243,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -278,7 +266,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
       | verifyCredential       |
       | getStatusList          |
       | getStatusGaps          |
@@ -300,7 +287,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
 
   @504:PLUGIN_TIMEOUT
   Scenario Outline: A plugin that hangs is given up at its deadline
@@ -317,7 +303,6 @@ Feature: The door of credentials is that of every operation
       | listCredentials        |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |
 
   @503:PLUGIN_UNAVAILABLE
   Scenario Outline: Without its custodian the service signs nothing
@@ -358,4 +343,3 @@ Feature: The door of credentials is that of every operation
       | importCredential       |
       | getCredential          |
       | setCredentialStatus    |
-      | createCredentialOffer  |

@@ -15,9 +15,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -39,9 +37,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -62,9 +58,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -86,9 +80,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -110,9 +102,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -132,9 +122,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -156,9 +144,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -191,9 +177,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -213,7 +197,6 @@ Feature: The door of verification is that of every operation
       | checkDelegatedProof     |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
@@ -231,7 +214,6 @@ Feature: The door of verification is that of every operation
       | checkDelegatedProof     |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
@@ -262,9 +244,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -286,9 +266,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -311,9 +289,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -336,9 +312,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -361,9 +335,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -384,9 +356,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |
@@ -402,9 +372,7 @@ Feature: The door of verification is that of every operation
     Examples:
       | operation               |
       | createVerifierChallenge |
-      | requestPresentation     |
       | listVerificationHistory |
-      | getPresentation         |
       | getVerificationStats    |
       | getDashboardTimeline    |
       | eraseRecords            |

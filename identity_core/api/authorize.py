@@ -15,10 +15,10 @@ from identity_core.api.oauth import (
     OPERATION,
     TokenGrant,
     authenticated,
-    members,
     read_audience,
     read_scopes,
 )
+from identity_core.api.page_requests import form_members
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.api.writing import AuditRefusals, Quotas
 from identity_core.domain.activity import RequestContext
@@ -96,7 +96,7 @@ class AuthorizationEndpoint:
 
     async def received(self, octets: bytes) -> ReceivedAuthorization:
         """The request of a query or form. Raises ``InvalidRequest``, for which nobody is sent anywhere."""
-        said = {name: value for name, value in members(octets).items() if name in PARAMETERS}
+        said = {name: value for name, value in form_members(octets).items() if name in PARAMETERS}
         for name in ("client_id", "redirect_uri"):
             if name not in said:
                 raise InvalidRequest(f"{name} is missing.")

@@ -12,9 +12,8 @@ from identity_core.api.authors import author
 from identity_core.api.caching import unless_known
 from identity_core.api.errors import negotiate
 from identity_core.api.request import NO_STORE, URI, Answer, Request, cursor, page_of, position, row_position
-from identity_core.api.wallets import OFFER_SCHEME, offer_of
 from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import UNSET, convert, encode
+from identity_core.codec.structs import UNSET, convert
 from identity_core.codec.times import printed, printed_or_none
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import credential_schema as schema_json
@@ -35,7 +34,6 @@ from identity_core.ports.repositories import RowPosition
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import IssueCredential
-from identity_core.use_cases.credentials.offer import CreateCredentialOffer, WalletOffer
 from identity_core.use_cases.credentials.read import GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (
     CreateCredentialSchema,
@@ -61,7 +59,7 @@ _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 @value_class
 class CredentialHandlers:
     """createCredentialSchema, listCredentialSchemas, getCredentialSchema, issueCredential, importCredential, listCredentials,
-    getCredential, setCredentialStatus, createCredentialOffer, verifyCredential, getStatusList,
+    getCredential, setCredentialStatus, verifyCredential, getStatusList,
     getStatusGaps, getStatusGapShard, getStatusGapsProof."""
 
     create_schema: CreateCredentialSchema
@@ -72,7 +70,6 @@ class CredentialHandlers:
     list: ListCredentials
     get: GetCredential
     set_status: SetCredentialStatus
-    offer: CreateCredentialOffer
     verify: VerifyCredential
     status_list: GetStatusList
     gaps: GetStatusGaps
@@ -119,10 +116,6 @@ class CredentialHandlers:
 
         return show(await self.set_status(request.path["credentialId"], request.body, request.showing(show)))
 
-    async def create_credential_offer(self, request: Request) -> Answer:
-        made = await self.offer(request.path["credentialId"], request.body, request.context)
-        return Answer(201, credential_offer(made, self.base_url.removesuffix(_PREFIX)), headers=[NO_STORE])
-
     async def verify_credential(self, request: Request) -> Answer:
         return Answer(200, await self.verify(request.body), headers=[NO_STORE])
 
@@ -159,17 +152,6 @@ def _list_media(accept: str | None) -> str:
     except NotAcceptable:
         # Readers of lists who accept something else have always had JSON.
         return _JSON
-
-
-def credential_offer(made: WalletOffer, origin: str) -> wire.CredentialOffer:
-    """An offer, with the link that a wallet opens (OpenID4VCI 1.0 §4.1.2)."""
-    offer = offer_of(origin, made)
-    return wire.CredentialOffer(
-        offer=offer,
-        uri=f"{OFFER_SCHEME}?credential_offer={quote(encode(offer), safe='')}",
-        transaction_code=made.grant.transaction_code or UNSET,
-        expires_at=printed(made.grant.expires_at),
-    )
 
 
 def schema(registered: RegisteredSchema, reader: Caller | None) -> wire.CredentialSchema:

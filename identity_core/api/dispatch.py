@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import orjson
+
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.costs import Cost
@@ -32,7 +34,7 @@ from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope, Send, deliver
 from identity_core.api.writing import AuditRefusals
-from identity_core.errors import MethodNotAllowed
+from identity_core.errors import MethodNotAllowed, NotFound
 
 REALM: Final = "identity"
 BEARER: Final = "Bearer"
@@ -65,8 +67,9 @@ class Wiring:
     ``origins`` are those whose pages may read what is public. ``apart``, if not None, is the port of a listener of its own for the
     operations whose ``x-listener`` is ``operator``: they are routed there and nowhere else. ``resource_metadata`` is the URL of that of
     the interface, for challenges; empty for none. ``operations`` is filled with the passes of all operations, for one that asks another.
-    ``error_shapes`` make the refusals of operations with an ``x-error-schema``, by its name. ``verify`` checks every answer against the
-    document: for tests.
+    ``error_shapes`` make the refusals of operations with an ``x-error-schema``, by its name.
+    ``off``: extensions that are installed and off, each with its part of the document: a request to a path of one is 404 with the remedy.
+    ``verify`` checks every answer against the document: for tests.
     """
 
     gate: Admission
@@ -84,6 +87,7 @@ class Wiring:
     resource_metadata: str = ""
     operations: dict[str, Run] = field(default_factory=dict)
     error_shapes: Mapping[str, ErrorShape] = field(default_factory=dict)
+    off: Mapping[str, bytes] = field(default_factory=dict)
     verify: bool = False
 
 
@@ -95,6 +99,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         self._wiring = wiring
         self._routes: Routes[Run] = Routes()
         self._apart: Routes[Run] = Routes()
+        self._off: Routes[str] = Routes()
         # What is read without a credential, also by pages of other origins.
         self._shared: set[Run] = set()
         for path, page in wiring.pages.items():
@@ -128,6 +133,10 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 for place in (specification.base_path + path, *declared.get("x-aliases", ())):
                     routes.add(_template(raw, place, declared), {method.upper(): run})
             self._wiring.operations[declared["operationId"]] = run
+        for name, part in self._wiring.off.items():
+            for template, _method, declared in contract.operations(orjson.loads(part)):
+                for place in (specification.base_path + template, *declared.get("x-aliases", ())):
+                    self._off.add(place, {name: name})
 
     def _routes_at(self, listener: str) -> Sequence[Routes[Run]]:
         """Return the routes of ``x-listener``: ``public``, ``operator`` or ``both``."""
@@ -147,7 +156,12 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         request: Request = scope["identity.request"]
         # The port is the one of our socket that took the connection; nothing that a client sends says it.
         came_apart = self._wiring.apart is not None and (scope["server"] or ("", None))[1] == self._wiring.apart
-        targets, request.path = (self._apart if came_apart else self._routes).find(request.raw_path)
+        try:
+            targets, request.path = (self._apart if came_apart else self._routes).find(request.raw_path)
+        except NotFound:
+            (name,) = self._off.find(request.raw_path)[0]
+            details = {"extension": name, "remedy": f"Enable it: identity extensions enable {name}, then restart."}
+            raise NotFound("The extension of this path is off.", details=details) from None
         method = request.method
         run = targets.get(method) or (targets.get("GET") if method == "HEAD" else None)
         if run in self._shared:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Final, Protocol
-from urllib.parse import parse_qsl
+from typing import Any, ClassVar, Final, Protocol
 
 from identity_core import wire
 from identity_core.api.auth import token_answer
 from identity_core.api.oauth_errors import oauth_error
+from identity_core.api.page_requests import form_members
 from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
 from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import UNSET
@@ -52,7 +52,9 @@ class TokenWish:
 
 
 class TokenGrant(Protocol):
-    """Another grant than that of clients. ``form`` is the body of the request."""
+    """Another grant than that of clients. ``form`` is the body of the request, ``metadata`` what the metadata of the issuer say of it."""
+
+    metadata: ClassVar[Mapping[str, Any]] = {}
 
     async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
         """The answer with the token."""
@@ -82,7 +84,7 @@ class TokenEndpoint:
             raise found
         if request.header("authorization") is not None or request.header("x-api-key") is not None:
             raise AuthRequired(f"A client shows who it is by {AUTH_METHOD}, and not by a header.")
-        found_members = members(request.body_octets)
+        found_members = form_members(request.body_octets)
         if (grant := self.grants.get(found_members.get("grant_type", ""))) is not None:
             answer = await grant(request, found_members)
             return Answer(answer.status, answer.body, headers=[*answer.headers, ("pragma", "no-cache")])
@@ -103,15 +105,6 @@ async def authorize(request: Request) -> Answer:
     described = f"There is no code flow here: use the grant {GRANT} with {AUTH_METHOD}."
     body = {"error": "unauthorized_client", "error_description": described}
     return Answer(400, body, headers=[NO_STORE])
-
-
-def members(octets: bytes) -> Mapping[str, str]:
-    """Names and values of a form, each name once (RFC 6749 §3.2); one without a value counts as absent."""
-    pairs = parse_qsl(octets.decode("ascii"), keep_blank_values=True, errors="strict")
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise InvalidRequest("A parameter is repeated.")
-    return {name: value for name, value in found.items() if value}
 
 
 async def authenticated(form: Mapping[str, str], authenticate: AuthenticateClient) -> Caller:

@@ -5,6 +5,7 @@ An address pays for them; they may read a cookie, which operations never do.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -62,3 +63,12 @@ def _fields(octets: bytes) -> dict[str, str]:
         )
     except ValueError:
         raise InvalidRequest("The form is not percent-encoded UTF-8, or has too many fields.") from None
+
+
+def form_members(octets: bytes) -> Mapping[str, str]:
+    """Return names and values of a form, each name once (RFC 6749 §3.2). A member without a value counts as absent."""
+    pairs = parse_qsl(octets.decode("ascii"), keep_blank_values=True, errors="strict")
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise InvalidRequest("A parameter is repeated.")
+    return {name: value for name, value in found.items() if value}

@@ -61,8 +61,7 @@ class Operation:
 
 @value_class
 class Parts:
-    """A body that is sent as fast as its client reads it: how many octets it has, and the parts, which are made one at a
-    time and hold nothing open in between."""
+    """A body of ``octets`` that is sent as fast as its client reads it. The parts are made one at a time and hold nothing open."""
 
     octets: int
     parts: AsyncIterator[bytes]
@@ -224,10 +223,9 @@ Handler = Callable[[Request], Awaitable[Answer]]
 
 @value_class
 class PageForm:
-    """A target of POST outside the document: a page's form, or a request without a body. The address pays for the size of the
-    body. ``operation`` is what it is counted, logged and refused as, None for a page;
-    ``max_body`` caps the form in octets, None for what caps every body. ``media_type`` is what it takes; of a form ``request.body`` has the
-    fields."""
+    """A target of POST outside the document: a page's form, or a request without a body. The address pays for the size of the body.
+    ``operation`` is what it is counted, logged and refused as, None for a page; ``max_body`` caps the form in octets, None for what caps
+    every body. ``media_type`` is what it takes; of a form ``request.body`` has the fields."""
 
     handler: Handler
     operation: Operation | None = None
@@ -237,8 +235,6 @@ class PageForm:
 
 ROW_ID: Final = "[0-9a-f]{32}"
 """Pattern of the position in a list of rows: an id that ascends with time."""
-
-
 URI: Final = "[A-Za-z][A-Za-z0-9+.-]*:[!-~]+"
 """Pattern of the position in a list of credentials, schemas or DIDs: a URI."""
 
@@ -259,8 +255,7 @@ def row_position(cursor: str | None, id_pattern: str) -> RowPosition | None:
 
 
 def position(cursor: str | None, pattern: str, of: str = "") -> str | None:
-    """Return the text of a cursor of the list ``of``, None for the first page. Raises ``InvalidRequest``: when it does not begin as those
-    of the list, or does not match ``pattern``."""
+    """Return the text of a cursor of the list ``of``, None for the first page. Raises ``InvalidRequest``: when it is of another form."""
     if cursor is None:
         return None
     try:
@@ -275,8 +270,7 @@ def position(cursor: str | None, pattern: str, of: str = "") -> str | None:
 def page_of(
     rows: Sequence[R], limit: int, place: Callable[[R], str | RowPosition], of: str = ""
 ) -> tuple[Sequence[R], str | None]:
-    """Return the page of the list ``of``, of ``limit`` + 1 requested rows, and the cursor of the next one: the ``place`` of the last
-    row."""
+    """Return a page of the list ``of``, of ``limit`` + 1 requested rows, and the cursor of the next one: the last ``place``."""
     page = rows[:limit]
     return page, cursor(place(page[-1]), of) if len(rows) > limit else None
 

@@ -2,57 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-from urllib.parse import urlencode
-
 from identity_core import wire
 from identity_core.api.anchors import anchor
 from identity_core.api.authors import sees_keys
-from identity_core.api.presentations import REQUESTS, WALLET_SCHEME
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
-from identity_core.codec.structs import UNSET
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import verdict_of
 from identity_core.ports.activity import VerificationRow
 from identity_core.use_cases.verifications import (
     CreateVerifierChallenge,
-    GetPresentation,
     GetVerificationStats,
     ListVerificationHistory,
-    RequestPresentation,
 )
 from identity_core.values import value_class
 
 
 @value_class
 class VerificationHandlers:
-    """createVerifierChallenge, requestPresentation, getPresentation, listVerificationHistory, getVerificationStats."""
+    """createVerifierChallenge, listVerificationHistory, getVerificationStats."""
 
     challenge: CreateVerifierChallenge
     history: ListVerificationHistory
     counts: GetVerificationStats
-    request: RequestPresentation
-    presentation: GetPresentation
-    origin: str
 
     async def create_verifier_challenge(self, request: Request) -> Answer:
         text, challenge = await self.challenge(request.body, request.authenticated)
         body = wire.VerifierChallenge(challenge=text, domain=challenge.domain, expires_at=printed(challenge.expires_at))
         return Answer(201, body, headers=[NO_STORE])
-
-    async def request_presentation(self, request: Request) -> Answer:
-        query = await self.request(request.body, request.authenticated)
-        place = f"{self.origin}{REQUESTS}{query.id}"
-        uri = f"{WALLET_SCHEME}?{urlencode({'client_id': query.client_id, 'request_uri': place})}"
-        body = wire.PresentationRequest(id=query.id, uri=uri, expires_at=printed(query.expires_at))
-        return Answer(201, body, headers=[NO_STORE])
-
-    async def get_presentation(self, request: Request) -> Answer:
-        request_id = request.path["requestId"]
-        answered_at, answer = await self.presentation(request_id, request.authenticated)
-        return Answer(200, presentation(request_id, answered_at, answer), headers=[NO_STORE])
 
     async def list_verification_history(self, request: Request) -> Answer:
         query: wire.ListVerificationHistoryQuery = request.query
@@ -72,24 +49,6 @@ class VerificationHandlers:
             reasons=tuple(wire.ReasonCount(code=code, count=count) for code, count in counts.reasons.items()),
         )
         return Answer(200, body, headers=[NO_STORE])
-
-
-def presentation(request_id: str, answered_at: str | None, answer: Mapping[str, Any] | None) -> wire.Presentation:
-    """What a wallet answered, as it was kept; None where it has not."""
-    shown = () if answer is None else answer["credentials"]
-    return wire.Presentation(
-        id=request_id,
-        state="pending" if answer is None else answer["state"],
-        answered_at=answered_at,
-        # One of before an upgrade has none.
-        response_code=(answer or {}).get("responseCode", UNSET),
-        credentials=tuple(
-            wire.PresentedWalletCredential(
-                id=one["id"], issuer_did=one["issuerDid"], schema_id=one["schemaId"], claims=one["claims"]
-            )
-            for one in shown
-        ),
-    )
 
 
 def _row(row: VerificationRow, reader: Caller) -> wire.VerificationHistoryRow:

@@ -6,68 +6,30 @@
 no use for it.
 """
 
-from identity_core.bootstrap.beside import (
-    AnchorAdministration,
-    ApiKeyAdministration,
-    IndexTools,
-    TransparencyLog,
-    anchor_administration,
-    has_api_keys,
-    index_tools,
-    open_keys,
-    transparency_log,
-)
-from identity_core.bootstrap.installation import (
-    Application,
-    Asgi,
-    Installation,
-    application,
-    collect_seldom,
-    open_installation,
-)
-from identity_core.bootstrap.ports import (
-    ANSWERS_KEY,
-    AuditTools,
-    RecordTools,
-    SystemClock,
-    audit_log,
-    open_ledger,
-    record_tools,
-)
-from identity_core.bootstrap.rotation import (
-    checkpoint_key_replacement,
-    log_key_rotation,
-    seal_rotation,
-    token_key_replacement,
-)
-from identity_core.bootstrap.witnesses import approvals_to_publish
-
-__all__ = [
-    "ANSWERS_KEY",
-    "AnchorAdministration",
-    "ApiKeyAdministration",
-    "Application",
-    "Asgi",
-    "AuditTools",
-    "IndexTools",
-    "Installation",
-    "RecordTools",
-    "SystemClock",
-    "TransparencyLog",
-    "anchor_administration",
-    "application",
-    "approvals_to_publish",
-    "audit_log",
-    "checkpoint_key_replacement",
-    "collect_seldom",
-    "has_api_keys",
-    "index_tools",
-    "log_key_rotation",
-    "open_installation",
-    "open_keys",
-    "open_ledger",
-    "record_tools",
-    "seal_rotation",
-    "token_key_replacement",
-    "transparency_log",
-]
+from identity_core.bootstrap.beside import AnchorAdministration as AnchorAdministration
+from identity_core.bootstrap.beside import ApiKeyAdministration as ApiKeyAdministration
+from identity_core.bootstrap.beside import IndexTools as IndexTools
+from identity_core.bootstrap.beside import TransparencyLog as TransparencyLog
+from identity_core.bootstrap.beside import anchor_administration as anchor_administration
+from identity_core.bootstrap.beside import has_api_keys as has_api_keys
+from identity_core.bootstrap.beside import index_tools as index_tools
+from identity_core.bootstrap.beside import open_keys as open_keys
+from identity_core.bootstrap.beside import transparency_log as transparency_log
+from identity_core.bootstrap.installation import Application as Application
+from identity_core.bootstrap.installation import Asgi as Asgi
+from identity_core.bootstrap.installation import Installation as Installation
+from identity_core.bootstrap.installation import application as application
+from identity_core.bootstrap.installation import collect_seldom as collect_seldom
+from identity_core.bootstrap.installation import open_installation as open_installation
+from identity_core.bootstrap.ports import ANSWERS_KEY as ANSWERS_KEY
+from identity_core.bootstrap.ports import AuditTools as AuditTools
+from identity_core.bootstrap.ports import RecordTools as RecordTools
+from identity_core.bootstrap.ports import SystemClock as SystemClock
+from identity_core.bootstrap.ports import audit_log as audit_log
+from identity_core.bootstrap.ports import open_ledger as open_ledger
+from identity_core.bootstrap.ports import record_tools as record_tools
+from identity_core.bootstrap.rotation import checkpoint_key_replacement as checkpoint_key_replacement
+from identity_core.bootstrap.rotation import log_key_rotation as log_key_rotation
+from identity_core.bootstrap.rotation import seal_rotation as seal_rotation
+from identity_core.bootstrap.rotation import token_key_replacement as token_key_replacement
+from identity_core.bootstrap.witnesses import approvals_to_publish as approvals_to_publish

@@ -25,25 +25,22 @@ from identity_core.api.promises import Run
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
-from identity_core.api.wallets import PreAuthorizedCode
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.agents import agent_places, open_consents
 from identity_core.bootstrap.authorization import code_grant
-from identity_core.bootstrap.handlers import (
-    verification_handlers,
-)
+from identity_core.bootstrap.handlers import verification_handlers
 from identity_core.bootstrap.pages import PageTags, page_tags
 from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import open_dependencies, service_handlers
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.wallets import copy_status, wallet_grants
+from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
-from identity_core.domain.wallets.grants import PRE_AUTHORIZED
-from identity_core.extension.declaration import Contribution
+from identity_core.extension.choice import documents_of
+from identity_core.extension.declaration import Contribution, TokenGrants
 from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
-from identity_core.extension.order import in_order
+from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.ui.operator import OperatorHandlers
@@ -56,7 +53,6 @@ from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
-from identity_core.use_cases.wallets.collect import RedeemCode
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
@@ -104,9 +100,7 @@ def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusa
         opened.reader, opened.store.spent_challenges, opened.clock, origin, frozenset({origin + TOKEN_PATH})
     )
     resources, issue = resources_of(origin, agent_places(opened.settings)), issue_token(opened, token_keys)
-    redeem = RedeemCode(wallet_grants(opened), opened.store.spent_challenges, opened.clock)
-    grants = code_grant(opened, authenticate, issue, refusals, resources)
-    grants[PRE_AUTHORIZED] = PreAuthorizedCode(redeem, opened.clock)
+    grants = TokenGrants(code_grant(opened, authenticate, issue, refusals, resources))
     return TokenEndpoint(authenticate, issue, refusals, resources, opened.mismatch, grants)
 
 
@@ -192,26 +186,28 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
     sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
     tags = page_tags(opened, sealed_credentials, autonomy_of(opened.settings))
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
-    dependencies = open_dependencies(opened)
+    dependencies, tokens = open_dependencies(opened), token_endpoint(opened, token_keys, refusals)
     shared = (
         *(opened.store, Record(opened.store.activity), tags.dids, tags.ledger, tags.delegations),
         *(tags.credentials, tags.proofs, tags.dashboard),
-        *(token_keys, challenges, sealed_credentials, tags, dependencies, tags.credentials.verify, copy_status(opened)),
+        *(token_keys, challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(_operator_handlers(opened, tags, dependencies), auth_handlers(opened, token_keys, challenges)),
-        *(token_endpoint(opened, token_keys, refusals), gate_of(opened, token_keys, challenges)),
+        *(tokens, tokens.grants, gate_of(opened, token_keys, challenges), tags.credentials.get.access),
         await open_consents(opened),
     )
-    return {type(each): each for each in shared} | {Custodian: opened.custodian}
+    ports = {Custodian: opened.custodian, Database: opened.store.database, CopyStatus: UnknownCopyStatus()}
+    return {type(each): each for each in shared} | ports
 
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, services, clock = opened.settings, await _services(opened), opened.clock
-    installed, operations = in_order(opened.plugins.collection.extensions), dict[str, Run]()
+    chosen, operations = opened.extensions, dict[str, Run]()
     around = (settings, origin_of(settings), opened.mismatch, clock, opened.reader, opened.store.spent_challenges)
-    shared = (opened.challenge_secret, opened.plugins.securing_workers, services, operations)
+    shared = (opened.challenge_secret, opened.plugins, services, operations)
     kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge]())
-    added = await open_extensions([*own_parts(opened), *installed], kernel, stack)
+    added = await open_extensions([*own_parts(opened), *chosen.on], kernel, stack)
+    services[TokenGrants] |= joined(added, "grants")
     wiring = Wiring(
         gate=services[Gate],
         around=services[Gate].answers,
@@ -228,9 +224,10 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         resource_metadata=resource_metadata_url(origin_of(settings)),
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
+        off=documents_of(chosen.off),
     )
     return build_app(
-        load_document({each.declared.name: each.declared.document for each in installed if each.declared.document}),
+        load_document(documents_of(chosen.on)),
         [handlers for each in added for handlers in each.handlers],
         wiring,
         observe=await _observer(opened, added),

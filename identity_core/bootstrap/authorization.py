@@ -13,7 +13,6 @@ from identity_core.api.pages import metadata_pages
 from identity_core.api.request import Handler, PageForm
 from identity_core.api.writing import AuditRefusals
 from identity_core.bootstrap.agents import agent_places
-from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.crypto.sealing import derive_key
 from identity_core.domain.authorization_code import GRANT, AuthorizationCodes
@@ -66,7 +65,7 @@ def authorization_pages(
 async def open_oauth(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     """Open the token endpoint, the code flow, and what clients of OAuth look up."""
     settings, token = opened.settings, kernel.need(TokenEndpoint)
-    metadata = metadata_pages(origin_of(settings), agent_places(settings), code_flow=settings.ui.enabled)
+    metadata = metadata_pages(token.issue.issuer, token.grants, agent_places(settings), code_flow=settings.ui.enabled)
     people, forms = authorization_pages(opened, kernel.need(ChallengeBook), token)
     forms[TOKEN_PATH] = token.form
     return Contribution(handlers=(kernel.need(AuthHandlers),), pages=metadata, people=people, forms=forms)

@@ -10,14 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core.bootstrap.ports import (
-    SystemClock,
-    fingerprints,
-    log,
-    make_answers_key,
-    origin_of,
-    store_beside,
-)
+from identity_core.bootstrap.ports import SystemClock, fingerprints, log, make_answers_key, origin_of, store_beside
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
@@ -30,12 +23,7 @@ from identity_core.use_cases.anchoring.recheck import FollowBatches
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
 from identity_core.use_cases.anchoring.worker import AnchorWorker, NewestCheckpoint, SealBatch
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
-from identity_core.use_cases.api_keys.manage import (
-    CreateApiKey,
-    RevokeApiKey,
-    RotateApiKey,
-    UpdateApiKey,
-)
+from identity_core.use_cases.api_keys.manage import CreateApiKey, RevokeApiKey, RotateApiKey, UpdateApiKey
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, TaggedKeys
 from identity_core.use_cases.dids.head_check import HeadCheck

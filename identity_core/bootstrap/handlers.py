@@ -16,16 +16,11 @@ from identity_core.api.stored_answers import StoredReads
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.wallets import kept_requests, wallet_grants, wallet_issuer
 from identity_core.cache import BoundedCache
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
-from identity_core.use_cases.credentials.issue import (
-    CredentialIntake,
-    IssueCredential,
-)
-from identity_core.use_cases.credentials.offer import CreateCredentialOffer
+from identity_core.use_cases.credentials.issue import CredentialIntake, IssueCredential
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (
     CreateCredentialSchema,
@@ -74,12 +69,9 @@ from identity_core.use_cases.record import Record
 from identity_core.use_cases.verifications import (
     LIFETIME,
     CreateVerifierChallenge,
-    GetPresentation,
     GetVerificationStats,
     ListVerificationHistory,
-    RequestPresentation,
 )
-from identity_core.use_cases.wallets.present import VerifierKeys
 
 
 def did_handlers(opened: Runtime) -> DidHandlers:
@@ -187,7 +179,6 @@ def credential_handlers(
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),
         set_status=SetCredentialStatus(access, credentials, record, clock),
-        offer=CreateCredentialOffer(access, schemas, wallet_issuer(opened), wallet_grants(opened), record, clock),
         verify=VerifyCredential(schemas, credentials, IssuerKeys(reader), anonymous, clock, base_url),
         status_list=GetStatusList(credentials, opened.signer, base_url),
         gaps=GetStatusGaps(store.status_gaps),
@@ -199,16 +190,11 @@ def credential_handlers(
 
 def verification_handlers(opened: Runtime) -> VerificationHandlers:
     """The handlers of the tag ``verifications``."""
-    store, kept = opened.store, kept_requests(opened)
+    store = opened.store
     return VerificationHandlers(
         challenge=CreateVerifierChallenge(store.verifier_challenges, opened.clock, secrets.token_bytes, LIFETIME),
         history=ListVerificationHistory(
             store.verifications, store.proofs, ProofAccess(store.proofs, store.verifier_challenges), opened.clock
         ),
         counts=GetVerificationStats(store.verifications),
-        request=RequestPresentation(
-            kept, VerifierKeys(opened.reader, opened.custodian), opened.clock, secrets.token_bytes
-        ),
-        presentation=GetPresentation(kept),
-        origin=origin_of(opened.settings),
     )

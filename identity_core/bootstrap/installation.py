@@ -14,12 +14,7 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any, Final
 
-from identity_core.bootstrap.beside import (
-    ApiKeyAdministration,
-    has_api_keys,
-    tagged_keys,
-    with_tagged,
-)
+from identity_core.bootstrap.beside import ApiKeyAdministration, has_api_keys, tagged_keys, with_tagged
 from identity_core.bootstrap.jobs import begin_jobs
 from identity_core.bootstrap.ports import (
     SystemClock,
@@ -165,7 +160,8 @@ def _traces(plugins: PluginManager, stack: AsyncExitStack) -> Tracing | None:
     settings = plugins.settings
     if settings.tracing.endpoint is None:
         return None
-    makers = [one.declared.tracing for one in in_order(plugins.collection.extensions) if one.declared.tracing]
+    found, off = in_order(plugins.collection.extensions), settings.extensions.disabled
+    makers = [one.declared.tracing for one in found if one.declared.tracing and one.declared.name not in off]
     if not makers:
         what = "tracing.endpoint is set, and no extension that is installed makes traces."
         where = f"{settings.origin('tracing.endpoint')} (tracing.endpoint)"

@@ -6,14 +6,8 @@ import secrets
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core.bootstrap.beside import (
-    TransparencyLog,
-    anchor_worker,
-    followed,
-)
-from identity_core.bootstrap.ports import (
-    SystemClock,
-)
+from identity_core.bootstrap.beside import TransparencyLog, anchor_worker, followed
+from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.storage import check_of, watch_over
 from identity_core.bootstrap.witnesses import feed_witnesses
 from identity_core.ports.custodian import AttendedCustodian, Custodian
@@ -123,7 +117,6 @@ async def _forget_expired(
     forgetting = ForgetExpired(
         store.spent_challenges,
         store.verifier_challenges,
-        store.presentations,
         proof_lifetime,
         store.idempotency,
         store.consent_replies,

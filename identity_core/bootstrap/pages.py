@@ -15,12 +15,7 @@ from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.proofs import ProofHandlers
-from identity_core.bootstrap.handlers import (
-    credential_handlers,
-    delegation_handlers,
-    did_handlers,
-    ledger_handlers,
-)
+from identity_core.bootstrap.handlers import credential_handlers, delegation_handlers, did_handlers, ledger_handlers
 from identity_core.bootstrap.ports import origin_of, sessions_secret
 from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime

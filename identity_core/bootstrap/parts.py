@@ -16,7 +16,6 @@ from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import did_pages
 from identity_core.bootstrap.pages import PageTags, pages_for_people
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.wallets import open_wallets
 from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.opening import OpenKernel
 from identity_core.extension.order import InstalledExtension
@@ -35,7 +34,7 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
     return Contribution(handlers=(*own, *records, *transparency), pages=pages, gauges=gauges)
 
 
-PARTS: Final = (_kernel, open_oauth, open_wallets, open_agents, pages_for_people)
+PARTS: Final = (_kernel, open_oauth, open_agents, pages_for_people)
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:

@@ -32,7 +32,11 @@ def service_handlers(opened: Runtime, dependencies: Dependencies) -> ServiceHand
     return ServiceHandlers(
         health=GetHealth(),
         readiness=GetReadiness(dependencies, lambda: conditions(opened.plugins.in_use()), is_public),
-        version=GetVersion({"version": __version__, "interface": "1.0.0", "python": sys.version.split()[0]}, build),
+        version=GetVersion(
+            {"version": __version__, "interface": "1.0.0", "python": sys.version.split()[0]}
+            | {"extensions": ", ".join(one.declared.name for one in opened.extensions.on)},
+            build,
+        ),
     )
 
 

@@ -199,11 +199,7 @@ def _believed(keys: CheckpointKeys, kept: Remembered | None, known: Known) -> li
 
 
 async def _gone_on(
-    copy: Settings,
-    manifest: BackupManifest,
-    notes: Sequence[Remembered],
-    new_origin: str | None,
-    seen: SeenByWitnesses,
+    copy: Settings, manifest: BackupManifest, notes: Sequence[Remembered], new_origin: str | None, seen: SeenByWitnesses
 ) -> tuple[Restored, Remembered]:
     """What is told of the restore, and what is to be remembered after it."""
     if new_origin is not None:

@@ -8,6 +8,8 @@ from identity_core.bootstrap.beside import ApiKeyAdministration
 from identity_core.bootstrap.jobs import Jobs
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.errors import IdentityError, StorageMismatch
+from identity_core.extension.choice import ChosenExtensions, choose_extensions, kept_extensions
+from identity_core.extension.order import in_order
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
@@ -49,6 +51,13 @@ class Runtime:
     known_keys: ApiKeyCache
     keys: ApiKeyAdministration
     key_watch: KeyStoreWatch
+
+    @property
+    def extensions(self) -> ChosenExtensions:
+        """Return the installed extensions. Raises ``StartError``: when they do not fit together or with the settings."""
+        return choose_extensions(
+            in_order(self.plugins.collection.extensions), self.settings, self.store.database.read_now(kept_extensions)
+        )
 
     @property
     def signer(self) -> LogSigner:

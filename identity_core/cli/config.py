@@ -11,15 +11,7 @@ from identity_core.cli.config_sample import sample
 from identity_core.cli.options import config_option, configured, installed_plugins
 from identity_core.cli.output import fail, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.settings import (
-    Settings,
-    SettingsError,
-    ShownSetting,
-    StartError,
-    as_toml,
-    load,
-    require_extras,
-)
+from identity_core.settings import Settings, SettingsError, ShownSetting, StartError, as_toml, load, require_extras
 from identity_core.settings import show as shown
 
 

@@ -87,11 +87,6 @@ def _rotation(answer: Any) -> str:
     return "\n".join([first, *(bound or ["  nothing"]), *more])
 
 
-def _offered(answer: dict[str, Any]) -> str:
-    typed = [f"code   {answer['transactionCode']}"] if "transactionCode" in answer else []
-    return "\n".join([answer["uri"], *typed, f"until  {answer['expiresAt']}"])
-
-
 def _definition(caller: RemoteCaller, *, file: Any, id: str | None) -> dict[str, Any]:
     value = read_json(file)
     return {"attributes": value.get("attributes")} | named(caller, id=id or value.get("id"))
@@ -198,19 +193,6 @@ for name, purpose, value, says in (
         body=functools.partial(named, purpose=purpose, value=value),
         text=_record,
     )
-add(
-    "offer-copy",
-    "createCredentialOffer",
-    """Print the link by which a wallet of OpenID4VCI collects a copy of a credential, once; its issuer does this.
-
-    Whoever has the link gets the copy. With --transaction-code it takes six digits besides: tell them to the holder by another way.
-    `offer` is for a wallet that keeps the secret of zero-knowledge proofs.""",
-    _CREDENTIAL,
-    click.option("--transaction-code", "code", is_flag=True, help="Have the wallet ask for six digits."),
-    body=lambda _, *, code: {"transactionCode": True} if code else {},
-    text=_offered,
-    whose="the issuer",
-)
 add(
     "reset-disclosures",
     "resetDisclosures",

@@ -26,9 +26,9 @@ from identity_core.cli.credential_offline import (
 from identity_core.cli.credential_wallet import member
 from identity_core.cli.options import Whole, all_of, input_argument, name_of, read_json
 from identity_core.cli.output import Command, fail, failing, misused, show
-from identity_core.cli.private_record import private_record
 from identity_core.cli.public_keys import holder_keys
 from identity_core.cli.remote import keys_option
+from identity_core.cli.secret_input import private_record
 from identity_core.cli.status import PERIODS
 from identity_core.cli.wallet import Wallet
 from identity_core.codec import multikey, times
@@ -66,16 +66,8 @@ _book_option = click.option(
     metavar="URL",
     help="In place of --status-url: the service that publishes a list for the issuer. Import there what you sign, else nothing revokes it.",
 )
-@click.option(
-    "--period", type=click.Choice([*PERIODS]), default="day", show_default=True, help="How long its epochs take."
-)
-@click.option(
-    "--minutes",
-    type=Whole(1, 10_080),
-    default=10,
-    show_default=True,
-    help="How long the offer may be answered.",
-)
+@click.option("--period", type=click.Choice([*PERIODS]), default="day", show_default=True, help="Length of its epochs.")
+@click.option("--minutes", type=Whole(1, 10_080), default=10, show_default=True, help="How long it may be answered.")
 def offer(
     wallet: Path,
     method: str | None,

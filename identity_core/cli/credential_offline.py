@@ -36,9 +36,7 @@ key_option = click.option(
 )
 issuer_options = all_of(
     click.option("--issuer-key", metavar="MULTIKEY", help="The issuer's Bls12381G2Key2020 public key."),
-    click.option(
-        "--issuer-document", type=click.File("rb"), help="The issuer's DID document, or the answer of a resolution."
-    ),
+    click.option("--issuer-document", type=click.File("rb"), help="The issuer's DID document, or a resolution of it."),
     click.option("--issuer-log", type=click.File("rb"), help="The log of the issuer's DID, which is verified too."),
 )
 holder_option = did_option("--holder", "holderDid", "Of whom it is said.", required=True)

@@ -12,8 +12,8 @@ import click
 
 from identity_core.cli.credential_wallet import HELD, held_option
 from identity_core.cli.output import Command, fail, show
-from identity_core.cli.private_record import private_record
 from identity_core.cli.remote import keys_option
+from identity_core.cli.secret_input import private_record
 from identity_core.cli.wallet import Wallet
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.errors import InvalidCredential

@@ -16,9 +16,9 @@ from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_core.cli.credential_offline import issuer_options, read_schema, schema_option
 from identity_core.cli.options import input_argument, name_of, read_json
 from identity_core.cli.output import Command, fail, failing, misused, show
-from identity_core.cli.private_record import private_record, read_record
 from identity_core.cli.public_keys import KeyFinder, given, in_document, in_log
 from identity_core.cli.remote import keys_option
+from identity_core.cli.secret_input import private_record, read_record
 from identity_core.cli.wallet import AUTHENTICATION, Wallet
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode, base64url_encode
@@ -89,13 +89,7 @@ def request(file: Any, wallet: Path, held: Path) -> None:
 @schema_option
 @issuer_options
 def accept(
-    file: Any,
-    wallet: Path,
-    held: Path,
-    schema_file: Any,
-    issuer_key: str | None,
-    issuer_document: Any,
-    issuer_log: Any,
+    file: Any, wallet: Path, held: Path, schema_file: Any, issuer_key: str | None, issuer_document: Any, issuer_log: Any
 ) -> None:
     """Take the credential that answers a request: FILE holds it, `-` is standard input. It is checked against the request and under the
     issuer's key, and kept with the secret."""

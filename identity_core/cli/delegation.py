@@ -86,16 +86,12 @@ add(
         required=True,
         help="Autonomy: 2 for pinned values, 3 for any; one more to anchor.",
     ),
-    click.option(
-        "--days", type=Number(min=0, min_open=True), default=30.0, show_default=True, help="How long it lasts."
-    ),
+    click.option("--days", type=Number(min=0, min_open=True), default=30.0, show_default=True, help="Its lifetime."),
     several("--credential", "ID", "Only with this one; may be repeated.", into="credentialIds"),
     several("--schema", "ID", "Only of this schema; may be repeated.", into="schemaIds"),
     several("--verifier", "NAME", "Only for this one; may be repeated.", into="verifiers"),
     click.option("--max-uses", "maxUses", type=LIMIT, help="Proofs and refused predicates.  [default: none]"),
-    click.option(
-        "--max-refusals", "maxRefusals", type=LIMIT, help="Refused predicates of unpinned values.  [default: 1]"
-    ),
+    click.option("--max-refusals", "maxRefusals", type=LIMIT, help="Refusals for unpinned values.  [default: 1]"),
     click.option("--max-thresholds", "maxThresholds", type=LIMIT, help="Different unpinned predicates.  [default: 3]"),
     click.option("--max-depth", "maxDepth", type=Whole(0, 8), help="How often it may be passed on.  [default: 0]"),
     click.option("--purpose", help="For people."),

@@ -55,9 +55,7 @@ TEXT = "{did}\nblock   {blockNumber}\ntx      {transactionHash}"
     default=None,
     help="Changes must be signed over a challenge for exactly this change.  [default: yes, where the method can]",
 )
-@click.option(
-    "--witness", "witnesses", multiple=True, metavar="DID", help="A did:key that must approve of each version."
-)
+@click.option("--witness", "witnesses", multiple=True, metavar="DID", help="A did:key that must approve each version.")
 @witness_threshold_option
 @click.option("--keys", "path", type=click.Path(path_type=Path), help="Write DID and keys to this new file (0600).")
 @click.option("--show-secrets", is_flag=True, help="Print the private keys instead; no file keeps them.")

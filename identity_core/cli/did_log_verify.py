@@ -121,12 +121,7 @@ def _require_places(
     from identity_tlog.policy import NONE, WitnessPolicy
     from identity_tlog.proofs import TlogProof
 
-    from identity_core.domain.ledger.history import (
-        LoggedHistory,
-        require_places,
-        retired_keys,
-        verify_entry,
-    )
+    from identity_core.domain.ledger.history import LoggedHistory, require_places, retired_keys, verify_entry
 
     key = verifier_key(key_text)
     known = WitnessPolicy((), (), (), NONE) if policy is None else read_policy(policy)

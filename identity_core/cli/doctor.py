@@ -19,8 +19,8 @@ from typing import Final
 import click
 
 from identity_core.cli import doctor_credentials, doctor_database, doctor_machine, doctor_witnesses
+from identity_core.cli.doctor_credentials import holders_file
 from identity_core.cli.doctor_database import Diagnosis, ok, stopped, warn, wrong
-from identity_core.cli.doctor_held import holders_file
 from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show, working
 from identity_core.cli.serve import LOOPBACK

@@ -36,17 +36,13 @@ identity did update --keys hana.json --new-key X25519 keyAgreement
 identity did update --keys hana.json --strict-evidence
 identity auth sign --keys hana.json --purpose update --body change.json
 identity auth token --keys hana.json
-identity auth token --api-key operator.key --subject did:ids:… --scope 'dids:operate zkp:prove' \
-    --json
+identity auth token --api-key operator.key --subject did:ids:… --scope 'dids:operate zkp:prove' --json
 identity credential accept signed.json --keys hana.json --held hana-held.json --schema schema.json \
     --issuer-document isa.json
 identity credential import credential.json --api-key issuer.key
-identity credential issue --keys isa.json --holder did:ids:… --schema urn:schema:person \
-    --value age 34
+identity credential issue --keys isa.json --holder did:ids:… --schema urn:schema:person --value age 34
 identity credential list --keys hana.json --status active
-identity credential offer --keys isa.json --holder did:ids:… --schema schema.json \
-    --book isa-book.json
-identity credential offer-copy 3f0c9f8e-… --keys isa.json --transaction-code
+identity credential offer --keys isa.json --holder did:ids:… --schema schema.json --book isa-book.json
 identity credential request offer.json --keys hana.json --held hana-held.json
 identity credential reset-disclosures 3f0c9f8e-… --keys hana.json
 identity credential resume 3f0c9f8e-… --keys isa.json
@@ -88,6 +84,10 @@ identity keys update 3f0c9f8e-… --scopes dids:create --days none
 identity plugins check
 identity plugins list
 identity plugins new my-ledger --kind ledger --into plugins
+identity extensions disable vcalm
+identity extensions enable vcalm
+identity extensions list
+identity extensions remove vcalm --purge --yes
 identity config check --config identity.toml
 identity config init identity.toml
 identity config show --origin --changed
@@ -111,17 +111,11 @@ identity anchor retry
 identity anchor status
 identity anchor worker
 identity challenge create --domain https://shop.example --keys shop.json
-identity presentation request --keys shop.json --schema urn:schema:person \
-    --claim age_equal_or_over/18
-identity presentation request --api-key operator.key --verifier did:ids:… --wanted wanted.json
-identity presentation show QxSy3mVcXW8q… --keys shop.json
 identity verifications list --keys shop.json --refused
 identity verifications list --keys hana.json --from 2026-01-05T00:00:00Z --json
 identity verifications stats --keys shop.json --from 2026-01-01T00:00:00Z
 identity timeline list --keys hana.json
-identity timeline list --keys hana.json --kind proof --after 2026-01-05T00:00:00Z --json
 identity events list --url https://id.example
-identity events list --after 1200 --limit 1000 --json
 identity ibct issue --keys hana.json --agent did:ids:… --predicate age gte --pin 18 \
     --delegation 3f0c9f8e-1b7a-4c59-9c3e-5d6e0f7a8b9c
 identity ibct revoke --keys hana.json --id 3f0c9f8e-…
@@ -154,14 +148,11 @@ identity upgrade check --config identity.toml
 identity upgrade apply --backup nightly.backup --key-file backup.key
 identity upgrade apply --backup-url postgresql:///copy --database-url postgresql://…
 identity upgrade apply --yes --database-url postgresql://…
-identity fsck
 identity fsck --deep --repair-index
 identity probe https://id.example --api-key probe.key --within 5
 identity doctor
-identity doctor --json
 identity support-bundle --log service.log --output bundle.tar.gz
 identity completion install
-identity completion install zsh
 identity completion show bash
 identity version
 """

@@ -78,11 +78,7 @@ def _reference(_: click.Context, __: click.Parameter, text: str) -> str:
 )
 @question_option
 @click.option(
-    "--minutes",
-    type=Number(min=0.1, max=129_600),
-    default=60.0,
-    show_default=True,
-    help="How long each token is good.",
+    "--minutes", type=Number(min=0.1, max=129_600), default=60.0, show_default=True, help="How long each token is good."
 )
 @click.option("--count", type=Whole(1, MOST_AT_ONCE), default=1, help="How many tokens, each for one use.")
 def issue(

@@ -181,9 +181,7 @@ def show_key(settings: Settings, key_id: str) -> None:
     "--requests-per-second", type=OrNone(Number(0, MOST, min_open=True)), help="Its rate, or none for the setting's."
 )
 @click.option("--burst", type=OrNone(Whole(1, MOST)), help="Requests at once, or none for the setting's.")
-@click.option(
-    "--days", type=OrNone(Number(0, MOST, min_open=True)), help="How long from now it is valid, or none for ever."
-)
+@click.option("--days", type=OrNone(Number(0, MOST, min_open=True)), help="Its lifetime from now, or none for ever.")
 def update(
     settings: Settings,
     key_id: str,

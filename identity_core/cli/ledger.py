@@ -51,11 +51,7 @@ from identity_core.cli.remote import add_command, session
 from identity_core.client import Client
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.ledger.checkpoint_keys import TrustedLog, check_growth
-from identity_core.domain.ledger.history import (
-    LoggedHistory,
-    retired_keys,
-    verify_history,
-)
+from identity_core.domain.ledger.history import LoggedHistory, retired_keys, verify_history
 from identity_core.domain.ledger.leaf import LogLeaf, Recorded
 from identity_core.errors import IdentityError
 

@@ -25,13 +25,7 @@ from identity_core.client import Client
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.dids.log import LogInvalid, service_log
-from identity_core.domain.ledger.history import (
-    LoggedHistory,
-    ProvenEntry,
-    read_transaction,
-    retired_keys,
-    verify_entry,
-)
+from identity_core.domain.ledger.history import LoggedHistory, ProvenEntry, read_transaction, retired_keys, verify_entry
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.files import read_regular
 

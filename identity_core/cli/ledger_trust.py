@@ -54,11 +54,7 @@ def unchecked_text(body: Mapping[str, Any]) -> str:
 
 
 def trusted_log(
-    source: LogSource,
-    note: bytes,
-    text: str | None,
-    service_did: str | None = None,
-    later: LoggedHistory | None = None,
+    source: LogSource, note: bytes, text: str | None, service_did: str | None = None, later: LoggedHistory | None = None
 ) -> TrustedLog:
     """Return the log of the ``note`` under the key of the option and those to which the service's own log leads from it: that of a
     service, that of ``service_did`` in a directory, or the one in ``later``. Without the option, return this installation's own. Ends the

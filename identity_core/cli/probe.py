@@ -143,9 +143,7 @@ def _delegated(holder: Person, agent: Person, credential: str) -> dict[str, Any]
 @profile_option
 @click.argument("url", envvar="IDENTITY_URL", required=False, callback=required_url)
 @api_key_option
-@click.option(
-    "--timeout", type=Number(min=0.1), default=10.0, show_default=True, help="Seconds that each request may take."
-)
+@click.option("--timeout", type=Number(min=0.1), default=10.0, show_default=True, help="Seconds for each request.")
 @click.option("--within", type=Number(min=0.1), help="Seconds that all steps together may take.  [default: any]")
 def command(url: str, api_key: str | None, timeout: float, within: float | None) -> None:
     """Create, prove and verify at the service at URL (without it, that of the profile), as two DIDs that are made for it and deactivated

@@ -39,13 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option("--hours", type=Whole(1, 24), default=1, show_default=True, help="How long it is good, at least.")
 def consent(
-    file: Any,
-    wallet: Path,
-    held: Path,
-    audience: str | None,
-    challenge: str | None,
-    agent_key: str | None,
-    hours: int,
+    file: Any, wallet: Path, held: Path, audience: str | None, challenge: str | None, agent_key: str | None, hours: int
 ) -> None:
     """Agree to a proof: FILE holds what an agent asks, the request or its members `credentials` (or `credentialId` and its predicates),
     `same`, `either`, `pseudonym`; `-` is standard input. Prints the member `holderConsent` of the request, which `identity proof request

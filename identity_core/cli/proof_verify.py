@@ -125,9 +125,7 @@ def installed_prover(settings: Settings) -> Prover:
 @input_argument
 @issuer_options
 @click.option("--resolve", "url", metavar="URL", help="Let this service resolve the issuer's DID.")
-@click.option(
-    "--issuer", metavar="DID", help="Who must have issued the credential; or its verification method, as a DID URL."
-)
+@click.option("--issuer", metavar="DID", help="Who must have issued it; or its verification method, as a DID URL.")
 @several("--predicate", "ATTRIBUTE TYPE VALUE", "What you asked.", into="predicates")
 @question_option
 @click.option("--audience", help="Whom the proof must be for: the domain of the request.")
@@ -162,9 +160,7 @@ def installed_prover(settings: Settings) -> Prover:
     help="The registered schema: what `identity credential schema get ID --json` printed.",
 )
 @click.option("--at", metavar="TIME", help="Check as of this RFC 3339 time instead of now.")
-@click.option(
-    "--ledger", "on_ledger", is_flag=True, help="Ask the configured ledger for the root of the proof's anchor too."
-)
+@click.option("--ledger", "on_ledger", is_flag=True, help="Ask the ledger for the root of the proof's anchor too.")
 @click.option(
     "--signature-only", is_flag=True, help="Compare with less: the proof is then called genuine, and may be a replay."
 )

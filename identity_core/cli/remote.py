@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
 import click
@@ -149,12 +149,22 @@ class RemoteCaller:
         return self.session.signed(method, path, body, self.signer, purpose, query=query)
 
 
+_ADDED: Final = list[bytes]()
+
+
+def add_operations(document: bytes) -> None:
+    """Let commands call the operations of an extension's ``document``, too."""
+    _ADDED.append(document)
+    _operations.cache_clear()
+
+
 @functools.cache
 def _operations() -> dict[str, tuple[str, str, str]]:
-    """Return method, path and purpose of a signature by operationId, from the document of this version."""
-    document = orjson.loads(resources.files("identity_core.api").joinpath("identity.json").read_bytes())
+    """Return method, path and purpose of a signature by operationId, from the document of this version and those that were added."""
+    kernel = resources.files("identity_core.api").joinpath("identity.json").read_bytes()
     return {
         operation["operationId"]: (method.upper(), path, operation.get("x-challenge-purpose", ""))
+        for document in map(orjson.loads, (kernel, *_ADDED))
         for path, item in document["paths"].items()
         for method, operation in item.items()
         if "operationId" in operation

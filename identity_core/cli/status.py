@@ -47,7 +47,7 @@ list_options = all_of(
         help="The list, 22 characters: it is in the header of its credentials.",
     ),
     click.option(
-        "--period", type=click.Choice([*PERIODS]), default="day", show_default=True, help="How long an epoch takes."
+        "--period", type=click.Choice([*PERIODS]), default="day", show_default=True, help="Length of an epoch."
     ),
     click.option("--epoch", default="current", show_default=True, metavar="N|current|next", help="Which epoch."),
 )
@@ -69,9 +69,7 @@ def command() -> None:
     metavar="FILE",
     help="The handles that are revoked or suspended, a number a line; - for standard input.",
 )
-@click.option(
-    "--folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="What the web server serves."
-)
+@click.option("--folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="The published folder.")
 def publish(wallet: Path, method: str | None, handles: Any, folder: Path, **which: Any) -> None:
     """Write the list of an epoch into a folder: the shards, whose names are their digests, and then the manifest. The list of the
     next epoch is made shortly before it begins. What has not changed stays as it is; a list that has becomes the next edition."""
@@ -115,9 +113,7 @@ def publish(wallet: Path, method: str | None, handles: Any, folder: Path, **whic
     metavar="KEY_ID",
     help="The DID URL of the list's key, as the credential's header names it.",
 )
-@click.option(
-    "--key", "public_key", required=True, metavar="MULTIKEY", help="That key (z…), as its DID document has it."
-)
+@click.option("--key", "public_key", required=True, metavar="MULTIKEY", help="That key (z…), as in its DID document.")
 @secret_option("--handle", "IDENTITY_HANDLE", what="handle")
 @click.option("--digest", metavar="DIGEST", help="What the transparency log has of the manifest: no other is taken.")
 @click.option(

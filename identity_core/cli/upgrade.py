@@ -11,10 +11,12 @@ import click
 
 from identity_core import __version__, build
 from identity_core.cli.backup import key_options, operator_key
+from identity_core.cli.extensions import chosen_extensions
 from identity_core.cli.options import FILE_THERE, Number, of_installation, refuse_absent, shown_database
 from identity_core.cli.output import Command, misused, show, working
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.codec.times import printed
+from identity_core.extension.choice import BY_UPGRADE
 from identity_core.settings import Settings
 
 NAME_IT = "name the one of the service with --data-dir"
@@ -39,16 +41,19 @@ def check(settings: Settings, exit_code: bool) -> None:
     from identity_core.bootstrap.steps import pending_steps
 
     pending = asyncio.run(pending_steps(settings))
+    reasons = chosen_extensions(settings).reasons
+    kept = [name for name, reason in reasons.items() if reason == BY_UPGRADE]
     installed = {"version": __version__, "build": build(), "database": shown_database(settings)}
-    show({**installed, "pending": pending}, text=_pending)
+    show({**installed, "pending": pending, "keptExtensions": kept}, text=_pending)
     if exit_code and pending:
         raise SystemExit(3)
 
 
 def _pending(body: dict[str, Any]) -> str:
-    if not body["pending"]:
-        return f"{body['database']}: up to date with version {body['version']}"
-    return "\n".join([f"{body['database']}: of an older version than {body['version']}", *body["pending"]])
+    state = "of an older version than" if body["pending"] else "up to date with version"
+    lines = [f"{body['database']}: {state} {body['version']}", *body["pending"]]
+    kept = [f"{name} stays on; turn it off: identity extensions disable {name}" for name in body["keptExtensions"]]
+    return "\n".join(lines + kept)
 
 
 @command.command(name="apply", cls=Command)

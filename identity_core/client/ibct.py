@@ -16,14 +16,7 @@ from typing import Any, Final
 from identity_core.client.did_auth import Signer
 from identity_core.codec import multibase
 from identity_core.codec.times import parse, printed
-from identity_core.domain.delegations.action import (
-    CREDENTIAL,
-    PSEUDONYM,
-    SAME,
-    Action,
-    check_type,
-    pin_of,
-)
+from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME, Action, check_type, pin_of
 from identity_core.domain.delegations.ibct import PROOF_VALUE, SIGNED, TYPE, Capability, signing_input_of
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.predicate import NOT_EQUAL

@@ -1,21 +1,15 @@
-"""What a client in any language has to know of each operation when it runs, read from the document."""
+"""What a client needs of each operation when it runs. ``operations.json`` is generated from the reference document."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any, Final
 
+import msgspec
 import orjson
 
-from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 from identity_core.values import value_class
-
-# What an ``Authorization`` header with a signature begins with, by the scheme of the document.
-_SIGNED: Final = {"DidAuth": DID_AUTH, "RecoveryKeyAuth": RECOVERY_KEY}
-# A client that keeps no answers has no use for it.
-_UNUSED: Final = "If-None-Match"
 
 
 @value_class
@@ -45,44 +39,8 @@ class ServedOperation:
         return self.method == "GET" or self.idempotent
 
 
-def operations_of(document: Mapping[str, Any]) -> dict[str, ServedOperation]:
-    """operationId → what there is to know, in the order of the document."""
-    return {
-        operation["operationId"]: _read(document, method, path, operation)
-        for path, item in document["paths"].items()
-        for method, operation in item.items()
-    }
-
-
 @functools.cache
 def served_operations() -> Mapping[str, ServedOperation]:
-    """Those of the document of this version."""
-    return operations_of(orjson.loads(resources.files("identity_core").joinpath("api", "identity.json").read_bytes()))
-
-
-def _read(document: Mapping[str, Any], method: str, path: str, operation: Mapping[str, Any]) -> ServedOperation:
-    parameters = [_component(document, each) for each in operation.get("parameters", ())]
-    headers = tuple(each["name"] for each in parameters if each["in"] == "header")
-    schemes = {scheme for each in operation["security"] for scheme in each}
-    answers = [_component(document, each) for status, each in operation["responses"].items() if status < "3"]
-    forms = tuple(form for answer in answers for form in answer.get("content", ()))
-    return ServedOperation(
-        method=method.upper(),
-        path=path,
-        query=tuple(each["name"] for each in parameters if each["in"] == "query"),
-        headers=tuple(name for name in headers if name != _UNUSED),
-        forms=forms,
-        idempotent="Idempotency-Key" in headers,
-        keyed=not schemes.isdisjoint({"ApiKeyAuth", "BearerAuth"}),
-        scheme=next((name for scheme, name in _SIGNED.items() if scheme in schemes), None),
-        purpose=operation.get("x-challenge-purpose"),
-    )
-
-
-def _component(document: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``part``, or the component that it refers to."""
-    if "$ref" not in part:
-        return part
-    kind, name = part["$ref"].removeprefix("#/components/").split("/")
-    found: Mapping[str, Any] = document["components"][kind][name]
-    return found
+    """Return the operations of the service of this version and of all extensions of its repository, by operationId."""
+    table = resources.files("identity_core.client").joinpath("operations.json").read_bytes()
+    return msgspec.convert(orjson.loads(table), dict[str, ServedOperation])

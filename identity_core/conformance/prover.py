@@ -118,14 +118,7 @@ class ProverConformance:
             prover.prove(statement(issuer.key, ("score", "gt", 9), ("score", "lt", 10)), witness, context=context())
 
     @pytest.mark.parametrize(
-        "change",
-        [
-            {"balance": 7_318_204_915_664},
-            {"name": "Hana"},
-            {"debt": 0},
-            {"resident": False},
-        ],
-        ids=str,
+        "change", [{"balance": 7_318_204_915_664}, {"name": "Hana"}, {"debt": 0}, {"resident": False}], ids=str
     )
     def test_a_witness_that_was_not_signed(self, prover: Prover, issuer: Any, asked: Statement, change: Any) -> None:
         """Values that the issuer did not sign are no witness."""

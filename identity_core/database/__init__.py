@@ -7,63 +7,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from identity_core.database.group_commit import BatchJob, followed_by
-from identity_core.database.interface import (
-    MAPPED_MEBIBYTES,
-    READERS,
-    ConstraintViolated,
-    Cursor,
-    Database,
-    DatabaseAbsent,
-    DatabaseClosed,
-    DatabaseDamaged,
-    DatabaseError,
-    DatabaseForbidden,
-    DatabaseMismatch,
-    DatabaseOverloaded,
-    DatabaseReplaced,
-    DatabaseUnavailable,
-    Dialect,
-    Job,
-    MigrationFailed,
-    MigrationPending,
-    NotReplicated,
-    Transaction,
-)
-from identity_core.database.look import Look, faults_of, look_at
-from identity_core.database.migrations import migrate
-
-__all__ = [
-    "MAPPED_MEBIBYTES",
-    "READERS",
-    "BatchJob",
-    "ConstraintViolated",
-    "Cursor",
-    "Database",
-    "DatabaseAbsent",
-    "DatabaseClosed",
-    "DatabaseDamaged",
-    "DatabaseError",
-    "DatabaseForbidden",
-    "DatabaseMismatch",
-    "DatabaseOverloaded",
-    "DatabaseReplaced",
-    "DatabaseUnavailable",
-    "Dialect",
-    "Job",
-    "Look",
-    "MigrationFailed",
-    "MigrationPending",
-    "NotReplicated",
-    "Transaction",
-    "faults_of",
-    "followed_by",
-    "look_at",
-    "migrate",
-    "open_database",
-    "open_postgresql",
-    "open_sqlite",
-]
+from identity_core.database.group_commit import BatchJob as BatchJob
+from identity_core.database.group_commit import followed_by as followed_by
+from identity_core.database.interface import MAPPED_MEBIBYTES as MAPPED_MEBIBYTES
+from identity_core.database.interface import READERS as READERS
+from identity_core.database.interface import ConstraintViolated as ConstraintViolated
+from identity_core.database.interface import Cursor as Cursor
+from identity_core.database.interface import Database as Database
+from identity_core.database.interface import DatabaseAbsent as DatabaseAbsent
+from identity_core.database.interface import DatabaseClosed as DatabaseClosed
+from identity_core.database.interface import DatabaseDamaged as DatabaseDamaged
+from identity_core.database.interface import DatabaseError as DatabaseError
+from identity_core.database.interface import DatabaseForbidden as DatabaseForbidden
+from identity_core.database.interface import DatabaseMismatch as DatabaseMismatch
+from identity_core.database.interface import DatabaseOverloaded as DatabaseOverloaded
+from identity_core.database.interface import DatabaseReplaced as DatabaseReplaced
+from identity_core.database.interface import DatabaseUnavailable as DatabaseUnavailable
+from identity_core.database.interface import Dialect as Dialect
+from identity_core.database.interface import Job as Job
+from identity_core.database.interface import MigrationFailed as MigrationFailed
+from identity_core.database.interface import MigrationPending as MigrationPending
+from identity_core.database.interface import NotReplicated as NotReplicated
+from identity_core.database.interface import Transaction as Transaction
+from identity_core.database.look import Look as Look
+from identity_core.database.look import faults_of as faults_of
+from identity_core.database.look import look_at as look_at
+from identity_core.database.migrations import migrate as migrate
 
 
 def open_sqlite(path: Path, *, processes: int = 1, mapped_mebibytes: int = MAPPED_MEBIBYTES) -> Database:

@@ -106,11 +106,7 @@ def _missing(transaction: Transaction, table: str, steps: list[Step]) -> list[St
 
 
 def _run(
-    transaction: Transaction,
-    dialect: str,
-    prefix: str,
-    steps: list[Step],
-    adopt: Callable[[Transaction], int] | None,
+    transaction: Transaction, dialect: str, prefix: str, steps: list[Step], adopt: Callable[[Transaction], int] | None
 ) -> None:
     table = f"{prefix}migrations"
     if dialect == "postgresql":

@@ -20,14 +20,20 @@ from identity_core.use_cases.dids.index import DidReader
 S = TypeVar("S")
 
 
+class TokenGrants(dict[str, Any]):
+    """The grants of the token endpoint by ``grant_type``, besides that of clients. It is complete once all extensions are open."""
+
+
 class Contribution(Struct, frozen=True, kw_only=True):
     """The parts of an open extension.
 
     ``handlers``: objects whose public coroutine methods are named after the operationIds of its document in snake case. The others are
     outside of the document, by path: ``pages`` answer GET without authentication, ``people`` are pages that know who is signed in,
     ``forms`` take a POST of a page, ``endpoints`` take a POST of a program. ``error_shapes`` make refusals in the form of another standard,
-    by the name of their schema (``x-error-schema``). ``services``: what the kernel and other extensions ``find``, by type. ``gauges``: what
-    metrics show of it. ``observers`` are called with each answered request and its duration in seconds, and must not raise.
+    by the name of their schema (``x-error-schema``). ``grants`` are those of the token endpoint by ``grant_type``. ``services`` are got by
+    their type with ``Kernel.need``, by the extensions that are opened later; one of the kernel that does nothing is replaced.
+    ``gauges``: the numbers that metrics show of it. ``observers`` are called with each answered request and its duration in seconds, and
+    must not raise.
     """
 
     handlers: tuple[object, ...] = ()
@@ -36,6 +42,7 @@ class Contribution(Struct, frozen=True, kw_only=True):
     forms: Mapping[str, Any] = {}
     endpoints: Mapping[str, Any] = {}
     error_shapes: Mapping[str, Any] = {}
+    grants: Mapping[str, Any] = {}
     services: Mapping[type[Any], Any] = {}
     gauges: tuple[Gauge, ...] = ()
     observers: tuple[Callable[[Any, float], None], ...] = ()
@@ -88,6 +95,9 @@ class Kernel(Protocol):
         """Return the installed formats of secured credentials by name; unauthenticated callers have processes of their own."""
         ...
 
+    def issuing_formats(self) -> Mapping[str, SecuringFormat]:
+        """Return the same formats in this process, where those that are an ``IssuingFormat`` issue."""
+
     def find(self, service: type[S]) -> S | None:
         """Return the service of this type; None while no part that is open provides it."""
         ...
@@ -101,16 +111,21 @@ class Extension(Struct, frozen=True, kw_only=True):
     """An extension as its distribution declares it.
 
     ``name``: of the form ``[a-z][a-z0-9_]*``. ``kernel``: the versions that it works with, such as ``>=1.1,<2`` (PEP 440).
-    ``requires``: names of extensions that are opened before it. ``document``: its part of the OpenAPI document, as JSON.
+    ``requires``: names of extensions that are opened before it. ``after``: the same for those that it works without.
+    ``document``: its part of the OpenAPI document, as JSON.
     ``tracing`` is called before anything is opened where the setting ``tracing.endpoint`` is set, and makes the spans.
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
-    operations answer 503; else it stops the startup.
+    operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
+    ``adopts``: its tables whose names do not begin with ``<name>_``.
     """
 
     name: str
     kernel: str
     open: Callable[[Kernel], AbstractAsyncContextManager[Contribution]]
     requires: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     document: bytes | None = None
     tracing: Callable[[Settings], Tracing] | None = None
     vital: bool = False
+    default: bool = True
+    adopts: tuple[str, ...] = ()

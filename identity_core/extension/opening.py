@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import field
@@ -19,6 +20,7 @@ from identity_core.extension.declaration import Contribution
 from identity_core.extension.metrics import Gauge
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import described
+from identity_core.plugin.manager import PluginManager
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.securing import SecuringFormat
@@ -30,15 +32,22 @@ S = TypeVar("S")
 
 log = logging.getLogger("identity.extensions")
 
-# Extension and label of the secrets that existed before there were extensions: they are the secret of challenges itself.
-_OF_CHALLENGES: Final = frozenset({("vcalm", "challenges")})
+# Extension and label of the secrets that existed before there were extensions: what they are derived by, from the secret of challenges.
+# None is that secret itself. If they changed, what was made before an upgrade would be refused after it.
+_BEFORE: Final[Mapping[tuple[str, str], bytes | None]] = {
+    ("vcalm", "challenges"): None,
+    ("wallets", "grants"): b"identity: wallets, v1",
+    ("wallets", "presentations"): b"identity: presentations, v1",
+}
 
 
 @value_class
 class OpenKernel:
-    """The ``Kernel`` of one extension. ``root`` is what its secrets are derived from, ``securing`` is called with ``anonymous``,
-    ``services`` by type and ``gauges`` are those of all open parts, and ``operations`` has the passes of all operations once the
-    application is built."""
+    """The ``Kernel`` of one extension.
+
+    ``root`` is what its secrets are derived from. ``services`` are by type; each extension adds its own, and its ``gauges``.
+    ``operations`` has the passes of all operations once the application is built.
+    """
 
     settings: Settings
     origin: str
@@ -47,7 +56,7 @@ class OpenKernel:
     dids: DidReader
     challenges: SpentChallenges
     root: bytes = field(repr=False)
-    securing: Callable[..., Mapping[str, SecuringFormat]]
+    plugins: PluginManager
     services: dict[type[Any], Any]
     operations: Mapping[str, Any]
     name: str = ""
@@ -57,12 +66,14 @@ class OpenKernel:
         return secrets.token_bytes(count)
 
     def secret(self, label: str) -> bytes:
-        if (self.name, label) in _OF_CHALLENGES:
-            return self.root
-        return derive_key(self.root, info=f"identity: extension {self.name}, {label}, v1".encode())
+        info = _BEFORE.get((self.name, label), f"identity: extension {self.name}, {label}, v1".encode())
+        return self.root if info is None else derive_key(self.root, info=info)
 
     def formats(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
-        return self.securing(anonymous=anonymous)
+        return self.plugins.securing_workers(anonymous=anonymous)
+
+    def issuing_formats(self) -> Mapping[str, SecuringFormat]:
+        return self.plugins.securing_formats()
 
     def find(self, service: type[S]) -> S | None:
         return self.services.get(service)
@@ -83,15 +94,13 @@ async def open_extensions(
 ) -> list[Contribution]:
     """Open the extensions in their order, each with the ``kernel`` of its name; ``stack`` closes them in reverse.
 
-    Raises ``PluginError``: when a vital one fails.
+    Raises ``PluginError``: when a vital one fails. ``StartError``: when two provide one service or gauge.
     """
     contributions = []
     for one in installed:
+        given = kernel(one.declared.name)
         try:
-            own = kernel(one.declared.name)
-            added = await stack.enter_async_context(one.declared.open(own))
-            _share(own, added)
-            contributions.append(added)
+            contributions.append(await stack.enter_async_context(one.declared.open(given)))
         except Exception as error:
             if one.declared.vital and isinstance(error, StartError):
                 raise
@@ -99,27 +108,22 @@ async def open_extensions(
                 raise one.source.error(f"could not be opened: {described(error)}") from error
             log.error("%s could not be opened, so its operations answer 503: %s", one.source, described(error))
             contributions.append(Contribution(handlers=(_unavailable(one),)))
+        given.services.update(contributions[-1].services)
+        given.gauges.extend(contributions[-1].gauges)
+    joined(contributions, "services")
+    gauges = Counter(gauge.name for each in contributions for gauge in each.gauges)
+    if twice := sorted(name for name, count in gauges.items() if count > 1):
+        raise StartError(f"Two parts of the service have the gauges {twice}.")
     return contributions
 
 
-def _share(own: OpenKernel, added: Contribution) -> None:
-    """Let all parts have the services and gauges of one. Raises ``StartError``: when another part has one of them."""
-    known = {gauge.name for gauge in own.gauges}
-    twice = [gauge.name for gauge in added.gauges if gauge.name in known]
-    twice += [service.__name__ for service in added.services if service in own.services]
-    if twice:
-        raise StartError(f"Two parts of the service have the gauges or services {sorted(twice)}.")
-    own.services.update(added.services)
-    own.gauges.extend(added.gauges)
-
-
-def joined(contributions: Sequence[Contribution], member: str) -> dict[str, Any]:
-    """Return a member of all contributions as one mapping. Raises ``StartError``: when two have the same path."""
-    found: dict[str, Any] = {}
+def joined(contributions: Sequence[Contribution], member: str) -> dict[Any, Any]:
+    """Return a member of all contributions as one mapping. Raises ``StartError``: when two have the same path, name or type."""
+    found: dict[Any, Any] = {}
     for each in contributions:
-        places: Mapping[str, Any] = getattr(each, member)
+        places: Mapping[Any, Any] = getattr(each, member)
         if twice := found.keys() & places.keys():
-            raise StartError(f"Two parts of the service have the {member} {sorted(twice)}.")
+            raise StartError(f"Two parts of the service have the {member} {sorted(map(str, twice))}.")
         found |= places
     return found
 

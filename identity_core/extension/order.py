@@ -15,6 +15,11 @@ from identity_core.values import value_class
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 
+# What tables of the kernel and of other plugins begin with.
+_RESERVED: Final = frozenset(
+    ["api", "audit", "credential", "custodian", "evm", "gap", "holder", "keys", "kept", "ledger", "limits", "store"]
+)
+
 
 @value_class
 class InstalledExtension:
@@ -25,10 +30,10 @@ class InstalledExtension:
 
 
 def in_order(found: Iterable[tuple[PluginSource, object]]) -> list[InstalledExtension]:
-    """Return the extensions, each behind those that it requires, else by name.
+    """Return the extensions, each behind those that it requires or is to be opened after, else by name.
 
     Raises ``PluginError``: when one is malformed, needs another version of the service, has the name of another one, or requires one
-    that is missing or that requires it in turn.
+    that is missing or that requires it in turn. The same for ``after`` if that one is installed.
     """
     known: dict[str, InstalledExtension] = {}
     for source, declared in found:
@@ -38,11 +43,12 @@ def in_order(found: Iterable[tuple[PluginSource, object]]) -> list[InstalledExte
             raise source.error(f"is a second extension {first.declared.name}, beside that of {first.source}")
     ordered: dict[str, InstalledExtension] = {}
     waiting = sorted(known)
+    needed = {name: {*one.declared.requires, *(known.keys() & {*one.declared.after})} for name, one in known.items()}
     while waiting:
-        ready = [name for name in waiting if ordered.keys() >= set(known[name].declared.requires)]
+        ready = [name for name in waiting if ordered.keys() >= needed[name]]
         if not ready:
             stuck = known[waiting[0]]
-            lacking = sorted(set(stuck.declared.requires) - ordered.keys())
+            lacking = sorted(needed[stuck.declared.name] - ordered.keys())
             fix = f"Install the extension {lacking[0]}, or name {stuck.source.name} in plugins.disabled."
             raise stuck.source.error(f"requires the extension {', '.join(lacking)}", fix=fix)
         ordered |= {name: known[name] for name in ready}
@@ -55,6 +61,8 @@ def _checked(source: PluginSource, declared: object) -> Extension:
         raise source.error(f"identity_extend returned a {type(declared).__name__}, not an Extension")
     if _NAME.fullmatch(declared.name) is None:
         raise source.error(f"its name is not of the form {_NAME.pattern}")
+    if declared.name in _RESERVED:
+        raise source.error(f"its name {declared.name} is what tables of the service begin with")
     try:
         fits = SpecifierSet(declared.kernel).contains(__version__, prereleases=True)
     except InvalidSpecifier:

@@ -108,10 +108,7 @@ class InstalledPlugin:
 
 
 def inventory(
-    collection: Collection,
-    settings: Settings,
-    built: Mapping[Key, Built],
-    failures: Mapping[Key, PluginError],
+    collection: Collection, settings: Settings, built: Mapping[Key, Built], failures: Mapping[Key, PluginError]
 ) -> list[InstalledPlugin]:
     """All rows, by hook and name."""
     several = len(offers_of(collection, PROVER)) > 1

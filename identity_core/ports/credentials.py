@@ -5,9 +5,9 @@ Nothing here is a secret in the clear: ``sealed`` is a box that the use cases cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.credential_schema import CredentialSchema
@@ -118,3 +118,21 @@ class Credentials(Protocol):
     async def status_list_version(self, list_id: str) -> int | None:
         """The version of a list, cheaply, or None."""
         ...
+
+
+class CopyStatus(Protocol):
+    """The status of the credential that a wallet's copy was made from."""
+
+    async def __call__(self, claims: Mapping[str, Any]) -> CredentialStatus | None:
+        """Return the status that the ``claims`` of a copy refer to, None if they refer to none. Raises ``ValueError``: when the service
+        does not know it."""
+        ...
+
+
+class UnknownCopyStatus(CopyStatus):
+    """The status of copies in a service that makes no copies: every status that a copy refers to is unknown."""
+
+    async def __call__(self, claims: Mapping[str, Any]) -> CredentialStatus | None:
+        if "status" in claims:
+            raise ValueError("its status is not looked up by this service")
+        return None

@@ -101,13 +101,7 @@ class PreRotatingDidMethod(DidMethod, Protocol):
         ...
 
     def draft(
-        self,
-        state: DidState | None,
-        change: Change,
-        at: datetime,
-        *,
-        signer: str,
-        next_keys: LogKeys | None = None,
+        self, state: DidState | None, change: Change, at: datetime, *, signer: str, next_keys: LogKeys | None = None
     ) -> UnsignedEntry:
         """As ``DidMethod.draft``. ``next_keys`` is what the entry says of the keys of the log: a first entry, or one of a DID that did not
         pre-rotate, begins with it; for one that does its ``update_keys`` were committed to. None: what was said before is said

@@ -7,52 +7,31 @@ value remembers its origin. A wrong configuration is a ``SettingsError``: what i
 Left out on purpose: reloading, but for what is logged (SIGHUP). A setting changes with a restart.
 """
 
-from identity_core.settings.fields import Origin, SettingsError, StartError, as_toml, places_of, setting
-from identity_core.settings.load import load
-from identity_core.settings.server import ChallengesSettings, Quota, Server, TokensSettings
-from identity_core.settings.show import ShownSetting, buckets_of, require_extras, show, shown_hosts
-from identity_core.settings.sources import PluginTables
-from identity_core.settings.tree import (
-    NAME_OF_LOG,
-    AnchoringSettings,
-    CustodianChoice,
-    DidSettings,
-    HistorySettings,
-    LedgerChoice,
-    Log,
-    Plugins,
-    ProverChoice,
-    Settings,
-    Throttle,
-)
-
-__all__ = [
-    "NAME_OF_LOG",
-    "AnchoringSettings",
-    "ChallengesSettings",
-    "CustodianChoice",
-    "DidSettings",
-    "HistorySettings",
-    "LedgerChoice",
-    "Log",
-    "Origin",
-    "PluginTables",
-    "Plugins",
-    "ProverChoice",
-    "Quota",
-    "Server",
-    "Settings",
-    "SettingsError",
-    "ShownSetting",
-    "StartError",
-    "Throttle",
-    "TokensSettings",
-    "as_toml",
-    "buckets_of",
-    "load",
-    "places_of",
-    "require_extras",
-    "setting",
-    "show",
-    "shown_hosts",
-]
+from identity_core.settings.fields import Origin as Origin
+from identity_core.settings.fields import SettingsError as SettingsError
+from identity_core.settings.fields import StartError as StartError
+from identity_core.settings.fields import as_toml as as_toml
+from identity_core.settings.fields import places_of as places_of
+from identity_core.settings.fields import setting as setting
+from identity_core.settings.load import load as load
+from identity_core.settings.server import ChallengesSettings as ChallengesSettings
+from identity_core.settings.server import Quota as Quota
+from identity_core.settings.server import Server as Server
+from identity_core.settings.server import TokensSettings as TokensSettings
+from identity_core.settings.show import ShownSetting as ShownSetting
+from identity_core.settings.show import buckets_of as buckets_of
+from identity_core.settings.show import require_extras as require_extras
+from identity_core.settings.show import show as show
+from identity_core.settings.show import shown_hosts as shown_hosts
+from identity_core.settings.sources import PluginTables as PluginTables
+from identity_core.settings.tree import NAME_OF_LOG as NAME_OF_LOG
+from identity_core.settings.tree import AnchoringSettings as AnchoringSettings
+from identity_core.settings.tree import CustodianChoice as CustodianChoice
+from identity_core.settings.tree import DidSettings as DidSettings
+from identity_core.settings.tree import HistorySettings as HistorySettings
+from identity_core.settings.tree import LedgerChoice as LedgerChoice
+from identity_core.settings.tree import Log as Log
+from identity_core.settings.tree import Plugins as Plugins
+from identity_core.settings.tree import ProverChoice as ProverChoice
+from identity_core.settings.tree import Settings as Settings
+from identity_core.settings.tree import Throttle as Throttle

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from identity_core.files import read_regular, require_own
-from identity_core.settings.fields import Given, Origin, SettingsError, build, keys_of, variable
+from identity_core.settings.fields import Given, Origin, SettingsError, build, keys_of, setting, variable
 from identity_core.values import value_class
 
 T = TypeVar("T")
@@ -104,6 +104,11 @@ def may_be_handed_on(variable: str) -> None:
         raise ValueError("it is the service's own; what a prover needs stands in its own table")
 
 
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return what a settings file holds. Raises ``ValueError``: when it is not TOML."""
+    return tomllib.loads(text)
+
+
 def line_numbers(text: str) -> dict[str, int]:
     """Dotted keys to line numbers (from 1) of a text that ``tomllib`` accepts.
 
@@ -141,6 +146,18 @@ def _paths(value: object) -> Iterator[tuple[str, ...]]:
         yield (key,)
         for path in _paths(member):
             yield (key, *path)
+
+
+@value_class
+class ExtensionSettings:
+    """Installed extensions that are on or off against their default; `identity extensions` lists and changes them."""
+
+    enabled: tuple[str, ...] = setting((), "Extensions to serve that are off by default.", example='["vcalm"]')
+    disabled: tuple[str, ...] = setting((), "Extensions not to serve.", example='["vcalm"]')
+
+    def __post_init__(self) -> None:
+        if both := sorted({*self.enabled} & {*self.disabled}):
+            raise ValueError(f"{both[0]} is both enabled and disabled")
 
 
 @value_class

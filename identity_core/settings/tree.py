@@ -13,7 +13,7 @@ from typing import Literal
 
 from identity_core.settings.fields import DEFAULT, Origin, setting
 from identity_core.settings.server import A2a, ChallengesSettings, Mcp, Quota, Retention, Server, TokensSettings
-from identity_core.settings.sources import PluginTables, may_be_handed_on
+from identity_core.settings.sources import ExtensionSettings, PluginTables, may_be_handed_on
 from identity_core.values import value_class
 
 PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
@@ -283,6 +283,7 @@ class Settings:
     ui: Ui = field(default_factory=Ui)
     mcp: Mcp = field(default_factory=Mcp)
     a2a: A2a = field(default_factory=A2a)
+    extensions: ExtensionSettings = field(default_factory=ExtensionSettings)
     plugins: Plugins = field(default_factory=Plugins)
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, compare=False, metadata={"internal": True})
     file: Path | None = field(default=None, repr=False, compare=False, metadata={"internal": True})

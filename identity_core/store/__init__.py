@@ -15,6 +15,7 @@ from identity_core.store.activity import StoredActivity, StoredTimeline, StoredV
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
 from identity_core.store.challenges import StoredSpentChallenges
+from identity_core.store.consent_replies import StoredConsentReplies
 from identity_core.store.cosigned import StoredCosignedCheckpoints
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
@@ -23,7 +24,6 @@ from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
 from identity_core.store.outbox import StoredOutbox
-from identity_core.store.presentations import StoredConsentReplies, StoredPresentations
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
@@ -63,7 +63,6 @@ class Store:
         self.status_gaps = StoredStatusGaps(database)
         self.verifications = StoredVerifications(database)
         self.verifier_challenges = StoredVerifierChallenges(database)
-        self.presentations = StoredPresentations(database)
         self.delegations = StoredDelegations(database)
         self.activity = StoredActivity(database, self.audit, secrets.token_bytes)
         self.holder_secrets = StoredHolderSecrets(database, self.activity)

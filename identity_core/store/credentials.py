@@ -22,12 +22,7 @@ from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.errors import Overloaded
-from identity_core.ports.credentials import (
-    CredentialFilter,
-    RegisteredSchema,
-    SchemaPage,
-    StatusList,
-)
+from identity_core.ports.credentials import CredentialFilter, RegisteredSchema, SchemaPage, StatusList
 from identity_core.ports.repositories import RowPosition
 from identity_core.store.holder_secrets import check_tag
 from identity_core.store.records import Repository, Table

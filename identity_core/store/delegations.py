@@ -158,11 +158,7 @@ def read_invoked(
     transaction: Transaction, invocation: Invocation, delegation_id: str | None
 ) -> tuple[DelegationChain | None, bool, bool]:
     """The chain that an IBCT names, whether the IBCT was called back, and whether its nonce or id was used before."""
-    token = {
-        "invoker": invocation.invoker,
-        "id_digest": invocation.id_digest,
-        "nonce_digest": invocation.nonce_digest,
-    }
+    token = {"invoker": invocation.invoker, "id_digest": invocation.id_digest, "nonce_digest": invocation.nonce_digest}
     row, chain = None, None
     if delegation_id is not None:
         row = transaction.execute(_IBCT_AND_LEAF, {"id": delegation_id, **token}).fetchone()

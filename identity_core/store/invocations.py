@@ -251,10 +251,7 @@ def _end(transaction: Transaction, invocation: Invocation, token: bytes, refused
 
 
 def _refused(refused: RefusedInvocation) -> dict[str, object]:
-    return {
-        "outcome": refused.code,
-        "details": orjson.dumps({"message": refused.message, "details": refused.details}),
-    }
+    return {"outcome": refused.code, "details": orjson.dumps({"message": refused.message, "details": refused.details})}
 
 
 def _anchor_json(anchor: Anchor | None) -> bytes:

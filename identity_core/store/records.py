@@ -43,11 +43,7 @@ class Form:
     read: Convert = _same
 
 
-_PLAIN: Final[Mapping[Any, Form]] = {
-    bytes: Form(read=bytes),
-    bool: Form(int, bool),
-    datetime: Form(micros, moment),
-}
+_PLAIN: Final[Mapping[Any, Form]] = {bytes: Form(read=bytes), bool: Form(int, bool), datetime: Form(micros, moment)}
 
 
 def _form(annotation: Any) -> Form:

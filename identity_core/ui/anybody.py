@@ -31,12 +31,7 @@ from identity_core.ui.operator_session import OperatorSessions
 from identity_core.ui.render import page, to
 from identity_core.ui.session import Sessions
 from identity_core.values import value_class
-from identity_core.wire import (
-    GetLedgerInclusionProofQuery,
-    ListDidHistoryQuery,
-    ResolveDidQuery,
-    VerifyProofRequest,
-)
+from identity_core.wire import GetLedgerInclusionProofQuery, ListDidHistoryQuery, ResolveDidQuery, VerifyProofRequest
 
 JSON_FIRST: Final = ("application/json", "text/html")
 VERSIONS: Final = 20
@@ -145,14 +140,7 @@ class PublicPages:
         )
 
     async def verify(self, request: Request) -> Answer:
-        return page(
-            "verify.html",
-            request,
-            **await self._who(request),
-            given=_shown({}),
-            found=None,
-            refusal=None,
-        )
+        return page("verify.html", request, **await self._who(request), given=_shown({}), found=None, refusal=None)
 
     async def verified(self, request: Request) -> Answer:
         """The verdict below the form, as for a stranger: whoever is signed in leaves no trace of what was pasted."""
@@ -162,11 +150,7 @@ class PublicPages:
         try:
             value = _pasted(given)
             found = await ask(
-                self.proofs.verify_proof,
-                "verifyProof",
-                request,
-                body=_typed(value),
-                body_octets=orjson.dumps(value),
+                self.proofs.verify_proof, "verifyProof", request, body=_typed(value), body_octets=orjson.dumps(value)
             )
         except IdentityError as error:
             if error.status >= 500:

@@ -17,12 +17,7 @@ from identity_core.ui.operations import ask
 from identity_core.ui.render import page, to
 from identity_core.ui.session import Session, Sessions
 from identity_core.values import value_class
-from identity_core.wire import (
-    GetDashboardTimelineQuery,
-    ListCredentialsQuery,
-    ListDelegationsQuery,
-    ResolveDidQuery,
-)
+from identity_core.wire import GetDashboardTimelineQuery, ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
 
 ROWS: Final = 25
 CARDS: Final = 50

@@ -132,11 +132,7 @@ def _packed(name: str) -> bytes:
 
 async def _static(name: str, request: Request) -> Answer:
     """The file, compressed where the reader takes that. Pages are not: their length would tell of the secrets in them."""
-    headers = [
-        *_ALONE,
-        ("cache-control", "public, max-age=31536000, immutable"),
-        ("vary", "Accept-Encoding"),
-    ]
+    headers = [*_ALONE, ("cache-control", "public, max-age=31536000, immutable"), ("vary", "Accept-Encoding")]
     if takes_gzip(request.header("accept-encoding")):
         return Answer(200, _packed(name), STATIC[name], [*headers, ("content-encoding", "gzip")])
     return Answer(200, _file(name), STATIC[name], headers)

@@ -45,9 +45,7 @@ def rows_of(context: RequestContext, event: Event, at: datetime) -> list[Activit
         rows.append(line_of(context, event, at))
     if event.parties is not None:
         outcome = "done" if event.code is None else REFUSED
-        rows.append(
-            TimelineEntry(at, event.kind, outcome, caller.identity, event.code, *_OF_PARTIES(event.parties)),
-        )
+        rows.append(TimelineEntry(at, event.kind, outcome, caller.identity, event.code, *_OF_PARTIES(event.parties)))
     if event.verification is not None:
         rows.append(_verification(caller, event, event.verification, at))
     return rows

@@ -1,7 +1,5 @@
 """Whose rows a caller sees, in the history and in the timeline alike.
 
-requestPresentation and getPresentation: what a verifier asks a wallet of OpenID4VP for, and what came (``use_cases/wallets``).
-
 createVerifierChallenge: a challenge for one domain, good for one success. ``ChallengeUse`` spends it.
 
 listVerificationHistory and getVerificationStats: what was verified, for the verifier, the holder and the operator.
@@ -15,34 +13,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Final
 
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import given
 from identity_core.domain.activity import VerificationCounts, VerificationQuery
 from identity_core.domain.callers import Caller
-from identity_core.domain.wallets.presentation import (
-    LIFE,
-    CredentialSet,
-    PresentationQuery,
-    WantedClaim,
-    WantedCredential,
-)
-from identity_core.errors import InvalidRequest, PresentationNotFound
+from identity_core.errors import InvalidRequest
 from identity_core.ports.activity import VerificationRow, Verifications, VerifierChallenge, VerifierChallenges
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.proofs.stored import PREFIX, VERIFY_SCOPE, ProofAccess
-from identity_core.use_cases.wallets.present import VerifierKeys
-from identity_core.use_cases.wallets.requests import KeptRequests
 from identity_core.values import value_class
 from identity_core.wire import (
     CreateVerifierChallengeRequest,
     GetVerificationStatsQuery,
     ListVerificationHistoryQuery,
-    RequestPresentationRequest,
 )
 
 AUDIT = "audit:read"
@@ -159,80 +145,3 @@ def _seen(wish: VerificationQuery, visibility: Visibility) -> VerificationQuery:
         return replace(wish, caller="", dids=frozenset())
     everything = visibility.dids is None
     return replace(wish, caller=None if everything else visibility.caller, dids=visibility.dids)
-
-
-@value_class
-class RequestPresentation:
-    """Raises ``Forbidden``, ``InvalidRequest``, ``InvalidDid``, ``DidNotFound``, ``DidDeactivated``; ``Overloaded`` when far too many of
-    the caller's are live. ``random`` is the operating system's random source."""
-
-    kept: KeptRequests
-    keys: VerifierKeys
-    clock: Clock
-    random: Callable[[int], bytes]
-
-    async def __call__(self, wish: RequestPresentationRequest, caller: Caller) -> PresentationQuery:
-        did = self.keys.reader.parse(wish.verifier_did)
-        caller.require_acting_for(did, VERIFY_SCOPE)
-        await self.keys(did)
-        redirect = given(wish.redirect_uri, None)
-        if redirect is not None:
-            _check_redirect(redirect)
-        expires_at = self.clock.now().replace(microsecond=0) + LIFE
-        nonce = base64url_encode(self.random(32))
-        secret = self.kept.new_secret() if given(wish.encrypted, False) else None
-        wanted, sets = _asked(wish)
-        query = PresentationQuery(self.kept.new_id(), str(did), nonce, redirect, wanted, expires_at, secret, sets)
-        try:
-            query.check()
-        except ValueError as error:
-            raise InvalidRequest(str(error), details={"member": "credentials"}) from error
-        await self.kept.keep(query, caller.owner)
-        return query
-
-
-def _asked(wish: RequestPresentationRequest) -> tuple[tuple[WantedCredential, ...], tuple[CredentialSet, ...]]:
-    wanted = tuple(
-        WantedCredential(
-            one.id,
-            one.schema_id,
-            tuple(given(one.issuer_dids, ())),
-            tuple(
-                WantedClaim(tuple(claim.path), given(claim.id, ""), tuple(given(claim.values, ())))
-                for claim in given(one.claims, ())
-            ),
-            tuple(map(tuple, given(one.claim_sets, ()))),
-        )
-        for one in wish.credentials
-    )
-    sets = tuple(
-        CredentialSet(tuple(map(tuple, one.options)), given(one.required, True))
-        for one in given(wish.credential_sets, ())
-    )
-    return wanted, sets
-
-
-def _check_redirect(text: str) -> None:
-    """Raises ``InvalidRequest`` unless a wallet may be led there."""
-    try:
-        parts = urlsplit(text)
-        is_good = parts.scheme == "https" and bool(parts.hostname) and parts.username is None and not parts.fragment
-    except ValueError:
-        is_good = False
-    if not is_good or not text.isascii() or not text.isprintable() or " " in text:
-        raise InvalidRequest("redirectUri is an https URL without a fragment.", details={"member": "redirectUri"})
-
-
-@value_class
-class GetPresentation:
-    """Raises ``Forbidden``; ``PresentationNotFound`` also for a request of somebody else."""
-
-    kept: KeptRequests
-
-    async def __call__(self, request_id: str, caller: Caller) -> tuple[str | None, dict[str, Any] | None]:
-        """When the wallet answered, and what; None where it has not."""
-        caller.require_scope(VERIFY_SCOPE)
-        query, stored = await self.kept.find(request_id)
-        if stored.owner != caller.owner:
-            raise PresentationNotFound
-        return self.kept.answer_of(query, stored) or (None, None)

@@ -16,7 +16,7 @@ from tests.architecture.test_packages import MODULES, ROOT
 JWT_READERS = {
     "identity_core/domain/client_assertion.py": "assertions of clients (RFC 7523)",
     "identity_core/domain/tokens.py": "access tokens (RFC 9068)",
-    "identity_core/domain/wallets/possession.py": "key proofs of wallets (OpenID4VCI 1.0)",
+    "plugins/wallets/identity_wallets/domain/possession.py": "key proofs of wallets (OpenID4VCI 1.0)",
     "plugins/securing_sd_jwt/identity_securing_sd_jwt/presented.py": "SD-JWTs and their key bindings (RFC 9901)",
 }
 # They open a token for one of the readers above.

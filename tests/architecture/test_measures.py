@@ -67,7 +67,7 @@ def test_no_module_moves_to_two_extensions() -> None:
         ("api.audit", "api.audit", True),
         ("api.audits", "api.audit", False),
         ("backup.__init__", "backup", True),
-        ("domain.wallets.claims", "domain.wallets", True),
+        ("domain.proofs.proof", "domain.proofs", True),
         ("cli.ledger_show", "cli.ledger*", True),
         ("cli.ledger", "cli.ledger*", True),
         ("api.ledger", "ledger", False),

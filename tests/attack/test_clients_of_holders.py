@@ -17,8 +17,7 @@ from tests.attack.code_flow import CALLBACK, Flow, registers
 from tests.attack.conftest import Target
 from tests.attack.stranger import GENEROUS, PREFIX, Answer, Holder
 from tests.attack.test_code_flow import GRANT, audited
-from tests.attack.test_http_issuing import NOBODY, Office, signed
-from tests.attack.test_http_wallets import P256
+from tests.attack.test_http_issuing import NOBODY, P256, Office, signed
 from tests.attack.test_oauth import refusal
 from tests.fault import service_process
 

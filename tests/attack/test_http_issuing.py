@@ -42,6 +42,7 @@ ATTRIBUTES: list[dict[str, Any]] = [
 ]
 NOBODY = "urn:uuid:00000000-0000-4000-8000-000000000000"
 BLS = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+P256 = {"type": "EcdsaSecp256r1VerificationKey2019", "purpose": ["assertionMethod"]}
 # What differs between two answers that say the same.
 VARIABLE = {"x-request-id", "date", "ratelimit", "content-length"}
 

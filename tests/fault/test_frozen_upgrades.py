@@ -117,12 +117,17 @@ def dumped(folder: Path) -> dict[str, list[str]]:
 
 def is_upgraded(installation: Installation) -> None:
     """Upgrade it, start the service, use everything, stop it, and look for what is reported."""
+    kept = installation.run("upgrade", "check")["keptExtensions"]
     installation.run("upgrade", "apply", "--yes")
+    assert "vcalm" in kept
+    assert kept == installation.run("upgrade", "check")["keptExtensions"]
     # Rows of the document index are written anew by the first start; that they are of an earlier form is no finding.
     assert installation.run("fsck")["findings"] == []
     with service_process.service(installation.folder, environment=installation.environment) as running:
         assert "ALARM" not in running.log.read_text()
         with Client(running.wire.url, api_key=API_KEY) as session:
+            # An upgrade takes nothing away: it was served before, and no setting enables it.
+            assert "challenge" in session.call("POST", "/vcalm/challenges", signed_in=False)
             resolves(session, installation.expected["people"])
             verifies(session, installation.expected)
             changes(session, installation.expected["people"])

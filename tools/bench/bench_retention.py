@@ -277,7 +277,6 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
     expired = ForgetExpired(
         challenges=store.spent_challenges,
         asked=store.verifier_challenges,
-        presentations=store.presentations,
         proof_lifetime=DAY,
         answers=store.idempotency,
         consents=store.consent_replies,

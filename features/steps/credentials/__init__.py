@@ -2,7 +2,6 @@
 
 pytest_plugins = [
     "features.steps.credentials.issuing",
-    "features.steps.credentials.offering",
     "features.steps.credentials.reading",
     "features.steps.credentials.schemas",
     "features.steps.credentials.status",

@@ -5,7 +5,6 @@ pytest_plugins = [
     "features.steps.verifications.audit",
     "features.steps.verifications.erasure",
     "features.steps.verifications.history",
-    "features.steps.verifications.presenting",
     "features.steps.verifications.stored_proofs",
     "features.steps.verifications.timeline",
     "features.steps.verifications.verifying",

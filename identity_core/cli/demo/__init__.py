@@ -44,9 +44,7 @@ the proof. Mallory takes what she can.
     help="Use this running service instead of an own one. No profile counts: what is told is written there, so it is named.",
 )
 @api_key_option
-@click.option(
-    "--ledger", type=click.Choice(LEDGERS), default="sql", show_default=True, help="What the own server writes to."
-)
+@click.option("--ledger", type=click.Choice(LEDGERS), default="sql", show_default=True, help="Ledger of the server.")
 @click.option("--show", "shown", is_flag=True, help="Show every request and its answer.")
 def command(url: str | None, api_key: str | None, ledger: str, shown: bool) -> None:
     """Tell the whole story: a DID, a credential, a delegation, a proof that an agent obtains, who believes it, and its end.

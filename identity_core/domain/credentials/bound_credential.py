@@ -21,13 +21,7 @@ from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed
 from identity_core.domain.credentials.attributes import ValueRefused
-from identity_core.domain.credentials.schema import (
-    MAX_HEADER_OCTETS,
-    Message,
-    Schema,
-    attribute_members,
-    read_schema,
-)
+from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS, Message, Schema, attribute_members, read_schema
 from identity_core.domain.credentials.status_gaps import BITS, LAST_END, PERIODS
 from identity_core.errors import InvalidCredential, JsonValue
 from identity_core.values import value_class

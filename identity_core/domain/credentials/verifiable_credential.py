@@ -16,12 +16,7 @@ from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.bound_credential import CRYPTOSUITE as BOUND_CRYPTOSUITE
-from identity_core.domain.credentials.bound_credential import (
-    NO_HANDLE,
-    BoundHeader,
-    Particulars,
-    check_bound_signature,
-)
+from identity_core.domain.credentials.bound_credential import NO_HANDLE, BoundHeader, Particulars, check_bound_signature
 from identity_core.domain.credentials.credential import Credential, StatusPurpose, check_signature, parse_signature
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS

@@ -19,13 +19,7 @@ from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, TypedValue, ValueRefused, is_composed
 from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.proofs.predicate import (
-    MAX_PREDICATES,
-    NOT_EQUAL,
-    Predicate,
-    PredicateType,
-    check_elements,
-)
+from identity_core.domain.proofs.predicate import MAX_PREDICATES, NOT_EQUAL, Predicate, PredicateType, check_elements
 from identity_core.errors import JsonValue, PredicateUnsupported, ScopeMismatch
 from identity_core.values import value_class
 

@@ -23,11 +23,7 @@ from identity_core.domain.proofs.expected import ExpectedQuestion, Parts, canoni
 from identity_core.domain.proofs.issuer_key import controller_of
 from identity_core.domain.proofs.presentation import REQUEST_COVER, Acceptance, Cover
 from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
-from identity_core.domain.proofs.proof import (
-    CLOCK_SKEW,
-    NEVER_PROVEN,
-    Context,
-)
+from identity_core.domain.proofs.proof import CLOCK_SKEW, NEVER_PROVEN, Context
 from identity_core.errors import InvalidDid, JsonValue, ProofInvalid
 from identity_core.values import value_class
 

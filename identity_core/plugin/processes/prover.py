@@ -13,16 +13,7 @@ from identity_core.errors import PluginUnavailable
 from identity_core.plugin.border import Bulkhead, Fault, guard
 from identity_core.plugin.build import Built
 from identity_core.plugin.load import Offer
-from identity_core.plugin.processes.channel import (
-    Failed,
-    Prove,
-    Raised,
-    Read,
-    Ready,
-    Returned,
-    Single,
-    Verify,
-)
+from identity_core.plugin.processes.channel import Failed, Prove, Raised, Read, Ready, Returned, Single, Verify
 from identity_core.plugin.processes.pool import Pool
 from identity_core.plugin.processes.presenting import (
     Accepted,

@@ -45,6 +45,14 @@ class StoreLock(StoreModel, table=True):
     id: int = Field(sa_type=Integer, primary_key=True, sa_column_kwargs={"autoincrement": False})
 
 
+class KeptExtension(StoreModel, table=True):
+    """An extension that was on before the settings could turn it off, and that an upgrade keeps on."""
+
+    __tablename__ = "kept_extensions"
+
+    name: str = Field(sa_type=Text, primary_key=True)
+
+
 class TimelineEvent(StoreModel, table=True):
     """One event; see ``ports/activity.py``. The id begins with the time in microseconds, so that it is the order too."""
 

@@ -21,10 +21,7 @@ class DidVersion(StoreModel, table=True):
         Index(None, "did", "version_id", unique=True),
         Index(None, "owner", "did", sqlite_where=text("owner IS NOT NULL"), postgresql_where=text("owner IS NOT NULL")),
         Index(
-            "ix_did_versions_without_mac",
-            "did",
-            sqlite_where=text("mac IS NULL"),
-            postgresql_where=text("mac IS NULL"),
+            "ix_did_versions_without_mac", "did", sqlite_where=text("mac IS NULL"), postgresql_where=text("mac IS NULL")
         ),
     )
 

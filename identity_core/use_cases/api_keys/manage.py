@@ -25,11 +25,7 @@ from identity_core.domain.key_requests import (
     scopes_from_request,
     targets_from_request,
 )
-from identity_core.errors import (
-    ApiKeyNotFound,
-    InvalidRequest,
-    Overloaded,
-)
+from identity_core.errors import ApiKeyNotFound, InvalidRequest, Overloaded
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, state_of

@@ -33,7 +33,6 @@ from identity_core.ports.activity import IdempotencyKeys, VerifierChallenges
 from identity_core.ports.api_keys import Usage
 from identity_core.ports.clock import Clock
 from identity_core.ports.consents import ConsentReplies
-from identity_core.ports.presentations import Presentations
 from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
@@ -270,7 +269,6 @@ class ForgetExpired(Repeating):
 
     challenges: SpentChallenges
     asked: VerifierChallenges
-    presentations: Presentations
     proof_lifetime: timedelta
     answers: IdempotencyKeys
     consents: ConsentReplies
@@ -280,7 +278,7 @@ class ForgetExpired(Repeating):
     sizes: Sequence[StepSize] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sizes = [StepSize(self.monotonic) for _ in range(7)]
+        self.sizes = [StepSize(self.monotonic) for _ in range(6)]
 
     async def step(self) -> float:
         """Comes back soon while there is more."""
@@ -291,7 +289,6 @@ class ForgetExpired(Repeating):
             lambda limit: self.challenges.forget(now - CLOCK_SET_BACK, limit=limit),
             lambda limit: self.challenges.forget_offered(now, limit=limit),
             lambda limit: self.asked.forget(asked_until, limit=limit),
-            lambda limit: self.presentations.forget(now - CLOCK_SET_BACK, limit=limit),
             lambda limit: self.answers.forget(now, limit=limit),
             lambda limit: self.consents.forget(now, limit=limit),
             lambda limit: self.usage.forget(today, limit=limit),

@@ -23,14 +23,7 @@ from identity_core.domain.dids.keys import PublicKey
 from identity_core.errors import Conflict, InvalidCredential
 from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.credentials.held_keys import assertion_keys
-from identity_core.use_cases.credentials.issue import (
-    GAP_PERIOD,
-    CredentialIntake,
-    Prepared,
-    Signed,
-    list_of,
-    not_valid,
-)
+from identity_core.use_cases.credentials.issue import GAP_PERIOD, CredentialIntake, Prepared, Signed, list_of, not_valid
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.values import value_class

@@ -37,12 +37,7 @@ from identity_core.domain.credentials.bound_credential import (
     StatusListReference,
     midnight,
 )
-from identity_core.domain.credentials.credential import (
-    Binding,
-    Credential,
-    CredentialStatus,
-    canonical_values,
-)
+from identity_core.domain.credentials.credential import Binding, Credential, CredentialStatus, canonical_values
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.credential_schema import digest as schema_digest
 from identity_core.domain.credentials.holder_secret import name_of

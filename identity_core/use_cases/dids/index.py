@@ -153,11 +153,7 @@ def in_use(did: Did, standing: CurrentVersion) -> CurrentVersion:
     state = standing.head.state
     if state.deactivated:
         raise DidDeactivated(
-            details={
-                "did": str(did),
-                "deactivatedAt": printed(state.updated_at),
-                "versionId": state.version_id,
-            }
+            details={"did": str(did), "deactivatedAt": printed(state.updated_at), "versionId": state.version_id}
         )
     return standing
 

@@ -97,10 +97,7 @@ class ReplaceServiceKey:
 
 
 def _added(one: Replacement) -> JsonValue:
-    return {
-        "operation": "addService",
-        "service": {"id": one.fragment, "type": TYPE, "serviceEndpoint": one.endpoint},
-    }
+    return {"operation": "addService", "service": {"id": one.fragment, "type": TYPE, "serviceEndpoint": one.endpoint}}
 
 
 async def no_succession(_: Replacement) -> None:

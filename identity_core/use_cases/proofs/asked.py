@@ -140,9 +140,7 @@ def checked_request(request: DelegatedProofCheckRequest) -> ProofRequest:
         raise InvalidRequest(f"This is not the body of a {kind.__name__}: {error}.") from None
 
 
-def _readable(
-    predicates: tuple[ZKPredicate | AskedPredicate, ...],
-) -> tuple[ZKPredicate | AskedPredicate, ...]:
+def _readable(predicates: tuple[ZKPredicate | AskedPredicate, ...]) -> tuple[ZKPredicate | AskedPredicate, ...]:
     for one in predicates:
         if one.value is not UNSET:
             read_value(one.value)

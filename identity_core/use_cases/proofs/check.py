@@ -21,12 +21,7 @@ from datetime import UTC, datetime
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.checks import Check, CheckCode, right, undecided, wrong
-from identity_core.domain.proofs.issuer_key import (
-    assertion_key,
-    assertion_multikey,
-    controller_of,
-    has_many_keys,
-)
+from identity_core.domain.proofs.issuer_key import assertion_key, assertion_multikey, controller_of, has_many_keys
 from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.presented import (
     AnyPresented,
@@ -34,13 +29,7 @@ from identity_core.domain.proofs.presented import (
     awaits_agent,
     presentation_signals,
 )
-from identity_core.domain.proofs.proof import (
-    PresentedProof,
-    Statement,
-    ZkProof,
-    moment_within,
-    public_signals,
-)
+from identity_core.domain.proofs.proof import PresentedProof, Statement, ZkProof, moment_within, public_signals
 from identity_core.domain.proofs.proof import ReceivedProof as ReceivedProof
 from identity_core.domain.proofs.question import SUITE_2
 from identity_core.domain.proofs.verification import Expectation, ProofVerification, check_time

@@ -14,13 +14,8 @@ from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.question import Question
 from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion, StoredProof
-from identity_core.errors import (
-    JsonValue,
-    RequestInProgress,
-)
-from identity_core.use_cases.proofs.steps import (
-    ProofAttempt,
-)
+from identity_core.errors import JsonValue, RequestInProgress
+from identity_core.use_cases.proofs.steps import ProofAttempt
 
 MAX_TARGET: Final = 256
 """Characters of a credential id that records repeat."""

@@ -26,14 +26,7 @@ from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.presentation import Agreement
-from identity_core.domain.proofs.proof import (
-    MAX_NONCE_OCTETS,
-    Context,
-    IssuerKey,
-    Statement,
-    Witness,
-    ZkProof,
-)
+from identity_core.domain.proofs.proof import MAX_NONCE_OCTETS, Context, IssuerKey, Statement, Witness, ZkProof
 from identity_core.domain.proofs.question import check_context
 from identity_core.errors import (
     DidNotFound,

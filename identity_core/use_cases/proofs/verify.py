@@ -55,10 +55,7 @@ _DELEGATION_WARNINGS: Final = {
     DelegationState.EXPIRED: CheckCode.DELEGATION_EXPIRED,
     DelegationState.SUSPENDED: CheckCode.DELEGATION_SUSPENDED,
 }
-_ANCHOR_WARNINGS: Final = {
-    AnchorStatus.FAILED: CheckCode.ANCHOR_FAILED,
-    AnchorStatus.REVOKED: CheckCode.ANCHOR_REVOKED,
-}
+_ANCHOR_WARNINGS: Final = {AnchorStatus.FAILED: CheckCode.ANCHOR_FAILED, AnchorStatus.REVOKED: CheckCode.ANCHOR_REVOKED}
 
 
 @value_class

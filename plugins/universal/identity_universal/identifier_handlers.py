@@ -7,18 +7,7 @@ import time
 from typing import Any, Final, NamedTuple
 
 from identity_core.api import caching
-from identity_core.api.caching import (
-    BARE,
-    DID,
-    JSON,
-    LD,
-    LD_JSON,
-    PROFILED,
-    W3C,
-    AnswerCache,
-    CachedAnswer,
-    Shape,
-)
+from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, PROFILED, W3C, AnswerCache, CachedAnswer, Shape
 from identity_core.api.request import Answer, Request
 from identity_core.api.stored_answers import StoredReads
 from identity_core.codec.structs import given, raw

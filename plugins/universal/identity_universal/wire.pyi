@@ -11,7 +11,6 @@ DidMethodNames = tuple[str, ...]
 DidMethodPropertiesByName = dict[str, DidMethodProperties]
 DidTraits = dict[str, Any]
 DidTraitsByMethod = dict[str, dict[str, Any]]
-DidUrlContent = dict[str, Any]
 RegistrationDocument = dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None]
 RegistrationJobId = str | None
 SigningResponses = dict[str, SigningResponse]

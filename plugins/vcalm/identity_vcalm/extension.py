@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
+from identity_core.ports.credentials import CopyStatus
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.use_cases.wallets.status import CopyStatus
 from identity_vcalm.handlers import VcalmHandlers
 from identity_vcalm.presentation import PresentationChallengeKey
 from identity_vcalm.verify import CreateVcalmChallenge, VerifyVcalmCredential, VerifyVcalmPresentation
@@ -31,4 +31,6 @@ async def open_vcalm(kernel: Kernel) -> AsyncIterator[Contribution]:
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="vcalm", kernel=">=1,<2", document=DOCUMENT, open=open_vcalm)
+    return Extension(
+        name="vcalm", kernel=">=1,<2", document=DOCUMENT, open=open_vcalm, after=("wallets",), default=False
+    )

@@ -25,12 +25,12 @@ from identity_core.errors import (
     ProofInvalid,
 )
 from identity_core.ports.clock import Clock
+from identity_core.ports.credentials import CopyStatus
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuringFormat
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.use_cases.wallets.status import CopyStatus
 from identity_core.values import value_class
 from identity_core.wire import VerifyCredentialRequest
 from identity_vcalm.presentation import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,8 +13,8 @@ from identity_vcalm.verify import CredentialFindings, VerifyVcalmCredential
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.checks import CheckCode, wrong
 from identity_core.errors import InvalidCredential, PluginUnavailable, ProofInvalid
+from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuredHead
-from identity_core.use_cases.wallets.status import CopyStatus
 
 NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -48,10 +49,15 @@ class Keys:
 
 
 class Statuses:
-    """A list whose third credential is revoked."""
+    """A list whose third credential is revoked, as the extension of wallets knows one."""
 
-    async def status_at(self, list_id: str, place: int) -> CredentialStatus | None:
-        return (CredentialStatus.ACTIVE, CredentialStatus.SUSPENDED, CredentialStatus.REVOKED)[place]
+    async def __call__(self, claims: Mapping[str, Any]) -> CredentialStatus | None:
+        if "status" not in claims:
+            return None
+        place = claims["status"]["status_list"]
+        if "uri" not in place:
+            raise ValueError("its status names no place of a list")
+        return (CredentialStatus.ACTIVE, CredentialStatus.SUSPENDED, CredentialStatus.REVOKED)[place["idx"]]
 
 
 class Clock:
@@ -64,10 +70,15 @@ def toy(method: str = "did:web:issuer.example#k", **said: Any) -> ToyText:
     return ToyText(SecuredHead("did:web:issuer.example", method, **said), claims)
 
 
-def verify(securing: ToyText, credential: Any = ENVELOPED, *, needs_status: bool = True) -> CredentialFindings:
+def verify(
+    securing: ToyText,
+    credential: Any = ENVELOPED,
+    *,
+    needs_status: bool = True,
+    copy_status: CopyStatus = Statuses(),  # noqa: B008
+) -> CredentialFindings:
     formats: Any = {securing.name: securing}
-    status = CopyStatus(Statuses(), "https://id.example")  # type: ignore[arg-type]
-    verify = VerifyVcalmCredential(formats, Keys(), None, status, Clock())  # type: ignore[arg-type]
+    verify = VerifyVcalmCredential(formats, Keys(), None, copy_status, Clock())  # type: ignore[arg-type]
     return asyncio.run(verify.findings(credential, needs_status=needs_status))
 
 
@@ -113,6 +124,13 @@ def test_no_other_envelope_is_opened(envelope: Any) -> None:
 )
 def test_a_good_proof_is_not_all(said: dict[str, Any], problem: str) -> None:
     assert kinds(verify(toy(**said))) == [problem]
+
+
+def test_the_status_of_a_copy_is_unknown_without_wallets() -> None:
+    """A service that does not look it up does not call the credential valid."""
+    claims = {"status": {"status_list": {"idx": 0, "uri": "https://id.example/openid/status/" + "A" * 22}}}
+    assert kinds(verify(toy(claims=claims), copy_status=UnknownCopyStatus())) == ["STATUS_RETRIEVAL_ERROR"]
+    assert verify(toy(), copy_status=UnknownCopyStatus()).verified
 
 
 @pytest.mark.parametrize("needs_status", [True, False])

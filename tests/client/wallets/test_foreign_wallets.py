@@ -14,11 +14,11 @@ import pytest
 
 from identity_core.codec import multikey
 from identity_core.domain.jose import JoseKey
+from plugins.wallets.tests.test_http_copy_status import set_status
+from plugins.wallets.tests.test_http_presentations import Story, collected
+from plugins.wallets.tests.test_http_wallets import Issuer, Wallet, issuer_key
 from tests.attack.conftest import Target
 from tests.attack.stranger import GENEROUS, Stranger, Wire
-from tests.attack.test_http_copy_status import set_status
-from tests.attack.test_http_presentations import Story, collected
-from tests.attack.test_http_wallets import Issuer, Wallet, issuer_key
 from tests.once import once
 from tests.servers import local_server
 

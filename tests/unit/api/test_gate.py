@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from identity_core.api.presentations import PRESENT
 from identity_core.api.request import Answer, Operation, Request
 from identity_core.api.security import Gate
 from identity_core.conformance.key_store import key
@@ -177,9 +176,3 @@ def test_address_holds_few_places_until_they_are_free(world: World) -> None:
         assert world.gate.held == []
 
     asyncio.run(story())
-
-
-def test_presentation_costs_a_token_for_each_that_fits() -> None:
-    assert PRESENT.cost.tokens(Request(body_octets=bytes(10))) == 6
-    assert PRESENT.cost.tokens(Request(body_octets=bytes(4_096 + 700 * 20))) >= 6 + 20
-    assert PRESENT.waits

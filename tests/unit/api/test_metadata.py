@@ -1,15 +1,16 @@
 """The documents that a client of OAuth looks up."""
 
 import asyncio
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import orjson
 import pytest
 
 from identity_core.api.contract import operations
-from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH
+from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, TokenGrant
 from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, metadata_pages, resource_metadata_url
-from identity_core.api.request import Request
+from identity_core.api.request import Answer, Request
 from identity_core.domain.callers import KNOWN, OF_AGENTS
 from identity_core.domain.tokens import AGENTS, audiences
 from tests.reference import DOCUMENT
@@ -17,15 +18,24 @@ from tests.reference import DOCUMENT
 ORIGIN = "https://id.example"
 
 
+class CodeGrant(TokenGrant):
+    async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
+        raise AssertionError
+
+
+class OtherGrant(CodeGrant):
+    metadata: ClassVar = {"other_grant_is_anonymous": True}
+
+
 def page(path: str, **headers: str) -> Any:
-    return asyncio.run(metadata_pages(ORIGIN)[path](Request(headers=headers)))
+    return asyncio.run(metadata_pages(ORIGIN, {})[path](Request(headers=headers)))
 
 
 def test_the_issuer_is_the_origin_and_its_addresses_exist() -> None:
     found = orjson.loads(page(ISSUER_PATH).body)
     assert found["issuer"] == ORIGIN
     assert found["token_endpoint"] == ORIGIN + TOKEN_PATH
-    assert found["authorization_endpoint"].removeprefix(ORIGIN) in metadata_pages(ORIGIN)
+    assert found["authorization_endpoint"].removeprefix(ORIGIN) in metadata_pages(ORIGIN, {})
     aliases = [alias for _, _, each in operations(DOCUMENT) for alias in each.get("x-aliases", ())]
     assert found["jwks_uri"].removeprefix(ORIGIN) in aliases
     assert set(found["scopes_supported"]) < KNOWN
@@ -34,7 +44,7 @@ def test_the_issuer_is_the_origin_and_its_addresses_exist() -> None:
 
 
 def test_the_code_flow_is_told_where_it_is() -> None:
-    pages = metadata_pages(ORIGIN, code_flow=True)
+    pages = metadata_pages(ORIGIN, {"authorization_code": CodeGrant()}, code_flow=True)
     found = orjson.loads(asyncio.run(pages[ISSUER_PATH](Request())).body)
     assert found.items() >= {"response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"]}.items()
     assert found["authorization_response_iss_parameter_supported"] is True
@@ -45,6 +55,19 @@ def test_the_code_flow_is_told_where_it_is() -> None:
     assert "authorization_code" not in without["grant_types_supported"]
     assert without["token_endpoint_auth_methods_supported"] == ["private_key_jwt"]
     assert without.keys().isdisjoint({"response_types_supported", "code_challenge_methods_supported"})
+
+
+def test_grants_of_extensions_are_listed_with_their_metadata() -> None:
+    """They are added while the extensions are opened, after the pages were made."""
+    grants: dict[str, TokenGrant] = {}
+    pages = metadata_pages(ORIGIN, grants)
+    grants["urn:other"] = OtherGrant()
+    found = orjson.loads(asyncio.run(pages[ISSUER_PATH](Request())).body)
+    assert found["grant_types_supported"] == ["client_credentials", "urn:other"]
+    assert found["other_grant_is_anonymous"] is True
+    without = orjson.loads(page(ISSUER_PATH).body)
+    assert without["grant_types_supported"] == ["client_credentials"]
+    assert "other_grant_is_anonymous" not in without
 
 
 def test_nobody_is_redirected_anywhere() -> None:
@@ -61,14 +84,14 @@ def test_a_resource_has_its_metadata_where_its_path_says(resource: str) -> None:
 
 def test_where_agents_call_tools_is_a_resource_only_where_they_do() -> None:
     path = RESOURCE_PATH + AGENTS
-    assert path not in metadata_pages(ORIGIN)
-    found = orjson.loads(asyncio.run(metadata_pages(ORIGIN, [AGENTS])[path](Request())).body)
+    assert path not in metadata_pages(ORIGIN, {})
+    found = orjson.loads(asyncio.run(metadata_pages(ORIGIN, {}, [AGENTS])[path](Request())).body)
     assert (found["resource"], found["authorization_servers"]) == (ORIGIN + AGENTS, [ORIGIN])
     assert set(found["scopes_supported"]) == OF_AGENTS
 
 
 def test_a_challenge_names_the_metadata_of_the_interface() -> None:
-    assert resource_metadata_url(ORIGIN).removeprefix(ORIGIN) in metadata_pages(ORIGIN)
+    assert resource_metadata_url(ORIGIN).removeprefix(ORIGIN) in metadata_pages(ORIGIN, {})
 
 
 @pytest.mark.parametrize("path", [ISSUER_PATH, RESOURCE_PATH])

@@ -153,7 +153,7 @@ OF_FINDINGS = {
         ("tests.fault.test_clock", "test_the_doctor_names_an_entry_that_was_recorded_for_a_time_to_come"),
     ],
     "doctor_database.checkpoint": [("test_doctor_remedies", "test_settings_are_what_the_remedy_says")],
-    "doctor_held.holders_file": [
+    "doctor_credentials.holders_file": [
         (HELD, "test_a_file_that_lost_its_secret_is_told"),
         (HELD, "test_a_rotation_leaves_what_was_and_tells_what_is_issued_anew"),
     ],

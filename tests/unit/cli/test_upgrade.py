@@ -280,7 +280,7 @@ for at in [*(1 + lines * place // how_many for place in range(how_many)), lines]
 
 
 def test_what_was_killed_is_run_again(older: Path, tmp_path: Path) -> None:
-    rounds = int(os.environ.get("IDENTITY_ROUNDS", "5"))
+    rounds = int(os.environ.get("IDENTITY_ROUNDS", "8"))
     words = [sys.executable, "-c", KILLED, str(older), str(tmp_path / "scratch"), str(rounds)]
     root = Path(__file__).parents[3]
     told = subprocess.run(words, capture_output=True, text=True, cwd=root, check=False, timeout=300)

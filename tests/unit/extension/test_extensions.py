@@ -23,6 +23,7 @@ from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import in_order
 from identity_core.plugin.load import PluginSource, installed_sources
 from identity_core.plugin.provider import PluginError
+from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.settings import StartError
 
 PART = orjson.dumps({"paths": {"/a": {"get": {"operationId": "getSomething"}}}})
@@ -53,11 +54,17 @@ def test_extensions_are_opened_behind_those_that_they_require() -> None:
     assert [one.declared.name for one in in_order(found)] == ["b", "d", "c", "a"]
 
 
+def test_extension_is_opened_after_an_optional_one() -> None:
+    found = [toy("a", after=("c", "z")), toy("b"), toy("c")]
+    assert [one.declared.name for one in in_order(found)] == ["b", "c", "a"]
+
+
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
         ([toy("a", requires=("z",))], "plugin a .*: requires the extension z"),
         ([toy("a", requires=("b",)), toy("b", requires=("a",))], "plugin a .*: requires the extension b"),
+        ([toy("a", after=("b",)), toy("b", requires=("a",))], "plugin a .*: requires the extension b"),
         ([toy("a"), (source("b"), toy("a")[1])], "plugin b .*: is a second extension a, beside that of plugin a"),
         ([toy("a", kernel=">=9")], "plugin a .*: needs version >=9 of the service, and this is"),
         ([toy("a", kernel="newest")], "plugin a .*: 'newest' is no range of versions"),
@@ -70,10 +77,10 @@ def test_misfitting_extension_stops_the_startup(found: Any, reason: str) -> None
         in_order(found)
 
 
-def opening(*found: tuple[PluginSource, object]) -> list[Contribution]:
+def opening(*found: tuple[PluginSource, object], services: dict[type, Any] | None = None) -> list[Contribution]:
     async def run() -> list[Contribution]:
         async with AsyncExitStack() as stack:
-            return await open_extensions(in_order(found), kernel, stack)
+            return await open_extensions(in_order(found), partial(kernel, services=services or {}), stack)
 
     return asyncio.run(run())
 
@@ -94,9 +101,9 @@ def test_vital_extension_that_cannot_be_opened_stops_the_startup() -> None:
         opening(toy("a", open=broken, vital=True))
 
 
-def kernel(name: str) -> OpenKernel:
+def kernel(name: str, services: dict[type, Any] | None = None) -> OpenKernel:
     unused: Any = None
-    return OpenKernel(unused, "", unused, unused, unused, unused, bytes(range(32)), unused, {}, {}, name)
+    return OpenKernel(unused, "", unused, unused, unused, unused, bytes(range(32)), unused, services or {}, {}, name)
 
 
 def test_secret_differs_by_extension_and_label() -> None:
@@ -106,9 +113,17 @@ def test_secret_differs_by_extension_and_label() -> None:
     assert all(len(secret) == 32 for secret in secrets)
 
 
-def test_secret_that_is_older_than_extensions_keeps_its_bytes() -> None:
-    """Else a challenge of before an upgrade would be refused after it."""
-    assert kernel("vcalm").secret("challenges") == bytes(range(32))
+@pytest.mark.parametrize(
+    ("name", "label", "secret"),
+    [
+        ("vcalm", "challenges", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"),
+        ("wallets", "grants", "729f4d6e776530c75e75bf93ca94e2dc9eeace821b30086d2030aa26f37a1113"),
+        ("wallets", "presentations", "d4b685c224975b3badb4f4570cb2f84d4a671f9934caac7a008c8b6d3e42084a"),
+    ],
+)
+def test_secret_older_than_extensions_keeps_its_bytes(name: str, label: str, secret: str) -> None:
+    """Else challenges, offers and requests of before an upgrade would be refused after it."""
+    assert kernel(name).secret(label).hex() == secret
 
 
 def test_service_that_is_missing_stops_the_startup() -> None:
@@ -188,3 +203,31 @@ def test_fault_of_the_settings_keeps_its_message() -> None:
 
     with pytest.raises(StartError, match=r"^mcp\.enabled is set"):
         opening(toy("a", open=misconfigured, vital=True))
+
+
+@contextlib.asynccontextmanager
+async def serving(kernel: Kernel) -> AsyncIterator[Contribution]:
+    yield Contribution(services={CopyStatus: "of an extension"})
+
+
+def test_service_of_an_extension_replaces_the_null_one() -> None:
+    """Only those that are opened later see it."""
+    seen: dict[str, object] = {}
+
+    def asking(name: str) -> Any:
+        @contextlib.asynccontextmanager
+        async def ask(kernel: Kernel) -> AsyncIterator[Contribution]:
+            seen[name] = kernel.need(CopyStatus)
+            yield Contribution()
+
+        return ask
+
+    null = UnknownCopyStatus()
+    found = [toy("a", open=asking("a")), toy("b", open=serving), toy("c", open=asking("c"))]
+    opening(*found, services={CopyStatus: null})
+    assert seen == {"a": null, "c": "of an extension"}
+
+
+def test_two_extensions_with_one_service_stop_the_startup() -> None:
+    with pytest.raises(StartError, match="Two parts of the service have the services"):
+        opening(toy("a", open=serving), toy("b", open=serving))

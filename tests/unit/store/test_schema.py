@@ -133,6 +133,7 @@ SINCE = (
             "presentation_requests",
             "offered_challenges",
             "store_lock",
+            "kept_extensions",
         )
     ),
     "ALTER TABLE transparency_head DROP COLUMN service_did",

@@ -20,7 +20,6 @@ def sweep_of(store: Store, clock: MovableClock) -> ForgetExpired:
     return ForgetExpired(
         store.spent_challenges,
         store.verifier_challenges,
-        store.presentations,
         timedelta(days=1),
         store.idempotency,
         store.consent_replies,

@@ -1,0 +1,216 @@
+"""Which of the installed extensions are on: by their own default, by the settings, and because an upgrade takes nothing away.
+
+Also how the settings file is changed, of which all other lines stay, and which tables of the store an extension has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from identity_core.database import Transaction, look_at, open_database
+from identity_core.extension.declaration import Extension
+from identity_core.extension.order import InstalledExtension
+from identity_core.files import durable_draft
+from identity_core.settings import Settings, SettingsError, as_toml
+from identity_core.settings.sources import did_you_mean, line_numbers, parse_toml
+from identity_core.values import value_class
+
+T = TypeVar("T")
+
+# So many steps make the table, and what it holds for an installation of before.
+_STEPS: Final = 34
+_BEFORE: Final = frozenset({"agents", "vcalm", "wallets"})
+BY_UPGRADE: Final = "in use before the upgrade"
+
+
+@value_class
+class ChosenExtensions:
+    """``on`` and ``off`` are in the order in which they are opened; ``reasons`` says of each name why it is on or off."""
+
+    on: tuple[InstalledExtension, ...]
+    off: tuple[InstalledExtension, ...]
+    reasons: dict[str, str]
+
+    def rows(self) -> list[dict[str, str]]:
+        """Return what is shown of each extension, by name."""
+        found = [(one, state) for state, those in (("on", self.on), ("off", self.off)) for one in those]
+        rows = [
+            {"name": one.declared.name, "state": state, "because": self.reasons[one.declared.name]}
+            | {"distribution": one.source.distribution, "version": one.source.version}
+            for one, state in found
+        ]
+        return sorted(rows, key=lambda row: row["name"])
+
+
+def read_store(settings: Settings, job: Callable[[Transaction], T]) -> T:
+    """Return what ``job`` reads in the store's database, which is not changed. Raises ``DatabaseError``."""
+    look = look_at(settings.database_url, settings.data_dir / "identity.sqlite")
+    try:
+        return look.read_now(job)
+    finally:
+        look.end()
+
+
+def kept_extensions(transaction: Transaction) -> frozenset[str]:
+    """Return the names of the extensions that an upgrade of this store keeps on, also of a store that was not upgraded yet."""
+    (steps,) = transaction.execute("SELECT COUNT(*) FROM store_migrations").fetchone()
+    if steps < _STEPS:
+        return frozenset(_BEFORE if transaction.execute("SELECT 1 FROM audit_lines LIMIT 1").fetchone() else ())
+    return frozenset(row[0] for row in transaction.execute("SELECT name FROM kept_extensions").fetchall())
+
+
+def choose_extensions(
+    installed: Sequence[InstalledExtension], settings: Settings, kept: Collection[str]
+) -> ChosenExtensions:
+    """Return which of the ``installed`` extensions are on.
+
+    Raises ``SettingsError``: when the settings name one that is not installed, or turn off one that another one requires.
+    """
+    chosen = settings.extensions
+    for key, names in (("extensions.enabled", chosen.enabled), ("extensions.disabled", chosen.disabled)):
+        for name in names:
+            named_extension(name, installed, f"{settings.origin(key)} ({key})")
+    reasons: dict[str, str] = {}
+    on: dict[str, InstalledExtension] = {}
+    for one in installed:
+        name = one.declared.name
+        is_on, reasons[name] = _state(one, settings, kept)
+        if is_on:
+            on[name] = one
+        if is_on and (lacking := sorted(set(one.declared.requires) - on.keys())):
+            what = f"The extension {name} requires the extension {lacking[0]}, which is off."
+            fix = f"Enable it: identity extensions enable {lacking[0]}; or disable {name}."
+            raise SettingsError(what, "extensions.enabled", fix)
+    return ChosenExtensions(tuple(on.values()), tuple(one for one in installed if one.declared.name not in on), reasons)
+
+
+def _state(one: InstalledExtension, settings: Settings, kept: Collection[str]) -> tuple[bool, str]:
+    name = one.declared.name
+    for key, is_on in (("disabled", False), ("enabled", True)):
+        if name in getattr(settings.extensions, key):
+            return is_on, str(settings.origin(f"extensions.{key}"))
+    if not one.declared.default and name in kept:
+        return True, BY_UPGRADE
+    return one.declared.default, "default"
+
+
+def named_extension(name: str, installed: Iterable[InstalledExtension], where: str) -> InstalledExtension:
+    """Return the extension of this name. Raises ``SettingsError``: when none is installed; ``where`` names it."""
+    known = {one.declared.name: one for one in installed}
+    if name not in known:
+        fix = did_you_mean(name, known, "Install it, or remove the name.")
+        raise SettingsError(f"No extension {name} is installed.", where, fix)
+    return known[name]
+
+
+def documents_of(installed: Iterable[InstalledExtension]) -> dict[str, bytes]:
+    """Return the part of the document of each extension that has one, by name."""
+    return {one.declared.name: one.declared.document for one in installed if one.declared.document}
+
+
+_EMPTY: Final[dict[str, list[str]]] = {"enabled": [], "disabled": []}
+
+
+def require_from_file(settings: Settings, name: str) -> None:
+    """Raise ``SettingsError``: when the environment sets one of the lists, so that the file would not count."""
+    for key in ("extensions.enabled", "extensions.disabled"):
+        if settings.origin(key).kind == "environment":
+            what = f"{key} is set by the environment, so the settings file does not count."
+            raise SettingsError(what, str(settings.origin(key)), f"Change {name} there, or unset it.")
+
+
+def write_settings(path: Path, declared: Extension, *, enable: bool) -> None:
+    """Turn an extension on or off in the settings file, which keeps its mode and owner. Raises ``OSError``, ``ValueError``."""
+    before = path.stat() if path.exists() else None
+    text = "" if before is None else path.read_text("utf-8")
+    edited = edit_settings(text, declared.name, enable=enable, default=declared.default)
+    with durable_draft(path, edited.encode()) as draft:
+        if before is not None:
+            os.chown(draft, before.st_uid, before.st_gid)
+            draft.chmod(before.st_mode & 0o7777)
+        draft.replace(path)
+
+
+def edit_settings(text: str, name: str, *, enable: bool, default: bool) -> str:
+    """Return the text of a settings file that turns the extension ``name`` on or off. All other lines stay.
+
+    Raises ``ValueError``: when the lists are written in a form that cannot be edited.
+    """
+    before = parse_toml(text)
+    lists: dict[str, list[str]] = {**_EMPTY, **before.get("extensions", {})}
+    wanted = {key: [one for one in names if one != name] for key, names in lists.items()}
+    if not enable or not default:
+        wanted["enabled" if enable else "disabled"].append(name)
+    for key, names in wanted.items():
+        if names != lists[key]:
+            text = _with_list(text, key, as_toml(tuple(names)))
+    after = parse_toml(text)
+    written = after.get("extensions")
+    if not isinstance(written, dict) or {**after, "extensions": _EMPTY | written} != {**before, "extensions": wanted}:
+        raise ValueError("the lists do not stand in lines of their own")
+    return text
+
+
+def _with_list(text: str, key: str, value: str) -> str:
+    """Return ``text`` with one list of the table ``extensions``; a comment behind it stays."""
+    places = line_numbers(text)
+    lines = text.splitlines(keepends=True)
+    at = places.get(f"extensions.{key}")
+    if at is not None:
+        end = next(last for last in range(at, len(lines) + 1) if _is_whole("".join(lines[at - 1 : last])))
+        comment = re.search(r"\][ \t]*(#.*)$", lines[end - 1].rstrip("\r\n"))
+        head = lines[at - 1].partition("=")[0].rstrip()
+        lines[at - 1 : end] = [f"{head} = {value}{f'  {comment[1]}' if comment else ''}\n"]
+    elif "extensions" in places:
+        lines.insert(places["extensions"], f"{key} = {value}\n")
+    else:
+        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        lines.append(f"{gap}[extensions]\n{key} = {value}\n")
+    return "".join(lines)
+
+
+def _is_whole(statement: str) -> bool:
+    try:
+        parse_toml(statement)
+    except ValueError:
+        return False
+    return True
+
+
+_TABLES: Final = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+    "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
+}
+
+
+def tables_of(
+    transaction: Transaction, dialect: str, declared: Extension, installed: Iterable[InstalledExtension]
+) -> list[str]:
+    """Return the tables of an extension that the store's database has, sorted. Those of one with a longer name are not its own."""
+    prefix = f"{declared.name}_"
+    others = tuple(f"{one.declared.name}_" for one in installed if one.declared.name.startswith(prefix))
+    tables = [row[0] for row in transaction.execute(_TABLES[dialect]).fetchall()]
+    own = [each for each in tables if each.startswith(prefix) and not each.startswith(others)]
+    return sorted({*own, *declared.adopts} & {*tables})
+
+
+def drop_tables(settings: Settings, tables: Sequence[str]) -> None:
+    """Drop these tables of the store's database, which may refer to one another. Raises ``DatabaseError``."""
+    store = open_database(settings.database_url, settings.data_dir / "identity.sqlite", processes=2)
+
+    def drop(transaction: Transaction) -> None:
+        if store.dialect == "sqlite":
+            transaction.execute("PRAGMA defer_foreign_keys = ON")
+        for names in [", ".join(tables)] if store.dialect == "postgresql" else tables:
+            transaction.execute(f"DROP TABLE {names}")
+
+    try:
+        if tables:
+            store.write_now(drop)
+    finally:
+        asyncio.run(store.close())

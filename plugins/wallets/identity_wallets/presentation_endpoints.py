@@ -1,0 +1,82 @@
+"""What wallets of OpenID ask of a verifier (OpenID4VP 1.0): the signed request object, and where a presentation is posted to.
+
+Pages beside the document, as ``issuance_endpoints.py`` has them. Who has the link may present; who made the request reads what came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from identity_core.api.costs import Cost
+from identity_core.api.oauth_errors import wallet_error
+from identity_core.api.page_requests import form_members
+from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
+from identity_core.codec import strict_json
+from identity_core.domain.tokens import OauthRefusal
+from identity_core.errors import IdentityError
+from identity_core.values import value_class
+from identity_wallets.use_cases.present import AcceptPresentation, SignRequestObject
+
+WALLET_SCHEME: Final = "openid4vp://"
+REQUESTS: Final = "/openid/requests/"
+RESPONSES: Final = "/openid/responses/"
+REQUEST_OBJECT: Final = "application/oauth-authz-req+jwt"
+MAX_BODY: Final = 256 * 1024
+RESPONSE: Final = RESPONSES + "{request}"
+
+# At least a token for each presentation: six with their key bindings fit into the bytes that cost nothing.
+PRESENT: Final = Operation(
+    "presentCredentials", "POST", RESPONSE, frozenset(), "", shape=wallet_error, cost=Cost(first=6), waits=True
+)
+
+
+@value_class
+class PresentationEndpoints:
+    """``mismatch`` as the gate's: nothing is kept in databases that are not those that this service wrote."""
+
+    origin: str
+    sign: SignRequestObject
+    accept: AcceptPresentation
+    mismatch: Callable[[], IdentityError | None]
+
+    @property
+    def pages(self) -> dict[str, Handler]:
+        """What GET serves, by path."""
+        return {REQUESTS + "{request}": self.request_object}
+
+    @property
+    def forms(self) -> dict[str, PageForm]:
+        """What POST takes, by path."""
+        return {RESPONSE: PageForm(self.response, PRESENT, MAX_BODY)}
+
+    async def request_object(self, request: Request) -> Answer:
+        """The request (OpenID4VP 1.0 §5.7). Raises ``PresentationNotFound``."""
+        request_id = request.path["request"]
+        signed = await self.sign(request_id, f"{self.origin}{RESPONSES}{request_id}")
+        return Answer(200, signed.encode("ascii"), REQUEST_OBJECT, [NO_STORE])
+
+    async def response(self, request: Request) -> Answer:
+        """The answer of a wallet, ``direct_post`` or ``direct_post.jwt`` (OpenID4VP 1.0 §8.2, §8.3.1). Raises ``OauthRefusal``,
+        ``PresentationNotFound``, ``StorageMismatch``."""
+        if (found := self.mismatch()) is not None:
+            raise found
+        form, request_id = form_members(request.body_octets), request.path["request"]
+        if "response" in form:
+            return _done(await self.accept.encrypted(request_id, form["response"]))
+        if "error" in form:
+            return _done(await self.accept.decline(request_id, form.get("state")))
+        return _done(await self.accept(request_id, form.get("state"), read_token(form.get("vp_token"))))
+
+
+def read_token(text: str | None) -> Any:
+    """The JSON of ``vp_token``. Raises ``OauthRefusal``."""
+    try:
+        return strict_json.loads((text or "").encode())
+    except strict_json.JsonRefused as error:
+        raise OauthRefusal("invalid_request", f"vp_token is no JSON that can be read: {error.reason}.") from None
+
+
+def _done(redirect: str | None) -> Answer:
+    body = {} if redirect is None else {"redirect_uri": redirect}
+    return Answer(200, body, headers=[NO_STORE])

@@ -1,0 +1,159 @@
+"""Requests of verifiers to wallets as they are kept: sealed, by a random id that stands in the link and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import orjson
+
+from identity_core.codec import multibase, times
+from identity_core.crypto import p256, sealing
+from identity_core.errors import JsonValue, PresentationNotFound
+from identity_core.ports.clock import Clock
+from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.records import SOON_SECONDS, StepSize, erasing_time
+from identity_core.values import value_class
+from identity_wallets.domain.presentation import (
+    CredentialSet,
+    PresentationQuery,
+    WantedClaim,
+    WantedCredential,
+)
+from identity_wallets.ports import Presentations, StoredPresentation
+
+MAX_ID: Final = 64
+KEPT_AFTER_END: Final = timedelta(hours=1)
+_REQUEST: Final = "request"
+_ANSWER: Final = "answer"
+
+
+@value_class
+class KeptRequests:
+    """``secret`` has 32 octets, ``random`` is the operating system's random source."""
+
+    presentations: Presentations
+    secret: bytes = field(repr=False)
+    random: Callable[[int], bytes]
+    clock: Clock
+
+    def new_id(self) -> str:
+        """128 random bits."""
+        return multibase.base64url_encode(self.random(16))
+
+    def new_secret(self) -> bytes:
+        """Of a key on P-256 that is this request's alone."""
+        return p256.generate_secret(self.random(p256.COORDINATE_BYTES))
+
+    async def keep(self, query: PresentationQuery, owner: str) -> None:
+        """Raises ``Overloaded``."""
+        wanted = [
+            [
+                one.id,
+                one.schema_id,
+                one.issuers,
+                [claim.path for claim in one.claims],
+                [claim.id for claim in one.claims],
+                one.sets,
+                [claim.values for claim in one.claims],
+            ]
+            for one in query.wanted
+        ]
+        secret = None if query.secret is None else multibase.base64url_encode(query.secret)
+        sets = [[one.options, one.is_required] for one in query.sets]
+        plain = orjson.dumps([query.verifier, query.nonce, query.redirect_uri, wanted, secret, sets])
+        box = self._seal(query.id, _REQUEST, plain)
+        await self.presentations.add(query.id, StoredPresentation(owner, box, query.expires_at), self.clock.now())
+
+    async def find(self, request_id: str) -> tuple[PresentationQuery, StoredPresentation]:
+        """The request, whether it has ended or not. Raises ``PresentationNotFound``."""
+        stored = await self.presentations.find(request_id) if len(request_id) <= MAX_ID else None
+        if stored is None:
+            raise PresentationNotFound
+        verifier, nonce, redirect_uri, wanted, *more = orjson.loads(self._open(request_id, _REQUEST, stored.request))
+        # A request of before an upgrade has neither a key nor sets.
+        key, sets = (*more, None, None)[:2]
+        query = PresentationQuery(
+            request_id,
+            verifier,
+            nonce,
+            redirect_uri,
+            tuple(_wanted(*one) for one in wanted),
+            stored.expires_at,
+            None if key is None else multibase.base64url_decode(key),
+            tuple(CredentialSet(tuple(map(tuple, options)), required) for options, required in sets or ()),
+        )
+        return query, stored
+
+    async def open_for_wallets(self, request_id: str) -> PresentationQuery:
+        """One that nobody has answered and that has not ended. Raises ``PresentationNotFound``."""
+        query, stored = await self.find(request_id)
+        if stored.answer is not None or self.clock.now() >= stored.expires_at:
+            raise PresentationNotFound
+        return query
+
+    async def answer(self, query: PresentationQuery, answer: JsonValue, now: datetime) -> bool:
+        """Keeps what the wallet said; False when there is an answer already, or the request has ended."""
+        return await self.presentations.answer(
+            query.id, self._seal(query.id, _ANSWER, orjson.dumps([times.printed(now), answer])), now
+        )
+
+    def answer_of(self, query: PresentationQuery, stored: StoredPresentation) -> tuple[str, Any] | None:
+        """When the wallet answered (RFC 3339) and what; None where it has not."""
+        if stored.answer is None:
+            return None
+        answered_at, answer = orjson.loads(self._open(query.id, _ANSWER, stored.answer))
+        return answered_at, answer
+
+    def _seal(self, request_id: str, part: str, plain: bytes) -> bytes:
+        return sealing.seal(self.secret, plain, _bound(request_id, part), random=self.random)
+
+    def _open(self, request_id: str, part: str, box: bytes) -> bytes:
+        try:
+            return sealing.unseal(self.secret, box, _bound(request_id, part))
+        except sealing.BoxInvalid as error:
+            raise PresentationNotFound from error
+
+
+@dataclass(slots=True)
+class ForgetPresentations(Repeating):
+    """Deletes requests an hour after their end: a clock that is set back by less makes none of them live again."""
+
+    complaint = "requests for presentations that have expired cannot be deleted"
+    interval_seconds = 30.0
+
+    presentations: Presentations
+    clock: Clock
+    size: StepSize = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.size = StepSize(self.clock.monotonic)
+
+    async def step(self) -> float:
+        """Delete some of them. Return the pause, which is short while there are more."""
+        until = erasing_time(self.clock) - KEPT_AFTER_END
+        more = await self.size.step(lambda limit: self.presentations.forget(until, limit=limit))
+        return SOON_SECONDS if more else self.interval_seconds
+
+
+def _wanted(
+    name: str,
+    schema_id: str,
+    issuers: Sequence[str],
+    paths: Sequence[Sequence[str]],
+    ids: Sequence[str] = (),
+    sets: Sequence[Sequence[str]] = (),
+    values: Sequence[Sequence[JsonValue]] = (),
+) -> WantedCredential:
+    """A credential as it was kept; one of before an upgrade has no ids, sets and values."""
+    claims = tuple(
+        WantedClaim(tuple(path), identifier, tuple(taken))
+        for path, identifier, taken in zip(paths, ids or [""] * len(paths), values or [()] * len(paths), strict=True)
+    )
+    return WantedCredential(name, schema_id, tuple(issuers), claims, tuple(map(tuple, sets)))
+
+
+def _bound(request_id: str, part: str) -> bytes:
+    return f"identity: presentation {part}, v1\n{request_id}".encode()

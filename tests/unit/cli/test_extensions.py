@@ -1,0 +1,115 @@
+"""``identity extensions``: what is on and why, turned on and off in the settings file, and removed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import tomllib
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from identity_core.store import Store
+from tests.unit.cli.conftest import Commands
+
+pytest.importorskip("identity_vcalm")
+
+
+@pytest.fixture
+def settings_file(tmp_path: Path) -> Path:
+    path = tmp_path / "identity.toml"
+    path.write_text(f'data_dir = "{tmp_path / "data"}"  # here\n')
+    return path
+
+
+@pytest.fixture
+def here(settings_file: Path) -> Commands:
+    return Commands({"IDENTITY_CONFIG": str(settings_file), "IDENTITY_EXTENSIONS_ENABLED": ""})
+
+
+def new_store(settings_file: Path) -> Path:
+    folder = settings_file.parent / "data"
+    folder.mkdir(mode=0o700)
+    asyncio.run(Store.open(folder).close())
+    return folder / "identity.sqlite"
+
+
+def state(here: Commands) -> str:
+    return next(row["state"] for row in here.json("extensions", "list") if row["name"] == "vcalm")
+
+
+def test_extension_is_turned_on_and_off(here: Commands, settings_file: Path) -> None:
+    before = settings_file.read_text()
+    assert state(here) == "off"
+    assert "restart the service" in here.ok("extensions", "enable", "vcalm")
+    assert state(here) == "on"
+    assert here.json("extensions", "disable", "vcalm")["on"] is False
+    assert state(here) == "off"
+    assert settings_file.read_text().startswith(before)
+    assert tomllib.loads(settings_file.read_text())["extensions"] == {"enabled": [], "disabled": ["vcalm"]}
+
+
+def test_list_shows_the_place_of_the_setting(here: Commands, settings_file: Path) -> None:
+    here.ok("extensions", "enable", "vcalm")
+    assert f"vcalm: on (file {settings_file}:4)" in here.ok("extensions", "list")
+
+
+def test_unknown_name_is_refused(here: Commands) -> None:
+    lines = here.refused("extensions", "enable", "vclam", status=2)
+    assert lines[0] == "error: No extension vclam is installed."
+    assert lines[2] == "  do: Did you mean vcalm?"
+
+
+def test_environment_wins_over_the_file(settings_file: Path) -> None:
+    here = Commands({"IDENTITY_CONFIG": str(settings_file), "IDENTITY_EXTENSIONS_ENABLED": "vcalm"})
+    before = settings_file.read_text()
+    assert "environment" in here.refused("extensions", "disable", "vcalm", status=2)[0]
+    assert settings_file.read_text() == before
+
+
+def test_lists_in_another_form_are_left_alone(here: Commands, settings_file: Path) -> None:
+    settings_file.write_text(settings_file.read_text() + 'extensions = { disabled = ["vcalm"] }\n')
+    before = settings_file.read_text()
+    assert "yourself" in here.refused("extensions", "enable", "vcalm")[2]
+    assert settings_file.read_text() == before
+
+
+def test_tables_are_dropped_after_a_confirmation(here: Commands, settings_file: Path) -> None:
+    path = new_store(settings_file)
+    assert "vcalm has no tables" in here.ok("extensions", "remove", "vcalm")
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("CREATE TABLE vcalm_notes (id INTEGER)")
+        file.commit()
+
+    def tables() -> set[str]:
+        with closing(sqlite3.connect(path)) as file:
+            return {row[0] for row in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    before = tables()
+    assert here.json("extensions", "remove", "vcalm")["tables"] == ["vcalm_notes"]
+    refused = here("extensions", "remove", "vcalm", "--purge", "--json")
+    assert refused.exit_code == 2
+    assert json.loads(refused.stderr)["error"]["do"] == "give --yes to drop them"
+    assert tables() == before
+    assert here.json("extensions", "remove", "vcalm", "--purge", "--yes")["dropped"] == ["vcalm_notes"]
+    assert before - tables() == {"vcalm_notes"}
+    assert state(here) == "off"
+
+
+def test_removal_of_a_missing_installation_is_refused(here: Commands, settings_file: Path) -> None:
+    here.refused("extensions", "remove", "vcalm", "--purge", "--yes", status=2)
+    assert not (settings_file.parent / "data").exists()
+
+
+def test_upgrade_check_lists_what_stays_on(here: Commands, settings_file: Path) -> None:
+    path = new_store(settings_file)
+    assert state(here) == "off"
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("INSERT INTO kept_extensions VALUES ('vcalm')")
+        file.commit()
+    assert state(here) == "on"
+    assert "vcalm stays on; turn it off: identity extensions disable vcalm" in here.ok("upgrade", "check")
+    here.ok("extensions", "disable", "vcalm")
+    assert here.json("upgrade", "check")["keptExtensions"] == []
