@@ -30,7 +30,7 @@ NODE_TOOLS: Final = Path("node_modules", ".bin")
 TYPESCRIPT: Final = HERE / "typescript"
 GO_CLIENT: Final = "identity-service-client-go"
 GO: Final = HERE / "go"
-PAGE_MODULES: Final = HERE.parent / "identity_core" / "ui" / "static" / "client"
+PAGE_MODULES: Final = HERE.parent / "plugins" / "ui" / "identity_ui" / "static" / "client"
 
 
 def build_python_client(folder: Path, document: Path = DOCUMENT) -> Path:

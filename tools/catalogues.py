@@ -15,8 +15,7 @@ from typing import Final
 from babel.messages import mofile, pofile
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
-
-from identity_core.ui.catalogues import DOMAIN, LANGUAGES, LOCALE, TEMPLATES
+from identity_ui.catalogues import DOMAIN, LANGUAGES, LOCALE, TEMPLATES
 
 # The same templates and translations must make the same bytes.
 _WHENEVER: Final = datetime(2026, 1, 1, tzinfo=UTC)

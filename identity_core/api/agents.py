@@ -67,7 +67,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 @value_class
 class AskHolder:
-    """Asks a holder on the page of consent (``ui/consent.py``) of ``origin``. ``check`` reads a request as the page does, and raises
+    """Asks a holder on the page of consent (the extension ``ui``) of ``origin``. ``check`` reads a request as the page does, and raises
     ``InvalidRequest`` for one that it would not show."""
 
     consents: HolderConsents

@@ -1,6 +1,6 @@
 """``/oauth/authorize`` and the grant of its code: a holder lets a client read in her name (RFC 6749 §4.1, 7636, 8707, 9207, 9700).
 
-GET shows her the request (``ui/authorize.py``), POST takes her signature and answers where the browser goes. A refusal is shown as well,
+GET shows her the request (the extension ``ui``), POST takes her signature and answers where the browser goes. A refusal is shown as well,
 and only she goes on to the client: anybody can register a redirection URI, so that sending her there unasked would make of this address
 an open redirector (RFC 9700 §4.11.2).
 """

@@ -13,6 +13,7 @@ import orjson
 
 from identity_core import __version__
 from identity_core.api.agent_card import CARD_PATH, EXTENSION_PATH, AgentCardPage, request_schema
+from identity_core.api.agent_requests import read_request
 from identity_core.api.agent_tasks import SealedTasks, TaskEndpoint
 from identity_core.api.agents import A2A, MCP, AgentDoor, AgentEndpoint, Application, AskHolder
 from identity_core.api.pages import static_page
@@ -26,7 +27,6 @@ from identity_core.domain.tokens import AGENTS, TASKS
 from identity_core.extension.declaration import Contribution
 from identity_core.extension.opening import OpenKernel
 from identity_core.settings import Settings, StartError
-from identity_core.ui.consent import read_request
 from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.consents import HolderConsents
 
@@ -66,7 +66,7 @@ async def agent_endpoints(
             place=place,
             gate=gate,
             operations=operations,
-            holders=AskHolder(consents, origin_of(settings), read_request) if settings.ui.enabled else None,
+            holders=AskHolder(consents, origin_of(settings), read_request) if opened.has_pages else None,
             origin=origin_of(settings),
             max_body=settings.server.max_body_bytes,
             body_seconds=settings.server.body_timeout_seconds,

@@ -27,12 +27,11 @@ from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.agents import agent_places, open_consents
-from identity_core.bootstrap.authorization import code_grant
-from identity_core.bootstrap.handlers import verification_handlers
-from identity_core.bootstrap.pages import PageTags, page_tags
+from identity_core.bootstrap.authorization import authorization_endpoint, code_grant
+from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
-from identity_core.bootstrap.probes import open_dependencies, service_handlers
+from identity_core.bootstrap.probes import installation_state, open_dependencies, service_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
@@ -43,7 +42,6 @@ from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
-from identity_core.ui.operator import OperatorHandlers
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import ListAuditLines
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
@@ -52,7 +50,6 @@ from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.service import Dependencies
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
@@ -166,19 +163,6 @@ async def _observer(opened: Runtime, added: Sequence[Contribution]) -> Observe:
     return observe
 
 
-def _operator_handlers(opened: Runtime, tags: PageTags, dependencies: Dependencies) -> OperatorHandlers:
-    """Those of what an operator's pages ask."""
-    return OperatorHandlers(
-        dids=tags.dids,
-        events=EventHandlers(ListEvents(opened.store.documents)),
-        ledger=tags.ledger,
-        verifications=verification_handlers(opened),
-        api_keys=api_key_handlers(opened),
-        audit=AuditHandlers(ListAuditLines(opened.store.audit)),
-        service=service_handlers(opened, dependencies),
-    )
-
-
 async def _services(opened: Runtime) -> dict[type[Any], Any]:
     """Return what the parts of the service share, by type."""
     token_keys, challenges = await open_token_keys(opened), challenge_book(opened)
@@ -186,13 +170,16 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
     sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
     tags = page_tags(opened, sealed_credentials, autonomy_of(opened.settings))
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
-    dependencies, tokens = open_dependencies(opened), token_endpoint(opened, token_keys, refusals)
+    dependencies, token = open_dependencies(opened), token_endpoint(opened, token_keys, refusals)
+    gate = gate_of(opened, token_keys, challenges)
     shared = (
         *(opened.store, Record(opened.store.activity), tags.dids, tags.ledger, tags.delegations),
         *(tags.credentials, tags.proofs, tags.dashboard),
         *(token_keys, challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
-        *(_operator_handlers(opened, tags, dependencies), auth_handlers(opened, token_keys, challenges)),
-        *(tokens, tokens.grants, gate_of(opened, token_keys, challenges), tags.credentials.get.access),
+        *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
+        *(EventHandlers(ListEvents(opened.store.documents)), AuditHandlers(ListAuditLines(opened.store.audit))),
+        *(auth_handlers(opened, token_keys, challenges), token, token.grants, gate, tags.credentials.get.access),
+        *(installation_state(opened), authorization_endpoint(opened, gate.signatures, token)),
         await open_consents(opened),
     )
     ports = {Custodian: opened.custodian, Database: opened.store.database, CopyStatus: UnknownCopyStatus()}

@@ -7,14 +7,17 @@ from datetime import timedelta
 
 from identity_core.api.caching import AnswerCache
 from identity_core.api.credentials import CredentialHandlers
+from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
+from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Handler
 from identity_core.api.stored_answers import StoredReads
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of
+from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.cache import BoundedCache
 from identity_core.domain.delegations.delegation import AutonomyTable
@@ -32,6 +35,7 @@ from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
 from identity_core.use_cases.credentials.status_gaps import GetStatusGaps, GetStatusGapShard
 from identity_core.use_cases.credentials.verify import VerifyCredential
+from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,
     ResumeDelegation,
@@ -66,12 +70,14 @@ from identity_core.use_cases.ledger.read import (
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.stored import ProofAccess
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.records import EraseHolder
 from identity_core.use_cases.verifications import (
     LIFETIME,
     CreateVerifierChallenge,
     GetVerificationStats,
     ListVerificationHistory,
 )
+from identity_core.values import value_class
 
 
 def did_handlers(opened: Runtime) -> DidHandlers:
@@ -197,4 +203,35 @@ def verification_handlers(opened: Runtime) -> VerificationHandlers:
             store.verifications, store.proofs, ProofAccess(store.proofs, store.verifier_challenges), opened.clock
         ),
         counts=GetVerificationStats(store.verifications),
+    )
+
+
+@value_class
+class PageTags:
+    """The handlers of the tags that share credentials, delegations and proofs."""
+
+    dids: DidHandlers
+    ledger: LedgerHandlers
+    delegations: DelegationHandlers
+    credentials: CredentialHandlers
+    proofs: ProofHandlers
+    dashboard: DashboardHandlers
+
+
+def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable) -> PageTags:
+    """Return them for this installation."""
+    record, credentials = Record(opened.store.activity), sealed_credentials.credentials
+    access = CredentialAccess(credentials, opened.store.delegations, autonomy, opened.clock)
+    return PageTags(
+        dids=did_handlers(opened),
+        ledger=ledger_handlers(opened),
+        delegations=delegation_handlers(opened, autonomy),
+        credentials=credential_handlers(opened, sealed_credentials, autonomy),
+        proofs=proof_handlers(opened, sealed_credentials, autonomy),
+        dashboard=DashboardHandlers(
+            GetDashboardTimeline(opened.store.timeline),
+            EraseRecords(opened.reader, EraseHolder(opened.store.retention, record, opened.clock)),
+            ResetDisclosures(access, credentials, record, opened.clock),
+            RotateHolderSecret(opened.store.holder_secrets, opened.keeper, opened.clock),
+        ),
     )

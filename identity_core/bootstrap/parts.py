@@ -8,33 +8,37 @@ from contextlib import AsyncExitStack
 from typing import Any, Final
 
 from identity_core import __version__
+from identity_core.api.api_keys import ApiKeyHandlers
+from identity_core.api.audit import AuditHandlers
 from identity_core.api.errors import guide_folder
+from identity_core.api.events import EventHandlers
 from identity_core.api.guide import guide_pages
+from identity_core.api.service import ServiceHandlers
+from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.agents import open_agents
 from identity_core.bootstrap.authorization import open_oauth
 from identity_core.bootstrap.gauges import kernel_gauges
-from identity_core.bootstrap.handlers import did_pages
-from identity_core.bootstrap.pages import PageTags, pages_for_people
+from identity_core.bootstrap.handlers import PageTags, did_pages
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.opening import OpenKernel
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import PluginSource
-from identity_core.ui.operator import OperatorHandlers
 
 Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 
 
 async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
-    tags, operator = kernel.need(PageTags), kernel.need(OperatorHandlers)
-    own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, operator.api_keys, operator.service)
-    records, transparency = (tags.dashboard, operator.audit, operator.verifications), (tags.ledger, operator.events)
+    tags, need = kernel.need(PageTags), kernel.need
+    own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, need(ApiKeyHandlers), need(ServiceHandlers))
+    records = (tags.dashboard, need(AuditHandlers), need(VerificationHandlers))
+    transparency = (tags.ledger, need(EventHandlers))
     pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
     gauges = tuple(kernel_gauges(opened, tags.dids.cache))
     return Contribution(handlers=(*own, *records, *transparency), pages=pages, gauges=gauges)
 
 
-PARTS: Final = (_kernel, open_oauth, open_agents, pages_for_people)
+PARTS: Final = (_kernel, open_oauth, open_agents)
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:

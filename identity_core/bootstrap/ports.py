@@ -146,11 +146,6 @@ async def challenge_secret(custodian: Custodian) -> bytes:
     return await _secret(custodian, b"identity: challenges, v1")
 
 
-async def sessions_secret(custodian: Custodian) -> bytes:
-    """What vouches for the sessions of the pages. Another secret ends them."""
-    return await _secret(custodian, b"identity: sessions of the pages, v1")
-
-
 async def consents_secret(custodian: Custodian) -> bytes:
     """What the answers of holders to agents are sealed under."""
     return await _secret(custodian, b"identity: answers of holders to agents, v1")

@@ -9,7 +9,9 @@ from typing import Final
 from identity_core import __version__, build
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.bootstrap.runtime import Runtime
+from identity_core.extension.installation import InstallationState
 from identity_core.plugin.choose import InUse
+from identity_core.settings import show
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.service import Dependencies, GetHealth, GetReadiness, GetVersion, Probe
 from identity_core.wire import PluginCondition, PluginProcesses
@@ -104,3 +106,29 @@ def _degraded_by(fault: Callable[[], object]) -> Probe:
         return "degraded" if fault() else "ok"
 
     return probe
+
+
+def installation_state(opened: Runtime) -> InstallationState:
+    """Return the state that no operation returns."""
+    settings, plugins, jobs = opened.settings, opened.plugins, opened.jobs
+    witnesses = () if jobs.feeder is None else jobs.feeder.fed
+    return InstallationState(
+        plugins=plugins.installed,
+        settings=lambda: show(settings, plugins.settings_tables()),
+        reasons=lambda: _reasons(opened),
+        witnesses=lambda: {one.name: (one.reason, one.size) for one in witnesses},
+        panels=plugins.panels(),
+    )
+
+
+def _reasons(opened: Runtime) -> dict[str, str]:
+    """Return why dependencies of ``/ready`` are unhealthy, where a job has found the reason."""
+    jobs, watched = opened.jobs, opened.key_watch
+    found = {
+        "storage": str(opened.mismatch() or jobs.watch.unremembered or jobs.watch.fault),
+        "keys": "; ".join(watched.faults) or watched.fault,
+        "anchoring": "" if jobs.anchorer is None else jobs.anchorer.fault,
+        "statusLists": jobs.publisher.fault,
+        "witnesses": "" if jobs.feeder is None else jobs.feeder.fault,
+    }
+    return {name: reason for name, reason in found.items() if reason}

@@ -7,11 +7,11 @@ import pytest
 from tests.architecture import language
 
 CEILINGS = {
-    "wrong_docstrings": 740,
+    "wrong_docstrings": 729,
     "missing_docstrings": 55,
-    "bare_names": 208,
-    "long_test_names": 506,
-    "refused_words": 4_330,
+    "bare_names": 207,
+    "long_test_names": 502,
+    "refused_words": 4_319,
     "long_sentences": 27,
     "long_lines": 30,
 }

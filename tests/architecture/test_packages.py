@@ -23,7 +23,7 @@ PACKAGES = {
     "prometheus_client": ("plugins/observability/",),
     "opentelemetry": ("plugins/observability/",),
     "msgspec": ("identity_core/codec/", "identity_core/extension/", "identity_core/plugin/processes/"),
-    "jinja2": ("identity_core/ui/",),
+    "jinja2": ("plugins/ui/",),
     "pluggy": ("identity_core/plugin/",),
     "sqlmodel": ("identity_core/store/tables/", "plugins/"),
     "sqlalchemy": ("identity_core/store/tables/", "identity_core/cli/doctor_tables.py", "plugins/"),

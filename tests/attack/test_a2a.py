@@ -14,8 +14,8 @@ from nacl.signing import VerifyKey
 from rfc8785 import dumps as jcs
 
 from tests.attack.delegated.scene import People, Scene
+from tests.attack.page_requests import FORM, OWN, begin, cookie_of
 from tests.attack.stranger import PREFIX, Answer
-from tests.attack.test_http_pages import FORM, OWN, begin, cookie_of
 from tests.mcp_client import bearer, token_of
 
 VERIFIER = "https://shop.example"

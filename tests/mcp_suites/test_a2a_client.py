@@ -15,8 +15,8 @@ import jwt
 import pytest
 
 from tests.attack.delegated.scene import People, Scene
+from tests.attack.page_requests import FORM, OWN, begin, cookie_of
 from tests.attack.stranger import PREFIX
-from tests.attack.test_http_pages import FORM, OWN, begin, cookie_of
 from tests.mcp_client import token_of
 
 pytest.importorskip("a2a", reason="tox -e mcp installs the client")

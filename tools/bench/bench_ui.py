@@ -26,12 +26,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
+from identity_ui.session import body_of
 
 from identity_core.client import Signer
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.domain.dids.did import Did
 from identity_core.store.records import row_id
-from identity_core.ui.session import body_of
 from tools.bench.parties import gather
 from tools.bench.seeding import dids_in, fill
 from tools.bench.servers import UNLIMITED, Server, running

@@ -16,8 +16,8 @@ from mcp import Client
 from mcp.types import ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 
 from tests.attack.delegated.scene import People, Scene
+from tests.attack.page_requests import FORM, OWN, begin, cookie_of
 from tests.attack.stranger import Answer, Holder
-from tests.attack.test_http_pages import FORM, OWN, begin, cookie_of
 from tests.mcp_client import call_tool, token_of, with_client, with_command
 
 VERIFIER = "https://shop.example"

@@ -140,7 +140,7 @@ def request_object(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
     return json.loads(from_base64url(head)), json.loads(from_base64url(said))
 
 
-def shown(world: World, said: dict[str, Any], wanted: set[str]) -> dict[str, list[str]]:
+def present_claims(world: World, said: dict[str, Any], wanted: set[str]) -> dict[str, list[str]]:
     """The presentation that discloses what has these names, for the last credential that was asked for."""
     *_, query = said["dcql_query"]["credentials"]
     jwt, *disclosures, _ = world.notes["collected"].split("~")

@@ -16,7 +16,7 @@ UNKNOWN = "urn:uuid:00000000-0000-4000-8000-000000000000"
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[LocalServer]:
-    with local_server(environment=GENEROUS | {"IDENTITY_PLUGINS_DISABLED": "wallets"}) as server:
+    with local_server(environment=GENEROUS | {"IDENTITY_EXTENSIONS_ENABLED": ""}) as server:
         yield server
 
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from plugins.wallets.tests.test_http_presentations import ADULT, Asked, Story, bound, collected
-from plugins.wallets.tests.test_http_wallets import DROP, Issuer, Wallet, decoded, issuer_key, opened, refusal
+from plugins.wallets.tests.test_http_wallets import DROP, Issuer, Wallet, decoded, issuer_key, read_credential, refusal
 from tests.attack.conftest import Target
 from tests.attack.stranger import Answer, base64url
 from tests.attack.test_http_issuing import ask
@@ -45,7 +45,7 @@ def listed(story: Story, issuer: Issuer, credential: str) -> int:
     assert answer.headers["cache-control"] == "public, max-age=300"
     assert answer.headers["access-control-allow-origin"] == "*"
     method, public = issuer_key(issuer)
-    head, said, _ = opened(answer.body.decode() + "~", public)
+    head, said, _ = read_credential(answer.body.decode() + "~", public)
     assert head == {"typ": "statuslist+jwt", "alg": "ES256", "kid": method}
     assert (said["sub"], said["iss"], said["ttl"]) == (place["uri"], issuer.ivo.did, 300)
     assert said["iat"] <= time.time() + 1 < said["iat"] + 86_400 == said["exp"]
@@ -71,7 +71,7 @@ def vcalm(story: Story, credential: str, **options: Any) -> tuple[bool, list[str
 
 def presented(story: Story, wallet: Wallet, credential: str, schema_id: str) -> tuple[int, str]:
     one = {"id": "age", "schemaId": schema_id, "claims": [{"path": ADULT}]}
-    asked = story.asked(credentials=[one])
+    asked = story.ask_for(credentials=[one])
     answer = story.present(asked, story.shown(asked, by=wallet, of=credential))
     return (200, "") if answer.status == 200 else (refusal(answer)[0], answer.json["error_description"])
 
@@ -80,22 +80,22 @@ def test_what_the_issuer_ends_is_ended_for_every_verifier(story: Story) -> None:
     issuer, wallet = Issuer.open(story.issuer.target), Wallet(story.issuer.target)
     credential, other = collected(issuer, wallet), issuer.issued()
 
-    def seen() -> tuple[int, tuple[int, str], tuple[bool, list[str], list[bool]]]:
+    def read_statuses() -> tuple[int, tuple[int, str], tuple[bool, list[str], list[bool]]]:
         shown = presented(story, wallet, credential, issuer.schema_id)
         return listed(story, issuer, credential), shown, vcalm(story, credential)
 
-    assert seen() == (0, (200, ""), (True, [], [True]))
+    assert read_statuses() == (0, (200, ""), (True, [], [True]))
     set_status(issuer, issuer.credential_id, "suspension", True)
-    value, (status, reason), verdict = seen()
+    value, (status, reason), verdict = read_statuses()
     assert (value, status, "suspended" in reason) == (2, 400, True)
     assert verdict == (False, ["STATUS_VERIFICATION_ERROR"], [False])
     # Who looks for the status himself is told of it all the same.
     assert vcalm(story, credential, checks=["proof"])[:2] == (False, ["STATUS_VERIFICATION_ERROR"])
     set_status(issuer, issuer.credential_id, "suspension", False)
     set_status(issuer, other, "revocation", True)
-    assert seen() == (0, (200, ""), (True, [], [True]))
+    assert read_statuses() == (0, (200, ""), (True, [], [True]))
     set_status(issuer, issuer.credential_id, "revocation", True)
-    value, (status, reason), verdict = seen()
+    value, (status, reason), verdict = read_statuses()
     assert (value, status, "revoked" in reason) == (1, 400, True)
     assert verdict == (False, ["STATUS_VERIFICATION_ERROR"], [False])
 
@@ -172,7 +172,7 @@ def test_a_status_cannot_be_kept_back(story: Story) -> None:
     changed = jwt.split(".")
     said = {name: value for name, value in claims_of(story.credential).items() if name != "status"}
     changed[1] = Wallet(story.issuer.target).sign({}, said).split(".")[1]
-    asked: Asked = story.asked()
+    asked: Asked = story.ask_for()
     forged = bound("~".join((".".join(changed), *disclosures, "")), story.wallet, asked, ADULT)
     assert refusal(story.present(asked, {"age": [forged]})) == (400, "invalid_request")
 

@@ -78,7 +78,7 @@ def answering(story: Story, asked: Asked, **change: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("enc", BITS)
 def test_what_is_encrypted_to_the_key_of_the_request_is_taken_once(story: Story, enc: str) -> None:
-    asked = story.asked(encrypted=True)
+    asked = story.ask_for(encrypted=True)
     assert asked.said["response_mode"] == "direct_post.jwt"
     assert enc in asked.said["client_metadata"]["encrypted_response_enc_values_supported"]
     key = key_of(asked)
@@ -92,12 +92,12 @@ def test_what_is_encrypted_to_the_key_of_the_request_is_taken_once(story: Story,
 
 
 def test_each_request_has_a_key_of_its_own_that_is_not_in_the_database(story: Story) -> None:
-    first, second = story.asked(encrypted=True), story.asked(encrypted=True)
+    first, second = story.ask_for(encrypted=True), story.ask_for(encrypted=True)
     assert key_of(first)["x"] != key_of(second)["x"]
     assert refusal(send(story, second, encrypted(key_of(first), answering(story, second)))) == REFUSED
     assert refusal(send(story, second, encrypted(key_of(first), answering(story, first)))) == REFUSED
     # A plain request has none, and takes nothing that is encrypted.
-    plain = story.asked()
+    plain = story.ask_for()
     assert plain.said["response_mode"] == "direct_post"
     assert plain.said["client_metadata"].keys() == {"vp_formats_supported"}
     assert refusal(send(story, plain, encrypted(key_of(first), answering(story, plain)))) == REFUSED
@@ -106,7 +106,7 @@ def test_each_request_has_a_key_of_its_own_that_is_not_in_the_database(story: St
 
 
 def test_a_request_that_asks_for_encryption_takes_nothing_else(story: Story) -> None:
-    asked = story.asked(encrypted=True)
+    asked = story.ask_for(encrypted=True)
     assert refusal(story.present(asked, story.shown(asked))) == REFUSED
     assert refusal(send(story, asked, json.dumps(answering(story, asked)))) == REFUSED
     assert story.result(asked.id).json["state"] == "pending"
@@ -182,7 +182,7 @@ HOSTILE: dict[str, Made] = {
     "no state": saying(lambda story, asked: answering(story, asked, state=DROP)),
     "another state": saying(lambda story, asked: answering(story, asked, state="x")),
     "a state as a list": saying(lambda story, asked: answering(story, asked, state=[asked.said["state"]])),
-    "of another wallet's": saying(lambda story, asked: answering(story, asked, vp_token=story.shown(story.asked()))),
+    "of another wallet's": saying(lambda story, asked: answering(story, asked, vp_token=story.shown(story.ask_for()))),
     "not what was asked for": saying(lambda story, asked: answering(story, asked, vp_token=story.shown(asked, "age"))),
     "no without the state": saying(lambda story, asked: {"error": "access_denied"}),
 }
@@ -196,14 +196,14 @@ def relabelled(text: str, **head: Any) -> str:
 
 @pytest.mark.parametrize("made", HOSTILE.values(), ids=HOSTILE.keys())
 def test_what_is_encrypted_in_another_way_is_refused_and_the_request_stays_open(story: Story, made: Made) -> None:
-    asked = story.asked(encrypted=True)
+    asked = story.ask_for(encrypted=True)
     assert refusal(send(story, asked, made(story, asked))) == REFUSED
     assert story.result(asked.id).json["state"] == "pending"
 
 
 def test_a_wallet_says_no_encrypted_or_not(story: Story) -> None:
     for secretly in (True, False):
-        asked = story.asked(encrypted=True)
+        asked = story.ask_for(encrypted=True)
         said = {"error": "access_denied", "state": asked.said["state"]}
         answer = send(story, asked, encrypted(key_of(asked), said)) if secretly else story.present(asked, DROP, **said)
         assert answer.status == 200, answer.body
@@ -212,7 +212,7 @@ def test_a_wallet_says_no_encrypted_or_not(story: Story) -> None:
 
 def test_a_large_presentation_is_read(story: Story) -> None:
     """joserfc's own limit would be 64 KiB."""
-    asked = story.asked(encrypted=True)
+    asked = story.ask_for(encrypted=True)
     said = answering(story, asked, padding="x" * 100_000)
     assert send(story, asked, encrypted(key_of(asked), said)).status == 200
     assert ADULT[0] in story.result(asked.id).json["credentials"][0]["claims"]

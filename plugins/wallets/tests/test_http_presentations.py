@@ -63,7 +63,7 @@ class Story:
         path = f"{PREFIX}/presentation-requests/{request_id}"
         return who.wire.call("GET", path, None, signed(who, "read"))
 
-    def asked(self, **changed: Any) -> Asked:
+    def ask_for(self, **changed: Any) -> Asked:
         """The request as a wallet reads it: the link, the signature, the claims."""
         answer = self.ask(**changed)
         assert answer.status == 201, answer.body
@@ -124,7 +124,7 @@ def story(targets: Callable[[int], Target]) -> Story:
 
 
 def test_a_wallet_shows_that_its_holder_is_of_age_and_nothing_else(story: Story) -> None:
-    asked = story.asked(redirectUri="https://shop.example/done?order=7")
+    asked = story.ask_for(redirectUri="https://shop.example/done?order=7")
     assert asked.said["response_type"] == "vp_token"
     assert asked.said["response_mode"] == "direct_post"
     assert asked.said["aud"] == "https://self-issued.me/v2"
@@ -161,10 +161,10 @@ def test_a_verifier_with_a_key_on_ed25519_alone_signs_with_it(story: Story) -> N
 
 
 def test_a_request_is_answered_once_however_many_try(story: Story) -> None:
-    asked = story.asked()
+    asked = story.ask_for()
     shown = story.shown(asked)
-    answers = at_once(story.vera.wire, [lambda: story.present(asked, shown)] * 6)
-    assert sorted(one.status for one in answers) == [200] + [404] * 5
+    answers = at_once(story.vera.wire, [lambda: story.present(asked, shown)] * 4)
+    assert sorted(one.status for one in answers) == [200] + [404] * 3
     assert {refusal(one) for one in answers if one.status != 200} == {(404, "invalid_request")}
     assert story.vera.wire.call("GET", f"/openid/requests/{asked.id}").outcome == (404, "PRESENTATION_NOT_FOUND")
 
@@ -191,7 +191,7 @@ PRESENTATIONS: dict[str, Made] = {
     "by another wallet": lambda story, asked: story.shown(asked, by=Wallet(story.wallet.target)),
     "for another verifier": lambda story, asked: story.shown(asked, aud="decentralized_identifier:did:web:eve.example"),
     "for the bare DID": lambda story, asked: story.shown(asked, aud=story.vera.did),
-    "for another request": lambda story, asked: story.shown(story.asked()),
+    "for another request": lambda story, asked: story.shown(story.ask_for()),
     "of another nonce": lambda story, asked: story.shown(asked, nonce="x"),
     "of yesterday": lambda story, asked: story.shown(asked, iat=int(time.time()) - 86_400),
     "of another hash": lambda story, asked: story.shown(asked, sd_hash="x"),
@@ -216,7 +216,7 @@ def forged(story: Story, asked: Asked, issuer: str) -> str:
 
 @pytest.mark.parametrize("made", PRESENTATIONS.values(), ids=PRESENTATIONS.keys())
 def test_what_does_not_answer_is_refused_and_the_request_stays_open(story: Story, made: Made) -> None:
-    asked = story.asked()
+    asked = story.ask_for()
     answer = story.present(asked, made(story, asked))
     assert refusal(answer) == (400, "invalid_request")
     assert story.result(asked.id).json["state"] == "pending"
@@ -225,11 +225,11 @@ def test_what_does_not_answer_is_refused_and_the_request_stays_open(story: Story
 def test_the_issuer_that_was_asked_for_has_issued_it(story: Story) -> None:
     other = Issuer.open(story.issuer.target)
     one = {"id": "age", "schemaId": story.issuer.schema_id, "claims": [{"path": ADULT}]}
-    asked = story.asked(credentials=[one | {"issuerDids": [other.ivo.did]}])
+    asked = story.ask_for(credentials=[one | {"issuerDids": [other.ivo.did]}])
     assert refusal(story.present(asked, story.shown(asked))) == (400, "invalid_request")
-    anybody = story.asked(credentials=[one])
+    anybody = story.ask_for(credentials=[one])
     assert story.present(anybody, story.shown(anybody)).status == 200
-    another = story.asked(credentials=[one | {"schemaId": other.schema_id}])
+    another = story.ask_for(credentials=[one | {"schemaId": other.schema_id}])
     assert refusal(story.present(another, story.shown(another))) == (400, "invalid_request")
 
 
@@ -237,21 +237,21 @@ def test_an_issuer_that_ended_proves_nothing_any_more(story: Story) -> None:
     other, wallet = Issuer.open(story.issuer.target), Wallet(story.issuer.target)
     credential = collected(other, wallet)
     one = {"id": "age", "schemaId": other.schema_id, "claims": [{"path": ADULT}]}
-    asked = story.asked(credentials=[one])
+    asked = story.ask_for(credentials=[one])
     assert other.ivo.act("deactivate", {"confirm": True, "reason": "the end"}).status == 200
     shown = story.shown(asked, by=wallet, of=credential)
     assert refusal(story.present(asked, shown)) == (400, "invalid_request")
 
 
 def test_the_state_is_that_of_the_request(story: Story) -> None:
-    asked = story.asked()
+    asked = story.ask_for()
     for state in (DROP, "", "x", asked.said["nonce"]):
         assert refusal(story.present(asked, story.shown(asked), state=state)) == (400, "invalid_request")
     assert story.present(asked, story.shown(asked)).status == 200
 
 
 def test_a_wallet_says_no(story: Story) -> None:
-    asked = story.asked()
+    asked = story.ask_for()
     assert refusal(story.present(asked, DROP, error="access_denied", state="x")) == (400, "invalid_request")
     answer = story.present(asked, DROP, error="access_denied")
     assert (answer.status, answer.json) == (200, {})
@@ -260,7 +260,7 @@ def test_a_wallet_says_no(story: Story) -> None:
 
 
 def test_nobody_else_reads_what_came(story: Story) -> None:
-    asked = story.asked()
+    asked = story.ask_for()
     assert story.present(asked, story.shown(asked)).status == 200
     assert story.result(asked.id, story.issuer.hana).outcome == (404, "PRESENTATION_NOT_FOUND")
     assert story.result("x").outcome == (404, "PRESENTATION_NOT_FOUND")
@@ -282,21 +282,21 @@ def test_one_of_several_combinations_is_enough_and_none_is_not(story: Story) -> 
     one = {"id": "age", "schemaId": story.issuer.schema_id, "claims": claims}
     sets = [["adult"], ["years", "name"]]
 
-    def asked() -> Asked:
-        found = story.asked(credentials=[one | {"claimSets": sets}])
+    def ask_for_sets() -> Asked:
+        found = story.ask_for(credentials=[one | {"claimSets": sets}])
         (query,) = found.said["dcql_query"]["credentials"]
         assert (query["claims"], query["claim_sets"]) == (claims, sets)
         return found
 
     for names in ((*ADULT,), ("age", "given_name"), (*ADULT, "age")):
-        request = asked()
+        request = ask_for_sets()
         assert story.present(request, story.shown(request, *names)).status == 200
     for names in (("age",), ("given_name",), ("age_equal_or_over", "21"), ("-",)):
-        request = asked()
+        request = ask_for_sets()
         assert refusal(story.present(request, story.shown(request, *names))) == (400, "invalid_request")
         assert story.result(request.id).json["state"] == "pending"
     # Without sets all of them are needed, also where they have names.
-    request = story.asked(credentials=[one])
+    request = story.ask_for(credentials=[one])
     assert "claim_sets" not in request.said["dcql_query"]["credentials"][0]
     assert refusal(story.present(request, story.shown(request, *ADULT))) == (400, "invalid_request")
     assert story.present(request, story.shown(request, *ADULT, "age", "given_name")).status == 200
@@ -305,7 +305,7 @@ def test_one_of_several_combinations_is_enough_and_none_is_not(story: Story) -> 
 def test_a_claim_has_the_type_and_the_value_that_were_asked_for(story: Story) -> None:
     def answered(path: list[str], values: list[Any]) -> tuple[int, str]:
         claim = {"path": path, "values": values}
-        asked = story.asked(credentials=[{"id": "age", "schemaId": story.issuer.schema_id, "claims": [claim]}])
+        asked = story.ask_for(credentials=[{"id": "age", "schemaId": story.issuer.schema_id, "claims": [claim]}])
         assert asked.said["dcql_query"]["credentials"][0]["claims"] == [claim]
         answer = story.present(asked, story.shown(asked, *path))
         assert story.result(asked.id).json["state"] == ("presented" if answer.status == 200 else "pending")
@@ -335,7 +335,7 @@ CHOICE = [{"options": [["adult"], ["name", "years"]]}, {"options": [["name"]], "
 def test_one_option_of_each_set_that_is_required_is_enough(story: Story, shown: str, is_enough: bool) -> None:
     schema = story.issuer.schema_id
     credentials = [{"id": name, "schemaId": schema, "claims": [{"path": path}]} for name, path in PARTS.items()]
-    asked = story.asked(credentials=credentials, credentialSets=CHOICE)
+    asked = story.ask_for(credentials=credentials, credentialSets=CHOICE)
     said = asked.said["dcql_query"]
     assert [one["id"] for one in said["credentials"]] == [*PARTS]
     assert said["credential_sets"] == [CHOICE[0] | {"required": True}, CHOICE[1]]
@@ -354,11 +354,11 @@ def test_each_credential_of_an_option_is_what_was_asked_for(story: Story) -> Non
     credentials = [
         {"id": name, "schemaId": story.issuer.schema_id, "claims": [{"path": path}]} for name, path in PARTS.items()
     ]
-    asked = story.asked(credentials=credentials, credentialSets=CHOICE)
+    asked = story.ask_for(credentials=credentials, credentialSets=CHOICE)
     shown = {name: [bound(story.credential, story.wallet, asked, ADULT)] for name in ("name", "years")}
     assert refusal(story.present(asked, shown)) == (400, "invalid_request")
     # Without sets all of them are wanted.
-    everything = story.asked(credentials=credentials)
+    everything = story.ask_for(credentials=credentials)
     assert "credential_sets" not in everything.said["dcql_query"]
     one = {"adult": [bound(story.credential, story.wallet, everything, ADULT)]}
     assert refusal(story.present(everything, one)) == (400, "invalid_request")
@@ -421,7 +421,7 @@ def test_each_redirect_has_a_fresh_response_code(story: Story) -> None:
     """OpenID4VP 1.0 §8.2: without it, who has the link of a request could have another person answer it, and read the page."""
     codes = []
     for _ in range(2):
-        asked = story.asked(redirectUri="https://shop.example/done")
+        asked = story.ask_for(redirectUri="https://shop.example/done")
         assert "responseCode" not in story.result(asked.id).json
         answer = story.present(asked, story.shown(asked)).json
         code = story.result(asked.id).json["responseCode"]
@@ -432,7 +432,7 @@ def test_each_redirect_has_a_fresh_response_code(story: Story) -> None:
 
 
 def test_nothing_that_was_asked_or_presented_is_in_the_database(story: Story) -> None:
-    asked = story.asked(redirectUri="https://shop.example/secret-place")
+    asked = story.ask_for(redirectUri="https://shop.example/secret-place")
     shown = story.shown(asked)
     assert story.present(asked, shown).status == 200
     found = b"".join(path.read_bytes() for path in story.issuer.target.data_dir.rglob("*") if path.is_file())

@@ -175,7 +175,7 @@ def refusal(answer: Answer) -> tuple[int, str]:
     return answer.status, body["error"]
 
 
-def opened(text: str, public: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def read_credential(text: str, public: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Header, claims and everything that is disclosed, of an SD-JWT that the multikey has signed."""
     jwt, *disclosures, last = text.split("~")
     assert last == ""
@@ -187,15 +187,15 @@ def opened(text: str, public: str) -> tuple[dict[str, Any], dict[str, Any], dict
     claims = json.loads(decoded(said))
     known = {base64url(hashlib.sha256(one.encode()).digest()): json.loads(decoded(one)) for one in disclosures}
 
-    def shown(value: Any) -> Any:
+    def answer_with(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         inner = [known[one] for one in value.get("_sd", ()) if one in known]
-        return {name: shown(part) for name, part in value.items() if not name.startswith("_sd")} | {
-            name: shown(part) for _, name, part in inner
+        return {name: answer_with(part) for name, part in value.items() if not name.startswith("_sd")} | {
+            name: answer_with(part) for _, name, part in inner
         }
 
-    return json.loads(decoded(head)), claims, shown(claims)
+    return json.loads(decoded(head)), claims, answer_with(claims)
 
 
 def issuer_key(issuer: Issuer) -> tuple[str, str]:
@@ -227,7 +227,7 @@ def test_a_wallet_collects_what_it_was_offered(issuer: Issuer, wallet: Wallet) -
     assert answer.status == 200, answer.body
     (one,) = answer.json["credentials"]
     method, public = issuer_key(issuer)
-    head, claims, whole = opened(one["credential"], public)
+    head, claims, whole = read_credential(one["credential"], public)
     assert head == {"typ": "dc+sd-jwt", "alg": "ES256", "kid": method}
     assert (claims["iss"], claims["vct"], claims["cnf"]) == (issuer.ivo.did, issuer.schema_id, {"jwk": wallet.jwk})
     assert {"given_name", "age", "age_equal_or_over"}.isdisjoint(claims)

@@ -45,7 +45,7 @@ class Clock:
         return NOW
 
 
-def kept(rows: Kept) -> KeptRequests:
+def keep_requests(rows: Kept) -> KeptRequests:
     typed: Any = rows
     clock: Any = Clock()
     return KeptRequests(typed, SECRET, lambda size: bytes(range(size)), clock)
@@ -58,8 +58,8 @@ def test_a_request_comes_back_as_it_was_kept() -> None:
     sets = (CredentialSet((("age",), ("b", "c"))), CredentialSet((("b",),), False))
     for secret in (None, bytes(range(1, 33))):
         query = PresentationQuery("id", "did:ids:vera", "nonce", "https://shop.example/", (one,), END, secret, sets)
-        asyncio.run(kept(rows).keep(query, "owner"))
-        assert asyncio.run(kept(rows).find("id"))[0] == query
+        asyncio.run(keep_requests(rows).keep(query, "owner"))
+        assert asyncio.run(keep_requests(rows).find("id"))[0] == query
         assert "x01" not in repr(query)
 
 
@@ -68,7 +68,7 @@ def test_one_of_before_claim_sets_is_answered_as_it_was_asked() -> None:
     plain = orjson.dumps(["did:ids:vera", "nonce", None, [["age", "urn:x", [], [["age"]]]]])
     box = sealing.seal(SECRET, plain, b"identity: presentation request, v1\nid", random=lambda size: bytes(size))
     rows.rows["id"] = StoredPresentation("owner", box, END)
-    query, _ = asyncio.run(kept(rows).find("id"))
+    query, _ = asyncio.run(keep_requests(rows).find("id"))
     assert query == PresentationQuery(
         "id", "did:ids:vera", "nonce", None, (WantedCredential("age", "urn:x", (), (WantedClaim(("age",)),)),), END
     )
@@ -80,7 +80,7 @@ def test_one_of_before_claim_sets_is_answered_as_it_was_asked() -> None:
 
 def test_a_request_of_another_id_is_not_opened() -> None:
     rows = Kept()
-    asyncio.run(kept(rows).keep(PresentationQuery("id", "did:ids:vera", "n", None, (), END), "owner"))
+    asyncio.run(keep_requests(rows).keep(PresentationQuery("id", "did:ids:vera", "n", None, (), END), "owner"))
     rows.rows["other"] = rows.rows["id"]
     with pytest.raises(PresentationNotFound):
-        asyncio.run(kept(rows).find("other"))
+        asyncio.run(keep_requests(rows).find("other"))

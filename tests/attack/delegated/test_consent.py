@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.attack.delegated.scene import AGE, VALUES, Scene
+from tests.attack.page_requests import FORM, MARKUP, begin, cookie_of
 from tests.attack.stranger import Answer
-from tests.attack.test_http_pages import FORM, MARKUP, begin, cookie_of
 
 
 def consider(scene: Scene, value: object, **headers: str) -> Answer:

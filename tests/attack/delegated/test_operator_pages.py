@@ -12,8 +12,8 @@ import pytest
 
 from tests.attack.conftest import Target
 from tests.attack.delegated.scene import VALUES, Scene
+from tests.attack.page_requests import FORM, MARKUP, begin, cookie_of, page
 from tests.attack.stranger import PREFIX, Answer
-from tests.attack.test_http_pages import FORM, MARKUP, begin, cookie_of, page
 
 HOME = "/ui/operator"
 PAGES = ("", "/dids", "/ledger", "/verifications", "/api-keys", "/plugins", "/audit", "/settings", "/doctor")

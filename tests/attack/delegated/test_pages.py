@@ -6,7 +6,7 @@ import json
 from urllib.parse import quote, urlencode
 
 from tests.attack.delegated.scene import Scene
-from tests.attack.test_http_pages import FORM, begin, cookie_of, page
+from tests.attack.page_requests import FORM, begin, cookie_of, page
 
 
 def test_a_pasted_proof_holds_and_a_changed_one_does_not(scene: Scene) -> None:

@@ -19,7 +19,7 @@ NOBODY: Any = None
 def endpoints(settings: Settings) -> dict[str, Any]:
     async def run() -> dict[str, Any]:
         async with AsyncExitStack() as stack:
-            opened: Any = SimpleNamespace(settings=settings, custodian=GoodCustodian(), clock=None)
+            opened: Any = SimpleNamespace(settings=settings, custodian=GoodCustodian(), clock=None, has_pages=True)
             return await agents.agent_endpoints(opened, NOBODY, {}, NOBODY, stack)
 
     return asyncio.run(run())

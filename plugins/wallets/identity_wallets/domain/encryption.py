@@ -25,7 +25,7 @@ def metadata(secret: bytes) -> dict[str, JsonValue]:
     return {"jwks": {"keys": [key]}, "encrypted_response_enc_values_supported": [*jwe.ENCODINGS]}
 
 
-def opened(secret: bytes, text: str) -> Mapping[str, Any]:
+def decrypt(secret: bytes, text: str) -> Mapping[str, Any]:
     """The members of a response that is encrypted to this key."""
     try:
         _check(strict_json.loads(multibase.base64url_decode(text.partition(".")[0])))

@@ -30,7 +30,7 @@ from identity_core.use_cases.credentials.held_keys import newest_held_key
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.values import value_class
 from identity_wallets.domain.claims import FORMAT
-from identity_wallets.domain.encryption import opened
+from identity_wallets.domain.encryption import decrypt
 from identity_wallets.domain.presentation import REQUEST_TYPE, PresentationQuery, WantedCredential
 from identity_wallets.use_cases.collect import key_of
 from identity_wallets.use_cases.requests import KeptRequests
@@ -108,7 +108,7 @@ class AcceptPresentation:
         if query.secret is None:
             raise OauthRefusal("invalid_request", "The request has no key to encrypt to.")
         try:
-            said = opened(query.secret, text)
+            said = decrypt(query.secret, text)
         except ValueError as error:
             raise OauthRefusal("invalid_request", f"The presentation is refused: {error}.") from error
         _require_state(query, said.get("state"))

@@ -5,8 +5,8 @@ from io import BytesIO
 
 import pytest
 from babel.messages import pofile
+from identity_ui.catalogues import DOMAIN, LANGUAGES, LOCALE, language_of, translations
 
-from identity_core.ui.catalogues import DOMAIN, LANGUAGES, LOCALE, language_of, translations
 from tools.catalogues import extracted, written
 
 

@@ -1,5 +1,5 @@
-"""Operations of the document, asked in process: a page shows what the handler answers to whoever is signed in, and so nothing that the
-same caller could not have asked for over HTTP."""
+"""Calls of operations in process: a page shows what the handler answers to the signed-in caller, and so nothing that the same caller
+could not request over HTTP."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def ask(
 ) -> Mapping[str, Any]:
     """The JSON of what ``handler`` answers, with the names of the document. ``request`` is the page's, for its id. Raises what the handler
     raises; a deactivated DID is an answer, with ``error``."""
-    octets = await asked(
+    found = await answer_bytes(
         handler,
         operation_id,
         request,
@@ -39,12 +39,12 @@ async def ask(
         caller=caller,
         headers=JSON_ALONE,
     )
-    return cast("Mapping[str, Any]", orjson.loads(octets))
+    return cast("Mapping[str, Any]", orjson.loads(found))
 
 
-async def asked(
+async def answer_bytes(
     handler: Handler, operation_id: str, request: Request, *, headers: Mapping[str, str] = NOTHING, **given: Any
 ) -> bytes:
-    """The octets of what ``handler`` answers; ``given`` as ``ask`` takes it."""
+    """Return the bytes of what ``handler`` answers; ``given`` as ``ask`` takes it."""
     answer = await handler(Request(request_id=request.request_id, headers=headers, operation_id=operation_id, **given))
     return answer.body if isinstance(answer.body, bytes) else encode(answer.body)

@@ -6,7 +6,7 @@ are needed to run a service.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,21 +17,13 @@ from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.audit import AuditHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.events import EventHandlers
-from identity_core.api.figures import figures
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.codec.times import printed
 from identity_core.errors import AuthFailed, Forbidden, InvalidRequest
-from identity_core.plugin.choose import InstalledPlugin
-from identity_core.ports.panel import OperatorPanel
-from identity_core.settings import ShownSetting
-from identity_core.ui.operations import ask, asked
-from identity_core.ui.operator_session import OperatorSession, OperatorSessions
-from identity_core.ui.panels import shown_panels
-from identity_core.ui.plots import KeepFigures
-from identity_core.ui.render import page, to
+from identity_core.extension.installation import InstallationState
 from identity_core.use_cases.audit import CheckAuditChain
 from identity_core.values import value_class
 from identity_core.wire import (
@@ -43,6 +35,12 @@ from identity_core.wire import (
     ListEventsQuery,
     ListVerificationHistoryQuery,
 )
+from identity_ui.figures import figures
+from identity_ui.operations import answer_bytes, ask
+from identity_ui.operator_session import OperatorSession, OperatorSessions
+from identity_ui.panels import shown_panels
+from identity_ui.plots import KeepFigures
+from identity_ui.render import page, to
 
 ROWS: Final = 25
 HOME: Final = "/ui/operator"
@@ -67,25 +65,13 @@ class OperatorHandlers:
 
 
 @value_class
-class OwnInstallation:
-    """What no operation tells. ``reasons``: name of a dependency → why it is not well, for those that know; ``witnesses``: name of one →
-    why it does not cosign, empty where it does, and the size of the log that it cosigned last."""
-
-    plugins: Callable[[], Sequence[InstalledPlugin]]
-    settings: Callable[[], Sequence[ShownSetting]]
-    reasons: Callable[[], Mapping[str, str]]
-    witnesses: Callable[[], Mapping[str, tuple[str, int]]]
-    chain: CheckAuditChain
-    figures: KeepFigures
-    panels: Mapping[str, OperatorPanel]
-
-
-@value_class
 class OperatorPages:
     """Overview, DIDs, Ledger, Verifications, API keys, Plugins, Panels, Audit, Settings, Doctor."""
 
     asks: OperatorHandlers
-    installation: OwnInstallation
+    installation: InstallationState
+    chain: CheckAuditChain
+    figures: KeepFigures
     sessions: OperatorSessions
 
     def signed_in(self, show: Show) -> Handler:
@@ -130,9 +116,9 @@ class OperatorPages:
 
     async def overview(self, request: Request, session: OperatorSession) -> Answer:
         session.caller.require_key("service:read")
-        ready, text = await self._ready(request, session), self.installation.figures.render()
+        ready, text = await self._ready(request, session), self.figures.render()
         found = figures(text, datetime.now(UTC).timestamp()) if text else None
-        hour = self.installation.figures.shown(text)
+        hour = self.figures.shown(text)
         return self._page("operator.html", request, session, ready=ready, found=found, hour=hour, clock=_clock)
 
     async def dids(self, request: Request, session: OperatorSession) -> Answer:
@@ -200,7 +186,7 @@ class OperatorPages:
 
     async def audit(self, request: Request, session: OperatorSession) -> Answer:
         """The newest lines, and how far the chain was followed."""
-        checked = await self.installation.chain()
+        checked = await self.chain()
         end = _number(request, "before", checked.total or checked.verified)
         query = ListAuditLinesQuery(after=max(end - ROWS, 0), limit=ROWS)
         found = await ask(
@@ -231,7 +217,7 @@ class OperatorPages:
 
     async def _note(self, request: Request) -> bytes:
         query = GetLedgerCheckpointQuery()
-        return await asked(self.asks.ledger.get_ledger_checkpoint, "getLedgerCheckpoint", request, query=query)
+        return await answer_bytes(self.asks.ledger.get_ledger_checkpoint, "getLedgerCheckpoint", request, query=query)
 
     async def _checkpoint(self, request: Request) -> Checkpoint:
         return Checkpoint.parse(Note.parse(await self._note(request)).text)

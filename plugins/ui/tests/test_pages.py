@@ -8,13 +8,13 @@ import hashlib
 import re
 
 import pytest
+from identity_ui.pages import explained
+from identity_ui.render import page, static_pages
 
 from identity_core.api import errors
 from identity_core.api.request import Answer, Request
 from identity_core.domain.delegations.action import pin_of
 from identity_core.errors import DidNotFound
-from identity_core.ui.pages import explained
-from identity_core.ui.render import page, static_pages
 
 
 async def refused(request: Request) -> Answer:

@@ -1,4 +1,4 @@
-"""How long a session lasts, and what it lets pages do; what a stranger tries is in ``tests/attack/test_http_pages.py``."""
+"""How long a session lasts, and what it lets pages do; what a stranger tries is in ``test_http_pages.py``."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_ui.session import SCOPES, Sessions, body_of
 
 from identity_core.api.request import Request
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import challenge
 from identity_core.errors import Forbidden, StorageMismatch
-from identity_core.ui.session import SCOPES, Sessions, body_of
 from identity_core.use_cases.record import Record
 from tests.rooms import ORIGIN, Rooms, secret_of
 

@@ -10,8 +10,8 @@ from identity_tlog.proofs import inclusion_spans
 from identity_tlog.tree import node_hash
 
 from identity_core.codec import multibase
-from identity_core.ui.render import readable
 from identity_core.values import value_class
+from identity_ui.render import readable
 
 _KEY_CHANGES: Final = {"keyAdded": "added", "keyRevoked": "revoked", "keyRemoved": "removed", "keyExpired": "removed"}
 

@@ -25,13 +25,13 @@ from identity_core.errors import (
     NotFound,
     TransactionNotFound,
 )
-from identity_core.ui.history import difference, key_lives, path_to_root
-from identity_core.ui.operations import ask
-from identity_core.ui.operator_session import OperatorSessions
-from identity_core.ui.render import page, to
-from identity_core.ui.session import Sessions
 from identity_core.values import value_class
 from identity_core.wire import GetLedgerInclusionProofQuery, ListDidHistoryQuery, ResolveDidQuery, VerifyProofRequest
+from identity_ui.history import difference, key_lives, path_to_root
+from identity_ui.operations import ask
+from identity_ui.operator_session import OperatorSessions
+from identity_ui.render import page, to
+from identity_ui.session import Sessions
 
 JSON_FIRST: Final = ("application/json", "text/html")
 VERSIONS: Final = 20

@@ -12,12 +12,12 @@ from identity_core.api.dids import DidHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.errors import ProofNotFound
-from identity_core.ui.consent import ConsentPages
-from identity_core.ui.operations import ask
-from identity_core.ui.render import page, to
-from identity_core.ui.session import Session, Sessions
 from identity_core.values import value_class
 from identity_core.wire import GetDashboardTimelineQuery, ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
+from identity_ui.consent import ConsentPages
+from identity_ui.operations import ask
+from identity_ui.render import page, to
+from identity_ui.session import Session, Sessions
 
 ROWS: Final = 25
 CARDS: Final = 50

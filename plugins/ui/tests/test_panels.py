@@ -6,12 +6,12 @@ import asyncio
 import logging
 
 import pytest
+from identity_ui.panels import ShownPanel, shown_panels
 
 from identity_core.plugin import Provider, hookimpl
 from identity_core.plugin.border import guard
 from identity_core.plugin.sockets import PANEL
 from identity_core.ports.panel import MOST_CHARACTERS, MOST_ROWS, PanelTable
-from identity_core.ui.panels import ShownPanel, shown_panels
 from tests.ui.hostile_panels import MARKUP, Failing, FailingPanel, Hostile, Lying
 from tests.unit.plugin.parts import bulkhead, manager, source
 
@@ -22,14 +22,14 @@ class HangingPanel(FailingPanel):
         raise AssertionError
 
 
-def shown(*plugins: object) -> dict[str, ShownPanel]:
+def panels_of(*plugins: object) -> dict[str, ShownPanel]:
     sources = [source(f"panel{number}", plugin) for number, plugin in enumerate(plugins)]
     panels = manager(*sources).panels()
     return dict(zip(sorted(panels), asyncio.run(shown_panels(panels)), strict=True))
 
 
 def test_markup_is_text_even_where_it_says_that_it_is_safe() -> None:
-    panel = shown(Hostile())["hostile"]
+    panel = panels_of(Hostile())["hostile"]
     texts = [panel.title, panel.text, *panel.columns, *(cell for row in panel.rows for cell in row)]
     assert {type(text) for text in texts} == {str}
     assert (panel.title, panel.text, panel.columns) == (MARKUP, MARKUP, [MARKUP, MARKUP])
@@ -37,14 +37,14 @@ def test_markup_is_text_even_where_it_says_that_it_is_safe() -> None:
 
 
 def test_too_much_is_cut_and_that_is_said() -> None:
-    panel = shown(Hostile())["hostile"]
+    panel = panels_of(Hostile())["hostile"]
     assert len(panel.rows) == MOST_ROWS
     assert max(len(cell) for row in panel.rows for cell in row) == MOST_CHARACTERS + 1
     assert panel.cut
 
 
 def test_one_that_raises_or_lies_costs_its_own_place(caplog: pytest.LogCaptureFixture) -> None:
-    found = shown(Hostile(), Failing(), Lying())
+    found = panels_of(Hostile(), Failing(), Lying())
     assert {name: panel.refusal and panel.refusal.code for name, panel in found.items()} == {
         "hostile": None,
         "failing": "PLUGIN_UNAVAILABLE",

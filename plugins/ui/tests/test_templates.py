@@ -7,9 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
-from identity_core.ui.catalogues import HERE, TEMPLATES
-from identity_core.ui.render import MODULES, STATIC, static_versions
+from identity_ui.catalogues import HERE, TEMPLATES
+from identity_ui.render import MODULES, STATIC, static_versions
 
 PAGES = sorted(TEMPLATES.glob("*.html"))
 # Unescaped output; what needs unsafe-eval or unsafe-inline; what htmx does on its own; markup of elsewhere.
@@ -39,7 +38,7 @@ def test_every_word_that_people_read_can_be_translated(page: Path) -> None:
 
 
 def test_vendored_files_are_what_the_page_says() -> None:
-    rows = re.findall(r"\| `static/(\S+)` \|.*\| `([0-9a-f]{64})` \|", (HERE / "README.md").read_text())
+    rows = re.findall(r"\| `static/(\S+)` \|.*\| `([0-9a-f]{64})` \|", (HERE.parent / "README.md").read_text())
     assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "uplot.js", "uplot.css"}
     for name, digest in rows:
         assert hashlib.sha256((HERE / "static" / name).read_bytes()).hexdigest() == digest
@@ -50,8 +49,8 @@ def test_vendored_files_are_what_the_page_says() -> None:
 
 
 def test_every_file_goes_into_the_wheel() -> None:
-    patterns = tomllib.loads((HERE.parents[1] / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
-    packed = {path for pattern in patterns["identity_core"] for path in HERE.parent.glob(pattern)}
+    patterns = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    packed = {path for pattern in patterns["identity_ui"] for path in HERE.glob(pattern)}
     files = {path for name in ("templates", "static", "locale") for path in (HERE / name).rglob("*") if path.is_file()}
     assert len(files) > 25
     assert files <= packed

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from identity_core.api.agent_requests import MAX_PREDICATES, read_request
 from identity_core.client.ibct import action_text
 from identity_core.errors import InvalidRequest
-from identity_core.ui.consent import MAX_PREDICATES, read_request
 
 AGENT = "did:ids:QmbYSfSWrWSqYAm23HgjgmszQTEWAamxKm5WsS5vrBRXaR"
 AGE = {"attributeName": "age", "type": "gte", "value": 18}

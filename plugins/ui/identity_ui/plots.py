@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar, Final
 
-from identity_core.api.figures import PERCENTILE
 from identity_core.use_cases.background import Repeating
 from identity_core.values import value_class
+from identity_ui.figures import PERCENTILE
 
 SAMPLES: Final = 121
 WAITING: Final = ("database_writes_waiting", "anchoring_waiting", "plugin_in_flight")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from identity_observability.metrics import Metrics
-
-from identity_core.api.figures import figures
+from identity_ui.figures import figures
 
 
 def test_operations_are_counted_by_outcome_and_the_busiest_comes_first() -> None:

@@ -12,49 +12,8 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from tests.attack.conftest import Target
-from tests.attack.stranger import LEAVE, PREFIX, Answer, Holder, Wire, base64url, body_hash, header
-from tests.servers import local_server
-
-OWN = {"Sec-Fetch-Site": "same-origin"}
-FORM = {"Content-Type": "application/x-www-form-urlencoded"} | OWN
-MARKUP = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "'-alert(1)-'",
-    "{{7*7}}{% raw %}",
-    "javascript:alert(1)",
-    "</textarea><svg/onload=alert(1)>",
-    '<b hx-get="/x" hx-trigger="load">',
-    "\u202ereversed",
-]
-
-
-def session_of(hana: Holder) -> dict[str, str]:
-    return {"did": hana.did, "session": "dashboard"}
-
-
-def signed(hana: Holder, *, purpose: str | None = "read", digest: str | None = None) -> str:
-    """A header that names its challenge, as the page makes it."""
-    query = {"did": hana.did, "named": "true"}
-    query |= {} if purpose is None else {"purpose": purpose}
-    query |= {} if digest is None else {"bodyHash": digest}
-    text = hana.wire.call("GET", f"{PREFIX}/auth/challenge?{urlencode(query)}").json["challenge"]
-    signature = base64url(hana.key.sign(text.encode()).signature)
-    return "DIDAuth " + base64.b64encode(f"{text}.{signature}".encode()).decode()
-
-
-def begin(hana: Holder, authorization: str | None = None, **headers: str) -> Answer:
-    value = authorization or signed(hana, digest=body_hash(session_of(hana)))
-    return hana.wire.call("POST", "/ui/session", b"", {"Authorization": value} | OWN | FORM | headers)
-
-
-def cookie_of(answer: Answer) -> str:
-    assert answer.status == 204, answer.body
-    return answer.headers["set-cookie"].partition(";")[0]
-
-
-def page(target: Target, path: str, cookie: str | None = None) -> Answer:
-    return target.wire.call("GET", path, None, {} if cookie is None else {"Cookie": cookie})
+from tests.attack.page_requests import FORM, MARKUP, OWN, begin, cookie_of, page, session_of, signed
+from tests.attack.stranger import LEAVE, PREFIX, base64url, body_hash, header
 
 
 def is_signed_in(target: Target, cookie: str) -> bool:
@@ -239,15 +198,6 @@ def test_the_root_is_a_page_for_browsers_and_nothing_for_programs(target: Target
     for accept in ("application/json", "*/*", "image/png"):
         assert target.wire.call("GET", "/", None, {"Accept": accept}).outcome == (404, "NOT_FOUND")
     assert target.wire.call("GET", "/").outcome == (404, "NOT_FOUND")
-
-
-def test_an_operator_may_have_no_pages() -> None:
-    with local_server(environment={"IDENTITY_UI_ENABLED": "false"}) as server:
-        wire = Wire(server.url)
-        for path in ("/", "/ui", "/ui/verify", "/ui/home"):
-            assert wire.call("GET", path, None, {"Accept": "text/html"}).outcome == (404, "NOT_FOUND")
-        assert wire.call("POST", "/ui/session", b"", OWN | FORM).outcome == (404, "NOT_FOUND")
-        wire.close()
 
 
 @pytest.mark.parametrize(

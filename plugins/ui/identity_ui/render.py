@@ -22,7 +22,7 @@ from identity_core.api.request import NO_STORE, Answer, Handler, Request
 from identity_core.domain.delegations.action import Grant, literal_of
 from identity_core.domain.proofs.predicate import PREDICATE_NAMES
 from identity_core.errors import JsonValue
-from identity_core.ui.catalogues import HERE, TEMPLATES, language_of, translations
+from identity_ui.catalogues import HERE, TEMPLATES, language_of, translations
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "

@@ -6,8 +6,7 @@ import asyncio
 import math
 
 from identity_observability.metrics import Metrics
-
-from identity_core.ui.plots import SAMPLES, KeepFigures, intervals, sample_of
+from identity_ui.plots import SAMPLES, KeepFigures, intervals, sample_of
 
 GAUGES = b"""identity_database_writes_waiting 7.0
 identity_plugin_in_flight{plugin="ledger:sql"} 2.0

@@ -8,8 +8,8 @@ from __future__ import annotations
 from identity_core.api.authorize import AuthorizationEndpoint
 from identity_core.api.request import Answer, Request
 from identity_core.domain.tokens import OauthRefusal
-from identity_core.ui.render import page
 from identity_core.values import value_class
+from identity_ui.render import page
 
 
 @value_class

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-
-from identity_core.ui.holder import agent_cards, narrowed
+from identity_ui.holder import agent_cards, narrowed
 
 WIDE: dict[str, Any] = {
     "id": "1",

@@ -7,10 +7,10 @@ from typing import Final
 from identity_core.api.errors import explanation_of
 from identity_core.api.request import Answer, Handler, PageForm, Request
 from identity_core.errors import IdentityError
-from identity_core.ui.anybody import PublicPages
-from identity_core.ui.holder import HolderPages
-from identity_core.ui.operator import OperatorPages
-from identity_core.ui.render import page, static_pages
+from identity_ui.anybody import PublicPages
+from identity_ui.holder import HolderPages
+from identity_ui.operator import OperatorPages
+from identity_ui.render import page, static_pages
 
 FAULTS: Final = 500
 """Statuses from here on are not the reader's fault."""

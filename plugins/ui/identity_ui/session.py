@@ -19,10 +19,10 @@ from identity_core.domain.dids.challenge import READ
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, InvalidDid
-from identity_core.ui.cookies import CookieSessions
 from identity_core.use_cases.auth.challenge import AuthenticateDid
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.values import value_class
+from identity_ui.cookies import CookieSessions
 
 SCOPES: Final = frozenset({"audit:read", "credentials:read", "delegations:read", "zkp:verify"})
 """What a page may ask for. ``zkp:verify`` is that of getProof; the pages verify as strangers do."""

@@ -1,0 +1,84 @@
+"""The request of an agent for its holder's consent, as the page of consent and the endpoints of agents read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from identity_core.codec import strict_json
+from identity_core.codec.structs import UNSET, ValidationError, convert
+from identity_core.domain.delegations.action import Action, check_type, pin_of
+from identity_core.domain.dids.did import Did
+from identity_core.errors import InvalidDid, InvalidRequest, JsonValue
+from identity_core.use_cases.consents import MAX_REPLY
+from identity_core.values import value_class
+from identity_core.wire import AskedPredicate
+
+MAX_PREDICATES: Final = 16
+MAX_TEXT: Final = 200
+_MEMBERS: Final = frozenset({"agentDid", "predicates", "domain", "purpose", "reply"})
+
+
+@value_class
+class AgentRequest:
+    """What an agent asks its holder for. ``predicates`` as generateDelegatedProof takes them, each with its value; ``actions`` pin those
+    values. ``domain`` is the verifier and ``purpose`` the reason that the agent names, empty where it names none; ``reply`` is where it
+    fetches the answer, empty where she hands it back herself."""
+
+    agent: str
+    predicates: tuple[dict[str, JsonValue], ...]
+    actions: tuple[str, ...]
+    domain: str
+    purpose: str
+    reply: str = ""
+
+    @property
+    def attributes(self) -> set[JsonValue]:
+        return {one["attributeName"] for one in self.predicates}
+
+
+def read_request(text: str) -> AgentRequest:
+    """The request of pasted text. Raises ``InvalidRequest``, with what is wrong for people."""
+    try:
+        value = strict_json.loads(text.encode())
+    except strict_json.JsonRefused as error:
+        raise InvalidRequest(f"This is no JSON: {error.reason}.") from None
+    if not isinstance(value, dict) or not value.keys() <= _MEMBERS or not {"agentDid", "predicates"} <= value.keys():
+        raise InvalidRequest("A request has the members agentDid and predicates, and may have domain and purpose.")
+    agent = _text(value, "agentDid", 2_048)
+    try:
+        Did.parse(agent)
+        asked = convert(value["predicates"], tuple[AskedPredicate, ...])
+        predicates = tuple(map(_predicate, asked))
+        actions = tuple(map(_action, predicates))
+    except (InvalidDid, ValidationError, ValueError) as error:
+        raise InvalidRequest(f"This is no request of an agent: {error}.") from None
+    if not 1 <= len(predicates) <= MAX_PREDICATES:
+        raise InvalidRequest(f"A request has 1 to {MAX_PREDICATES} predicates.")
+    reply = _text(value, "reply", MAX_REPLY)
+    return AgentRequest(agent, predicates, actions, _text(value, "domain"), _text(value, "purpose"), reply)
+
+
+def _text(value: Mapping[str, Any], name: str, longest: int = MAX_TEXT) -> str:
+    """Text that looks like what it is: without control characters, and without those that turn its direction around."""
+    text = value.get(name, "")
+    if not isinstance(text, str) or len(text) > longest or not text.isprintable():
+        raise InvalidRequest(f"{name} is a printable text of at most {longest} characters.")
+    return text
+
+
+def _predicate(asked: AskedPredicate) -> dict[str, JsonValue]:
+    name = asked.attribute_name
+    if not 1 <= len(name) <= MAX_TEXT or not name.isprintable():
+        raise ValueError("an attributeName is a printable text")
+    if asked.value is UNSET:
+        raise ValueError("each predicate has a value")
+    for one in asked.value if isinstance(asked.value, list) else [asked.value]:
+        if isinstance(one, str) and not one.isprintable():
+            raise ValueError("a value is printable")
+    return {"attributeName": name, "type": asked.type, "value": asked.value}
+
+
+def _action(predicate: Mapping[str, JsonValue]) -> str:
+    pin = pin_of(predicate["value"])
+    return str(Action(str(predicate["attributeName"]), check_type(str(predicate["type"])), pin))

@@ -1,0 +1,95 @@
+"""Consent: an agent's request, read by the holder in words, and approved by a delegation of its own and tokens that the page signs.
+
+The service carries no requests. An agent gives its holder a JSON object (``AgentRequest``), pasted or behind the ``#`` of a link to this
+page, where it reaches no server unless she has it read; what she approved she hands back the same way, or the page sends it where the
+request says that the agent fetches it (``reply``, ``use_cases/consents.py``). Each approval makes a delegation for
+exactly these actions, as often as there are tokens and as long as they are good, so that stopping it stops what was approved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from identity_core.api.agent_requests import AgentRequest, read_request
+from identity_core.api.credentials import CredentialHandlers
+from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.errors import AuthRequired, IdentityError, InvalidRequest
+from identity_core.use_cases.consents import HolderConsents
+from identity_core.values import value_class
+from identity_core.wire import ListCredentialsQuery
+from identity_ui.operations import ask
+from identity_ui.render import page
+from identity_ui.session import Session, Sessions
+
+CREDENTIALS: Final = 200
+"""How many of her credentials are looked through for one that has the attributes."""
+
+
+@value_class
+class ConsentPages:
+    """The form for a request, and the request in words."""
+
+    credentials: CredentialHandlers
+    sessions: Sessions
+    consents: HolderConsents
+
+    async def form(self, request: Request, session: Session) -> Answer:
+        return _page(request, session)
+
+    async def read(self, request: Request, session: Session) -> Answer:
+        """The request in words, with the credentials of hers that could answer it."""
+        self.sessions.require_own_page(request)
+        text = request.body.get("request", "")
+        try:
+            found = read_request(text)
+            if found.reply:
+                self._require_asked(found, session)
+        except IdentityError as error:
+            return _page(request, session, status=422, text=text, refusal=error)
+        return _page(request, session, text=text, found=found, fitting=await self._fitting(request, session, found))
+
+    def _require_asked(self, found: AgentRequest, session: Session) -> None:
+        """Raises ``InvalidRequest`` for the request of another agent, or to another holder."""
+        asked = self.consents.opened(found.reply)
+        if (asked.agent, asked.holder) != (found.agent, str(session.did)):
+            raise InvalidRequest("The agent has asked somebody else.")
+
+    async def reply(self, request: Request) -> Answer:
+        """204: her answer is kept for the agent. Raises ``Forbidden``, ``StorageMismatch``, ``AuthRequired``, ``InvalidRequest``,
+        ``IbctInvalid``."""
+        self.sessions.require_change(request)
+        session = await self.sessions.find(request)
+        if session is None:
+            raise AuthRequired
+        await self.consents.answer(request.body.get("reply", ""), str(session.did), request.body.get("answer", ""))
+        return Answer(204, headers=[NO_STORE])
+
+    async def _fitting(self, request: Request, session: Session, found: AgentRequest) -> list[Mapping[str, Any]]:
+        query = ListCredentialsQuery(limit=CREDENTIALS, holder_did=str(session.did), status="active")
+        listed = await ask(
+            self.credentials.list_credentials, "listCredentials", request, query=query, caller=session.caller
+        )
+        return [one for one in listed["items"] if found.attributes <= {*one["attributeNames"]}]
+
+
+def _page(
+    request: Request,
+    session: Session,
+    *,
+    status: int = 200,
+    text: str = "",
+    found: AgentRequest | None = None,
+    fitting: list[Mapping[str, Any]] | None = None,
+    refusal: IdentityError | None = None,
+) -> Answer:
+    return page(
+        "consent.html",
+        request,
+        status=status,
+        signed_in=str(session.did),
+        text=text,
+        found=found,
+        fitting=fitting or [],
+        refusal=refusal,
+    )

@@ -1,0 +1,113 @@
+"""The extension ``ui``: pages over the handlers of the operations, and who is signed in."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
+
+from identity_core import __version__
+from identity_core.api.api_keys import ApiKeyHandlers
+from identity_core.api.audit import AuditHandlers
+from identity_core.api.authorize import AuthorizationEndpoint
+from identity_core.api.credentials import CredentialHandlers
+from identity_core.api.dashboard import DashboardHandlers
+from identity_core.api.delegations import DelegationHandlers
+from identity_core.api.dids import DidHandlers
+from identity_core.api.events import EventHandlers
+from identity_core.api.ledger import LedgerHandlers
+from identity_core.api.oauth import AUTHORIZE_PATH
+from identity_core.api.proofs import ProofHandlers
+from identity_core.api.security import Gate
+from identity_core.api.service import ServiceHandlers
+from identity_core.api.verifications import VerificationHandlers
+from identity_core.extension.declaration import Contribution, Extension, Kernel
+from identity_core.extension.installation import InstallationState
+from identity_core.extension.metrics import render_metrics
+from identity_core.plugin import hookimpl
+from identity_core.ports.custodian import Custodian
+from identity_core.store import Store
+from identity_core.use_cases.audit import CheckAuditChain
+from identity_core.use_cases.consents import HolderConsents
+from identity_core.use_cases.record import Record
+from identity_ui.anybody import PublicPages
+from identity_ui.authorize import AuthorizePage
+from identity_ui.consent import ConsentPages
+from identity_ui.holder import HolderPages
+from identity_ui.operator import OperatorHandlers, OperatorPages
+from identity_ui.operator_session import OperatorSessions
+from identity_ui.pages import explained, ui_forms, ui_pages
+from identity_ui.plots import KeepFigures
+from identity_ui.session import Sessions
+
+KEY = "answers"
+LABEL = b"identity: sessions of the pages, v1"
+
+
+async def sessions_secret(custodian: Custodian) -> bytes:
+    """Return what authenticates the cookies of sessions; another secret ends them. All processes derive the same 32 bytes."""
+    return hashlib.sha256(await custodian.sign(KEY, LABEL)).digest()
+
+
+@contextlib.asynccontextmanager
+async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
+    """Open the extension; it contributes nothing if ``ui.enabled`` is false. The metrics are sampled until it is closed."""
+    if not kernel.settings.ui.enabled:
+        yield Contribution()
+        return
+    gate = kernel.need(Gate)
+    common: dict[str, Any] = {
+        "spent": kernel.challenges,
+        "record": kernel.need(Record),
+        "clock": kernel.clock,
+        "secret": await sessions_secret(kernel.need(Custodian)),
+        "random": kernel.random,
+        "origin": kernel.origin,
+        "mismatch": kernel.refusal,
+    }
+    sessions = Sessions(reader=kernel.dids, signatures=gate.signatures, **common)
+    operators = OperatorSessions(api_keys=gate.api_keys, **common)
+    dids, ledger, proofs = kernel.need(DidHandlers), kernel.need(LedgerHandlers), kernel.need(ProofHandlers)
+    public = PublicPages(dids, ledger, proofs, sessions, operators, __version__)
+    holder = _holder_pages(kernel, sessions)
+    async with KeepFigures(partial(render_metrics, kernel.find), time.time) as figures:
+        chain = CheckAuditChain(kernel.need(Store).audit)
+        state = kernel.need(InstallationState)
+        shown = OperatorPages(_operator_handlers(kernel), state, chain, figures, operators)
+        authorize = explained(AuthorizePage(kernel.need(AuthorizationEndpoint)).show)
+        people = ui_pages(public, holder, shown) | {AUTHORIZE_PATH: authorize}
+        yield Contribution(people=people, forms=ui_forms(public, holder, shown))
+
+
+def _holder_pages(kernel: Kernel, sessions: Sessions) -> HolderPages:
+    credentials = kernel.need(CredentialHandlers)
+    return HolderPages(
+        kernel.need(DidHandlers),
+        kernel.need(DelegationHandlers),
+        credentials,
+        kernel.need(ProofHandlers),
+        kernel.need(DashboardHandlers),
+        ConsentPages(credentials, sessions, kernel.need(HolderConsents)),
+        sessions,
+    )
+
+
+def _operator_handlers(kernel: Kernel) -> OperatorHandlers:
+    return OperatorHandlers(
+        dids=kernel.need(DidHandlers),
+        events=kernel.need(EventHandlers),
+        ledger=kernel.need(LedgerHandlers),
+        verifications=kernel.need(VerificationHandlers),
+        api_keys=kernel.need(ApiKeyHandlers),
+        audit=kernel.need(AuditHandlers),
+        service=kernel.need(ServiceHandlers),
+    )
+
+
+@hookimpl
+def identity_extend() -> Extension:
+    """Return the extension."""
+    return Extension(name="ui", kernel=">=1,<2", open=open_ui, vital=True)
