@@ -6,7 +6,6 @@ import functools
 from collections.abc import Mapping
 from importlib import resources
 
-import msgspec
 import orjson
 
 from identity_core.values import value_class
@@ -42,5 +41,8 @@ class ServedOperation:
 @functools.cache
 def served_operations() -> Mapping[str, ServedOperation]:
     """Return the operations of the service of this version and of all extensions of its repository, by operationId."""
-    table = resources.files("identity_core.client").joinpath("operations.json").read_bytes()
-    return msgspec.convert(orjson.loads(table), dict[str, ServedOperation])
+    table = orjson.loads(resources.files("identity_core.client").joinpath("operations.json").read_bytes())
+    return {
+        name: ServedOperation(**{key: tuple(part) if isinstance(part, list) else part for key, part in each.items()})
+        for name, each in table.items()
+    }
