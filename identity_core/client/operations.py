@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
 import orjson
@@ -19,9 +19,9 @@ class ServedOperation:
 
     method: str
     path: str
-    query: tuple[str, ...]
-    headers: tuple[str, ...]
-    forms: tuple[str, ...]
+    query: Sequence[str]
+    headers: Sequence[str]
+    forms: Sequence[str]
     idempotent: bool
     keyed: bool
     scheme: str | None
@@ -42,7 +42,4 @@ class ServedOperation:
 def served_operations() -> Mapping[str, ServedOperation]:
     """Return the operations of the service of this version and of all extensions of its repository, by operationId."""
     table = orjson.loads(resources.files("identity_core.client").joinpath("operations.json").read_bytes())
-    return {
-        name: ServedOperation(**{key: tuple(part) if isinstance(part, list) else part for key, part in each.items()})
-        for name, each in table.items()
-    }
+    return {name: ServedOperation(**each) for name, each in table.items()}

@@ -22,9 +22,9 @@ def test_an_operation_as_a_whole() -> None:
     assert OPERATIONS["updateDid"] == ServedOperation(
         method="PATCH",
         path="/dids/{did}",
-        query=(),
-        headers=("If-Match", "Idempotency-Key"),
-        forms=("application/json",),
+        query=[],
+        headers=["If-Match", "Idempotency-Key"],
+        forms=["application/json"],
         idempotent=True,
         keyed=False,
         scheme="DIDAuth",
