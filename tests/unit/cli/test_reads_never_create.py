@@ -72,7 +72,7 @@ def test_a_read_only_directory_is_named_with_a_remedy(
     identity.ok("ledger", "audit", "--data-dir", "data")
     access = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
-    what, where, remedy = identity.refused(*words.split(), "--data-dir", "data", status=2)
+    what, where, remedy = identity.refused(*words.split(), "--data-dir", "data")
     assert "needs a writable data directory" in what
     assert where.endswith("data")
     assert "`identity fsck`" in remedy

@@ -73,7 +73,7 @@ class Site:
         self.ledger, self.store = Ledger(lines(*entries)), Store.open(folder)
         self.witness_version: int | None = None
         self.of = DID
-        log = GetDidLog(SimpleNamespace(index=self), self.ledger, True)  # type: ignore[arg-type]
+        log = GetDidLog(SimpleNamespace(index=self, recorded=self.head), self.ledger, True)  # type: ignore[arg-type]
         self.recorded = ReadWitnessedLog(self.ledger, BoundedCache(4))  # type: ignore[arg-type]
         self.published = GetPublishedLog(log, self.recorded, self.store.witness_files)
         self.publish = PublishApprovals(self.recorded, self.store.witness_files)
