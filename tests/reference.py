@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import pkgutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,14 +17,25 @@ EXTENSIONS: Final = sorted(path.parent.name for path in ROOT.glob("plugins/*/ide
 PARTS: Final = {name.removeprefix("identity_"): importlib.import_module(f"{name}.wire").DOCUMENT for name in EXTENSIONS}
 LOADED: Final[OpenApiDocument] = load_document(PARTS)
 DOCUMENT: Final[dict[str, Any]] = dict(LOADED.value)
-_OWNERS: Final = {tag["name"]: f"identity_{name}" for name, part in PARTS.items() for tag in json.loads(part)["tags"]}
+_TAGGED: Final = {
+    name: {one["tags"][0] for item in json.loads(part)["paths"].values() for one in item.values()}
+    for name, part in PARTS.items()
+}
 
 
-def handlers_module(tag: str) -> str:
-    """Return the module with the handlers of a tag."""
-    return f"{_OWNERS[tag]}.handlers" if tag in _OWNERS else f"identity_core.api.{tag}"
+def handlers_modules(tag: str) -> list[str]:
+    """Return the modules with the handlers of a tag: that of the kernel, and those of the extensions with operations of the tag."""
+    found = [f"identity_core.api.{tag}"] if find_spec(f"identity_core.api.{tag}") else []
+    for name in (name for name, tags in _TAGGED.items() if tag in tags):
+        package = importlib.import_module(f"identity_{name}")
+        modules = (each.name for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}."))
+        found += [module for module in modules if module.endswith("handlers")]
+    return found
 
 
-def use_cases_package(tag: str) -> str:
-    """Return the module or package with the use cases of a tag."""
-    return _OWNERS.get(tag, f"identity_core.use_cases.{tag}")
+def use_cases_packages(tag: str) -> list[str]:
+    """Return the modules and packages with the use cases of a tag."""
+    own = f"identity_core.use_cases.{tag}"
+    packages = [f"identity_{name}" for name, tags in _TAGGED.items() if tag in tags]
+    packages += [f"{each}.use_cases" for each in packages if find_spec(f"{each}.use_cases")]
+    return [*([own] if find_spec(own) else []), *packages]

@@ -360,7 +360,7 @@ def test_a_refusal_names_the_text_to_sign_and_no_more(target: Target) -> None:
     texts = (hana.challenge("deactivate"), hana.challenge("update", body_hash(service("another"))), "no challenge")
     wrong = [header(hana.did, hana.key.sign(text.encode()).signature) for text in texts]
     wrong.append(header(hana.did, mallory.sign(hana.challenge("update").encode()).signature))
-    required = {"purpose": "update", "bodyHash": body_hash(service())}
+    required = {"purpose": "update", "bodyHash": body_hash(service()), "target": f"/dids/{quote(hana.did, safe='')}"}
     used = {"reason": "This challenge was used. Fetch another from /auth/challenge and sign it."}
     for value, expected in ((spent, required | used), *((value, required) for value in wrong)):
         answer = hana.send("update", service(), value)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from identity_core import wire
 from identity_core.api.contract import operations
 from identity_core.codec.structs import pascal_name
-from tests.reference import DOCUMENT, handlers_module, use_cases_package
+from tests.reference import DOCUMENT, handlers_modules, use_cases_packages
 
 # It answers with the octets that are signed.
 SIGNED = {"getStatusList", "getStatusGaps"}
@@ -35,10 +35,10 @@ def named() -> Iterator[tuple[str, str, str]]:
 
 
 def modules(tag: str) -> Iterator[ModuleType]:
-    room = importlib.import_module(use_cases_package(tag))
-    yield room
-    for found in pkgutil.iter_modules(getattr(room, "__path__", ())):
-        yield importlib.import_module(f"{room.__name__}.{found.name}")
+    for package in map(importlib.import_module, use_cases_packages(tag)):
+        yield package
+        for found in pkgutil.iter_modules(getattr(package, "__path__", ())):
+            yield importlib.import_module(f"{package.__name__}.{found.name}")
 
 
 def taken(operation_id: str, tag: str) -> set[Any]:
@@ -82,7 +82,8 @@ def called(module: ModuleType) -> Iterator[str]:
     ids=lambda value: str(value),
 )
 def test_the_answer_is_made_as_what_the_document_names(operation_id: str, tag: str, name: str) -> None:
-    makers = [importlib.import_module(handlers_module(each)) for each in (tag, *SHARED)]
+    shared = [f"identity_core.api.{name}" for name in SHARED]
+    makers = [importlib.import_module(each) for each in (*handlers_modules(tag), *shared)]
     assert any(name in called(each) for each in (*makers, *modules(tag)))
 
 

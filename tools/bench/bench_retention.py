@@ -117,12 +117,6 @@ def verifier_challenges(number: int) -> Row:
     return {"digest": _octets(32), "expires_at": micros(_past(number)), "spent": 1} | whose
 
 
-def presentation_requests(number: int) -> Row:
-    """A request for a presentation, answered."""
-    parts = {"request": _octets(1_200), "answer": _octets(3_700)}
-    return {"digest": _octets(32), "owner": f"key:{number % 50}", "expires_at": micros(_past(number))} | parts
-
-
 def consent_replies(number: int) -> Row:
     """An answer that an agent has not fetched."""
     return {"digest": _octets(32), "sealed": _octets(900), "expires_at": micros(_past(number))}
@@ -148,7 +142,7 @@ def invocations(number: int) -> Row:
 
 TABLES: Final[Sequence[Callable[[int], Row]]] = (
     *(timeline, verifications, proofs, credentials, spent_challenges),
-    *(verifier_challenges, presentation_requests, consent_replies),
+    *(verifier_challenges, consent_replies),
     *(idempotency_keys, usage, invocations),
 )
 

@@ -39,6 +39,7 @@ def environment(softhsm: SoftHsm, token: str, tmp_path_factory: pytest.TempPathF
         "IDENTITY_PLUGINS_PKCS11_PIN_FILE": str(pin),
         # A plugin that raises is answered each time, and not shut off in the middle of a test.
         "IDENTITY_PLUGINS_FAILURES_TO_OPEN": "1000",
+        "IDENTITY_EXTENSIONS_ENABLED": "wallets",
     }
 
 

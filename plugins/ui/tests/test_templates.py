@@ -10,6 +10,8 @@ import pytest
 from identity_ui.catalogues import HERE, TEMPLATES
 from identity_ui.render import MODULES, STATIC, static_versions
 
+FOLDER = Path(__file__).parents[1]
+
 PAGES = sorted(TEMPLATES.glob("*.html"))
 # Unescaped output; what needs unsafe-eval or unsafe-inline; what htmx does on its own; markup of elsewhere.
 FORBIDDEN = {
@@ -38,7 +40,7 @@ def test_every_word_that_people_read_can_be_translated(page: Path) -> None:
 
 
 def test_vendored_files_are_what_the_page_says() -> None:
-    rows = re.findall(r"\| `static/(\S+)` \|.*\| `([0-9a-f]{64})` \|", (HERE.parent / "README.md").read_text())
+    rows = re.findall(r"\| `static/(\S+)` \|.*\| `([0-9a-f]{64})` \|", (FOLDER / "README.md").read_text())
     assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "uplot.js", "uplot.css"}
     for name, digest in rows:
         assert hashlib.sha256((HERE / "static" / name).read_bytes()).hexdigest() == digest
@@ -49,7 +51,7 @@ def test_vendored_files_are_what_the_page_says() -> None:
 
 
 def test_every_file_goes_into_the_wheel() -> None:
-    patterns = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    patterns = tomllib.loads((FOLDER / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
     packed = {path for pattern in patterns["identity_ui"] for path in HERE.glob(pattern)}
     files = {path for name in ("templates", "static", "locale") for path in (HERE / name).rglob("*") if path.is_file()}
     assert len(files) > 25

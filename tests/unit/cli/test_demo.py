@@ -67,7 +67,7 @@ def test_the_story(remote: Commands, server: LocalServer) -> None:
 
 def test_every_request_can_be_seen(shown: str) -> None:
     assert "     > POST /api/v1/dids\n" in shown
-    assert re.search(r"> GET /api/v1/auth/challenge\?did=did%3Aids%3A\w+&purpose=update&bodyHash=", shown)
+    assert re.search(r"> GET /api/v1/auth/challenge\?did=did%3Aids%3A\w+&bodyHash=\S+&purpose=update&target=", shown)
     assert re.search(r'> PATCH /api/v1/dids/\S+\n       \{\n         "operation": "addService"', shown)
     assert re.search(r'> POST /api/v1/zkp/delegated-proofs\n       \{\n         "holderDid"', shown)
     assert '"privateKey": "z3u2…"' in shown
