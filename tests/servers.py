@@ -174,7 +174,7 @@ def run(
 def local_server(
     *arguments: str, environment: Mapping[str, str] | None = None, path: Path | None = None
 ) -> Iterator[LocalServer]:
-    """That of ``identity_core.cli``, forked, patient, with every installed extension on, and with its files in memory."""
+    """Start the server of ``identity_core.cli`` in a fork, with long timeouts, every installed extension on, and its files in memory."""
     patient = PATIENT | ENABLED | dict(environment or {})
     with (
         folder_in_memory(Path(tempfile.gettempdir())) as within,

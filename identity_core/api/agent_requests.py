@@ -21,7 +21,7 @@ _MEMBERS: Final = frozenset({"agentDid", "predicates", "domain", "purpose", "rep
 
 @value_class
 class AgentRequest:
-    """What an agent asks its holder for. ``predicates`` as generateDelegatedProof takes them, each with its value; ``actions`` pin those
+    """A request of an agent to its holder. ``predicates`` as generateDelegatedProof takes them, each with its value; ``actions`` pin those
     values. ``domain`` is the verifier and ``purpose`` the reason that the agent names, empty where it names none; ``reply`` is where it
     fetches the answer, empty where she hands it back herself."""
 

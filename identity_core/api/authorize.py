@@ -106,7 +106,7 @@ class AuthorizationEndpoint:
         return ReceivedAuthorization(said, client, redirect, state if fits else None, self.issuer)
 
     def wish(self, received: ReceivedAuthorization) -> AuthorizationWish:
-        """What would be given. Raises ``OauthRefusal``, which the client may be told."""
+        """Return the grant that the request asks for. Raises ``OauthRefusal``, which the client may be told."""
         said = received.said
         if said.get("response_type") != "code":
             kind = "unsupported_response_type" if "response_type" in said else "invalid_request"

@@ -1,4 +1,4 @@
-"""What a client needs of each operation when it runs. ``operations.json`` is generated from the reference document."""
+"""The facts of each operation that a client needs at run time. ``operations.json`` is generated from the reference document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stories about wallets need: an issuer and a verifier, a wallet, and a good request for every operation."""
+"""Helpers of stories about wallets: an issuer and a verifier, a wallet, and a good request for every operation."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Wallet:
         return f"{text}.{base64url(r.to_bytes(32) + s.to_bytes(32))}"
 
     def proof(self, issuer: str, nonce: str) -> str:
-        """That it has the key."""
+        """Return the proof that the wallet has the key."""
         numbers = self._key.public_key().public_numbers()
         x, y = (base64url(one.to_bytes(32)) for one in (numbers.x, numbers.y))
         head = {"typ": "openid4vci-proof+jwt", "alg": "ES256", "jwk": {"kty": "EC", "crv": "P-256", "x": x, "y": y}}

@@ -1,4 +1,4 @@
-"""What an answer of a wallet costs its address."""
+"""The tokens that a response of a wallet costs its address."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class PresentationVerifier:
     def accept_all(
         self, received: Sequence[ReceivedPresentation], random: Callable[[int], bytes] = urandom
     ) -> list[VerifiedPresentation | ProofInvalid]:
-        """What ``accept`` returns or raises for each, with the pairings of all in one product (``identity_bbs.batch``)."""
+        """Return for each the result or refusal of ``accept``, with the pairings of all in one product (``identity_bbs.batch``)."""
         answers: list[VerifiedPresentation | ProofInvalid] = []
         claims: dict[int, list[Claim]] = {}
         for number_, one in enumerate(received):
