@@ -148,7 +148,7 @@ def test_a_server_of_its_own_on_the_ledger_in_memory(identity: Commands) -> None
 
 
 SECOND = """
-from identity_core.conformance.transparent_prover import TransparentProver
+from identity_kit.conformance.transparent_prover import TransparentProver
 from identity_core.plugin import Provider, hookimpl
 @hookimpl
 def identity_provide_prover():

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
 from identity_core.codec.times import printed
-from identity_core.conformance.controller import Controller, Life, WalletSigner
 from identity_core.domain.dids.changes import AddService, NewService
 from tests.attack.log_forger import METHOD
 from tests.unit.cli.conftest import Commands

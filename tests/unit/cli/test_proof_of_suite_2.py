@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from identity_kit.conformance.transparent_prover import TransparentProver
 from identity_prover_bbs.plugin import BbsProver
 
 from identity_core.cli.proof_verify import verify_octets
-from identity_core.conformance.transparent_prover import TransparentProver
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 from tests.presenting import AUDIENCE, CURVE, NONCE, NOW, Holder, Issuer, Scene, ask, seeded, target
