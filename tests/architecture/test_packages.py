@@ -42,6 +42,7 @@ PACKAGES = {
         "identity_core/cli/",
         "plugins/ledger_evm/identity_ledger_evm/commands.py",
         "plugins/custodian_pkcs11/identity_custodian_pkcs11/commands.py",
+        "plugins/commands/",
         "plugins/kit/identity_kit/commands.py",
         "plugins/wallets/identity_wallets/commands.py",
     ),
@@ -205,6 +206,7 @@ def test_only_the_settings_read_the_environment(trees: dict[str, ast.Module]) ->
     allowed = (
         "identity_core/settings/",
         "identity_core/cli/",
+        "plugins/commands/identity_commands/demo/place.py",
         "plugins/kit/identity_kit/conformance/",
         "plugins/mcp/identity_mcp/server.py",
         "plugins/observability/identity_observability/extension.py",
