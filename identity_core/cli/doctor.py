@@ -24,6 +24,8 @@ from identity_core.cli.doctor_database import Diagnosis, ok, stopped, warn, wron
 from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show, working
 from identity_core.cli.serve import LOOPBACK
+from identity_core.database import DatabaseUnavailable
+from identity_core.database.drivers import BUCKETS, driver_of
 from identity_core.settings import Settings, StartError, buckets_of
 
 LOW_DISK_BYTES = 256 * 1024 * 1024
@@ -125,11 +127,11 @@ def _throttle(settings: Settings) -> Iterator[Diagnosis]:
 
 async def _redis_fault(url: str) -> str | None:
     try:
-        from identity_core.throttle.redis import TokenBucketRedisStorage
-    except ImportError:
+        driver = driver_of(BUCKETS, url)
+    except DatabaseUnavailable:
         return "its client is not installed (pip install 'identity-service[redis]')"
     try:
-        storage = TokenBucketRedisStorage(f"async+tokenbucket+{url}")
+        storage = driver(f"async+tokenbucket+{url}")
         answers = await asyncio.wait_for(storage.check(), REDIS_SECONDS)
     except Exception as error:  # noqa: BLE001  (whatever the client raises is the finding)
         return type(error).__name__

@@ -29,7 +29,7 @@ PACKAGES = {
     "sqlalchemy": ("identity_core/store/tables/", "identity_core/cli/doctor_tables.py", "plugins/"),
     "limits": ("identity_core/throttle/",),
     "packaging": ("identity_core/extension/",),
-    "redis": ("identity_core/throttle/",),
+    "redis": ("plugins/redis/",),
     "nacl": ("identity_core/crypto/", "packages/identity_tlog/"),
     "joserfc": ("identity_core/crypto/", "plugins/wallets/identity_wallets/jwe.py"),
     "pyblst": ("packages/identity_bbs/",),

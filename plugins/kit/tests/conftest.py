@@ -1,4 +1,4 @@
-"""What the template is rendered, built and installed with. Without it the tests skip, in CI they fail."""
+"""The programs that render, build and install a template. Without them the tests skip; in CI they fail."""
 
 from __future__ import annotations
 

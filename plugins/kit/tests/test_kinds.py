@@ -78,7 +78,7 @@ def create(server: LocalServer, method: str = "ids", *, key: str | None = None, 
 
 
 def states(environment: Environment, settings: Mapping[str, str]) -> dict[str, str]:
-    """What ``identity plugins check`` says of the plugin, by hook; there must be no problem."""
+    """Return what ``identity plugins check`` reports of the plugin, by hook; there must be no problem."""
     check = environment.identity("plugins", "check", settings=settings)
     assert check["problems"] == []
     return {row["hook"]: row["state"] for row in check["plugins"] if row["name"] == NAME}

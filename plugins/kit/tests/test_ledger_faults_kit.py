@@ -195,7 +195,7 @@ class SaysNotRecordedOfWhatIs(Sound):
 
 
 class SendsItAgain(Sound):
-    """What could not be sent is sent again by itself, whatever has been recorded meanwhile."""
+    """A ledger that sends again what it could not send, whatever has been recorded meanwhile."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

@@ -85,7 +85,7 @@ class AcceptsOldVersions(Sound):
 
 
 class AnswersAgain(Sound):
-    """Who asks for the same again gets the same receipt: two callers believe that they were first."""
+    """A ledger that returns the same receipt for a repeated request, so that two callers were first."""
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         for line in self._of_did.get(did, []):

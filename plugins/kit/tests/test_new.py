@@ -1,4 +1,4 @@
-"""What ``identity plugins new`` refuses, in three lines each, and that then nothing is written."""
+"""``identity plugins new`` refuses bad names in three lines, and then writes nothing."""
 
 from __future__ import annotations
 

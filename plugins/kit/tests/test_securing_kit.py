@@ -206,7 +206,7 @@ def test_a_broken_format_fails(securing: ToyFormat, broken: str) -> None:
 
 
 class Asked:
-    """What a test of the kit asks pytest for."""
+    """The request of pytest, as far as a test of the kit uses it."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self._given = given

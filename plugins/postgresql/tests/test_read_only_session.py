@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from identity_postgresql.database import PostgresqlDatabase
 
-from identity_core.database import DatabaseUnavailable, open_postgresql
+from identity_core.database import DatabaseUnavailable
 from tests.postgres_server import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
@@ -16,7 +17,7 @@ def test_read_only_session_is_replaced(postgres_url: str) -> None:
     """SQLSTATE 25006 (PostgreSQL, Appendix A): one write fails, and the next has another session."""
 
     async def scenario() -> None:
-        database = open_postgresql(postgres_url)
+        database = PostgresqlDatabase(postgres_url)
         await database.write(lambda writing: writing.execute("CREATE TABLE t (id integer)").rowcount)
         await database.write(
             lambda writing: writing.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY").rowcount

@@ -14,6 +14,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from identity_postgresql.database import PostgresqlDatabase
+from identity_postgresql.session import translated_sql
 
 from identity_core.database import (
     ConstraintViolated,
@@ -22,9 +24,7 @@ from identity_core.database import (
     DatabaseError,
     DatabaseUnavailable,
     Transaction,
-    open_postgresql,
 )
-from identity_core.database.postgresql_session import translated_sql
 from tests.postgres_server import PostgresServer, cut_connections, postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
@@ -32,7 +32,7 @@ __all__ = ["postgres_server", "postgres_url"]
 
 @pytest.fixture
 def database(postgres_url: str) -> Iterator[Database]:
-    opened = open_postgresql(postgres_url)
+    opened = PostgresqlDatabase(postgres_url)
     opened.write_now(lambda tx: tx.execute("CREATE TABLE things (name TEXT PRIMARY KEY, grp BIGINT)"))
     yield opened
     asyncio.run(opened.close())
@@ -163,7 +163,7 @@ def test_a_server_that_is_away_is_said_so_and_found_again(
             with pytest.raises(DatabaseUnavailable):
                 await database.read(lambda tx: tx.execute("SELECT 1").fetchone())
             with pytest.raises(DatabaseUnavailable):
-                open_postgresql(postgres_url)
+                PostgresqlDatabase(postgres_url)
         finally:
             await asyncio.to_thread(postgres_server.start)
         await database.write(put("c"))
@@ -286,7 +286,7 @@ def test_two_processes_that_wait_for_each_other_both_write_in_the_end(database: 
         await asyncio.gather(database.write(crossing("a", "b")), other.write(crossing("b", "a")))
         assert database.load().repeated + other.load().repeated == 1
 
-    other = open_postgresql(f"{postgres_url}?options=-c%20deadlock_timeout%3D10ms")
+    other = PostgresqlDatabase(f"{postgres_url}?options=-c%20deadlock_timeout%3D10ms")
     asyncio.run(scenario(other))
     asyncio.run(other.close())
     rows = database.read_now(lambda tx: tx.execute("SELECT name, grp FROM things ORDER BY 1").fetchall())
@@ -296,7 +296,7 @@ def test_two_processes_that_wait_for_each_other_both_write_in_the_end(database: 
 def test_each_group_holds_the_writer_lock_to_its_end(database: Database, postgres_url: str) -> None:
     """Also one that was undone and run again job by job, and one whose jobs do not ask for it."""
     asyncio.run(database.close())
-    locking = open_postgresql(postgres_url, "SELECT name FROM things WHERE name = 'a' FOR UPDATE")
+    locking = PostgresqlDatabase(postgres_url, "SELECT name FROM things WHERE name = 'a' FOR UPDATE")
     held: list[bool] = []
 
     def refused(_: Transaction) -> None:
@@ -328,7 +328,7 @@ def test_a_job_nobody_waits_for_any_more_is_not_run(database: Database) -> None:
 
 
 def test_it_serves_one_event_loop_after_the_other_and_closes_twice(postgres_url: str) -> None:
-    database = open_postgresql(postgres_url)
+    database = PostgresqlDatabase(postgres_url)
 
     async def look() -> None:
         assert await database.write(lambda tx: tx.execute("SELECT 1").fetchone()) == (1,)
@@ -349,7 +349,7 @@ def test_it_serves_one_event_loop_after_the_other_and_closes_twice(postgres_url:
 
 def test_a_url_that_cannot_be_read_is_not_shown(postgres_url: str) -> None:
     with pytest.raises(DatabaseUnavailable) as caught:
-        open_postgresql("postgresql://user:secret@host:not-a-port-%zz/x?y")
+        PostgresqlDatabase("postgresql://user:secret@host:not-a-port-%zz/x?y")
     assert "secret" not in str(caught.value)
 
 
@@ -385,14 +385,14 @@ def test_a_server_that_is_gone_without_a_word_is_not_waited_for_for_hours(
 
     assert kept(database) == [5, 2, 10_000]
     # The operator has the last word.
-    other = open_postgresql(f"{postgres_url}?keepalives_idle=60")
+    other = PostgresqlDatabase(f"{postgres_url}?keepalives_idle=60")
     assert kept(other) == [60, 2, 10_000]
     asyncio.run(other.close())
 
 
 @pytest.mark.parametrize("readers", [1, 5])
 def test_as_many_connections_read_as_the_operator_says(postgres_url: str, readers: int) -> None:
-    database = open_postgresql(postgres_url, readers=readers)
+    database = PostgresqlDatabase(postgres_url, readers=readers)
     processes = "SELECT pg_backend_pid() FROM pg_sleep(0.05)"
 
     async def scenario() -> None:

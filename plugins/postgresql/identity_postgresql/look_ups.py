@@ -23,7 +23,7 @@ from psycopg import errors, pq
 from psycopg.adapt import Transformer
 
 from identity_core.database.interface import DatabaseClosed, DatabaseError, ValueNotStorable
-from identity_core.database.postgresql_session import PARAMETER, translated
+from identity_postgresql.session import PARAMETER, translated
 
 # Each is by an index: it need not be planned anew for its values, and how the server goes about it must not depend on statistics.
 BY_INDEX: Final = (

@@ -9,10 +9,9 @@ import warnings
 
 import psycopg
 import pytest
+from identity_postgresql.buckets import TokenBucketPostgresqlStorage
 
-from identity_core.throttle import postgresql
 from identity_core.throttle.fallback import FallbackStorage
-from identity_core.throttle.postgresql import TokenBucketPostgresqlStorage
 from tests.postgres_server import cut_connections, postgres_server, postgres_url  # noqa: F401
 from tests.unit.throttle.promises import BucketPromises, run
 
@@ -73,7 +72,7 @@ def test_a_debt_that_nobody_can_owe_is_an_empty_bucket(postgres_url):  # noqa: F
 
 
 def test_buckets_that_are_full_again_are_forgotten(postgres_url, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(postgresql, "_SWEEP_EVERY", 8)
+    monkeypatch.setattr("identity_postgresql.buckets._SWEEP_EVERY", 8)
 
     async def scenario():
         storage = open_storage(postgres_url)
@@ -178,7 +177,7 @@ def test_a_connection_that_was_cut_is_replaced(postgres_url):  # noqa: F811
 
 
 def test_a_server_that_says_nothing_is_left_to_itself():
-    """It takes the connection and never answers, as a frozen one does."""
+    """A server that takes the connection and never answers, as a frozen one does."""
 
     async def scenario():
         async def say_nothing(reader, writer):

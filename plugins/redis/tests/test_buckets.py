@@ -5,10 +5,10 @@ import logging
 import time
 
 import pytest
+from identity_redis.buckets import TokenBucketRedisStorage
 from limits.storage import storage_from_string
 
 from identity_core.throttle.fallback import FallbackStorage
-from identity_core.throttle.redis import TokenBucketRedisStorage
 from tests.redis_server import redis_server
 from tests.unit.throttle.promises import BucketPromises, run
 
@@ -135,7 +135,7 @@ def test_closing_leaves_no_connection(clean):
 
 @pytest.mark.parametrize("is_sent", [False, True])
 def test_closing_abandons_what_still_waits(is_sent):
-    """Of a server that takes the connection and never answers no one waits for an answer; who asked is told at once."""
+    """No caller waits for a server that takes the connection and never answers; each gets an error at once."""
 
     async def scenario():
         async def say_nothing(reader, writer):

@@ -14,10 +14,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from identity_postgresql.database import PostgresqlDatabase
+from identity_postgresql.look_ups import PATIENCE_SECONDS, numbered
 
-from identity_core.database import Database, DatabaseClosed, DatabaseError, DatabaseUnavailable, open_postgresql
+from identity_core.database import Database, DatabaseClosed, DatabaseError, DatabaseUnavailable
 from identity_core.database.interface import ValueNotStorable
-from identity_core.database.postgresql_look_ups import PATIENCE_SECONDS, numbered
 from tests.postgres_server import PostgresServer, cut_connections, postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
@@ -33,7 +34,7 @@ SLOWLY = "SELECT :name, pg_sleep(:seconds)"
 
 @pytest.fixture
 def database(postgres_url: str) -> Iterator[Database]:
-    opened = open_postgresql(postgres_url)
+    opened = PostgresqlDatabase(postgres_url)
     for sql in MADE:
         opened.write_now(lambda tx, sql=sql: tx.execute(sql).rowcount)
     yield opened
@@ -295,7 +296,7 @@ def test_a_process_of_the_server_that_is_frozen_is_given_up(database: Database, 
 
 
 def test_a_server_that_takes_connections_and_says_nothing_is_given_up(postgres_url: str) -> None:
-    database = open_postgresql(postgres_url)
+    database = PostgresqlDatabase(postgres_url)
 
     async def scenario() -> None:
         silent = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
@@ -371,7 +372,7 @@ def test_what_was_prepared_outlives_a_change_of_the_table(database: Database) ->
 
 
 def test_an_index_is_used_whatever_the_server_counted(postgres_url: str) -> None:
-    database = open_postgresql(postgres_url)
+    database = PostgresqlDatabase(postgres_url)
 
     async def scenario() -> None:
         await database.write(lambda tx: tx.execute("CREATE TABLE few (name TEXT PRIMARY KEY)").rowcount)
@@ -387,7 +388,7 @@ def test_an_index_is_used_whatever_the_server_counted(postgres_url: str) -> None
 
 
 def test_it_serves_one_event_loop_after_the_other_and_closes(postgres_url: str) -> None:
-    database = open_postgresql(postgres_url)
+    database = PostgresqlDatabase(postgres_url)
 
     async def look() -> None:
         assert await database.look_up("SELECT 1", {}) == [(1,)]
@@ -410,7 +411,7 @@ def test_it_serves_one_event_loop_after_the_other_and_closes(postgres_url: str) 
 
 
 def test_one_that_is_closed_while_it_connects_leaves_nothing_open(postgres_url: str) -> None:
-    database = open_postgresql(postgres_url)
+    database = PostgresqlDatabase(postgres_url)
 
     async def closing() -> None:
         asked = asyncio.ensure_future(database.look_up("SELECT 1", {}))

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 import psycopg
+from identity_postgresql.database import PostgresqlDatabase
 
-from identity_core.database import open_postgresql
 from tests.postgres_server import PostgresServer, cut_connections
 
 
@@ -26,7 +26,7 @@ def test_new_password_is_read_from_its_file(tmp_path: Path) -> None:
         passwords.chmod(0o600)
 
     async def scenario() -> None:
-        database = open_postgresql(f"{server.url().replace('identity@', 'service@')}?passfile={passwords}")
+        database = PostgresqlDatabase(f"{server.url().replace('identity@', 'service@')}?passfile={passwords}")
         await database.write(lambda writing: writing.execute("CREATE TABLE t (id integer)").rowcount)
         change("second")
         # The service's connections end, as in a failover or a restart of the server.

@@ -1,5 +1,5 @@
 """A PostgreSQL server: one writing connection a process with group commit, a few for reading, each in its own thread, and one for look-ups
-(``postgresql_look_ups.py``).
+(``look_ups.py``).
 
 Connections are made when they are needed, and again when they were lost. A read that met a dead connection is tried once
 more; a write only when nothing of it had been sent, or when the server has undone all of it to end a circle of waiting processes.
@@ -18,6 +18,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
 from identity_core.database.interface import (
     READERS,
@@ -31,15 +34,8 @@ from identity_core.database.interface import (
     T,
 )
 from identity_core.database.look import Look
-
-try:
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
-    from identity_core.database.postgresql_look_ups import LookUps
-    from identity_core.database.postgresql_session import READ_ONLY, PostgresqlSession, run_jobs, translated
-except ImportError as missing:
-    raise DatabaseUnavailable("PostgreSQL needs psycopg: install identity-service[postgresql]") from missing
+from identity_postgresql.look_ups import LookUps
+from identity_postgresql.session import READ_ONLY, PostgresqlSession, run_jobs, translated
 
 RUNS = 3
 """How often a group is begun at most. The server needs a second (``deadlock_timeout``) to see a circle, a request may take five."""
@@ -113,6 +109,27 @@ class PostgresqlDatabase:
         except DatabaseError:
             self._stop()
             raise
+
+    @staticmethod
+    def look_at(url: str) -> Look:
+        """Return a connection on which the driver begins each transaction with BEGIN READ ONLY.
+
+        So the server refuses every change, and a pooler keeps no state of it. Raises ``DatabaseUnavailable``.
+        """
+        settings = _settings_of(url)
+
+        def connect() -> psycopg.Connection[Any]:
+            connection = psycopg.connect(**settings)
+            connection.read_only = True
+            return connection
+
+        session = PostgresqlSession(connect)
+        with ExitStack() as stack:
+            stack.callback(session.drop)
+            with _failures():
+                session.read(lambda transaction: transaction.execute("SELECT 1").fetchone())
+                session.connection().rollback()
+            return Look("postgresql", session, session.connection(), stack.pop_all(), psycopg.Error, translated)
 
     def _connect(self, **extra: str) -> psycopg.Connection[Any]:
         connection = psycopg.connect(autocommit=True, **{**extra, **self._settings})
@@ -238,22 +255,3 @@ class PostgresqlDatabase:
         self._readers.shutdown()
         for session in (self._writer, *self._sessions):
             session.drop()
-
-
-def look_at_postgresql(url: str) -> Look:
-    """A connection on which the driver begins each transaction with BEGIN READ ONLY, so that the server refuses every change and a pooler
-    keeps no state of it. Raises ``DatabaseUnavailable``."""
-    settings = _settings_of(url)
-
-    def connect() -> psycopg.Connection[Any]:
-        connection = psycopg.connect(**settings)
-        connection.read_only = True
-        return connection
-
-    session = PostgresqlSession(connect)
-    with ExitStack() as stack:
-        stack.callback(session.drop)
-        with _failures():
-            session.read(lambda transaction: transaction.execute("SELECT 1").fetchone())
-            session.connection().rollback()
-        return Look("postgresql", session, session.connection(), stack.pop_all(), psycopg.Error, translated)
