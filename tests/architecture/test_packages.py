@@ -58,6 +58,7 @@ CATCH_ALL = (
     "identity_core/extension/",
     "identity_core/cli/",
     "identity_core/database/",
+    "plugins/postgresql/",
 )
 
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
