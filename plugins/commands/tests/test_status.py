@@ -151,7 +151,7 @@ def test_nobody_else_publishes_from_the_look_at_the_last_edition_to_the_new_one(
 
         return watch
 
-    for name in ("_before", "_put"):
+    for name in ("_before", "_write_file"):
         monkeypatch.setattr(status, name, watched(getattr(status, name)))
     published("1000\n")
     assert free == [False] * 3
