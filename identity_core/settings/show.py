@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import entry_points
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -106,10 +107,8 @@ def require_extras(settings: Settings) -> None:
 
 def _require(group: str, url: str, extra: str, key: str, settings: Settings) -> None:
     scheme = url.partition(":")[0]
-    try:
-        found = [each.load() for each in entry_points(group=group, name=scheme)]
-    except ImportError:
-        found = []
-    if not found:
-        what = f"{key} needs the driver for {scheme}://, which is not installed."
-        raise SettingsError(what, f"{settings.origin(key)} ({key})", f"pip install 'identity-service[{extra}]'")
+    with suppress(ImportError):
+        if [each.load() for each in entry_points(group=group, name=scheme)]:
+            return
+    what = f"{key} needs the driver for {scheme}://, which is not installed."
+    raise SettingsError(what, f"{settings.origin(key)} ({key})", f"pip install 'identity-service[{extra}]'")
