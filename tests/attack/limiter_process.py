@@ -12,6 +12,7 @@ import sys
 import time
 from threading import Lock, Thread
 
+import identity_postgresql.buckets  # noqa: F401 - registers its scheme
 import identity_redis.buckets as redis_throttle
 from limits.storage import storage_from_string
 
