@@ -1,7 +1,6 @@
 """Requests and answers of handlers, and the two interfaces between handlers and the dispatch.
 
-A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. What is left out on
-purpose: uploads, and for operations cookies and forms, which are for pages alone.
+A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. Only pages get cookies and forms.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Operation:
     ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, without their scope; empty where it takes none.
     ``shape`` makes the answers of its refusals, if it follows another standard. ``resource`` is the path of the resource of bearer tokens,
     empty for the interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it stores rows that do
-    not expire; ``ends``: it revokes or erases, so a caller whose quota is used up may call it. ``waits``: unauthenticated callers wait for a
+    not expire; ``ends``: it revokes or erases, so a caller whose quota is used up may call it. ``waits``: strangers wait for a
     worker, whose places are shared. ``scope`` is that of API keys and tokens; without one the keys must be admin-equivalent."""
 
     operation_id: str
