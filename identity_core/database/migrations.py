@@ -68,6 +68,12 @@ def migrate(
     database.write_now(lambda transaction: _run(transaction, database.dialect, prefix, steps, adopt))
 
 
+async def migrate_online(database: Database, package: str, prefix: str) -> None:
+    """Run the same in a process that serves, as a queued transaction: for the tables of an extension. Raises as ``migrate``."""
+    steps = _steps(package, database.dialect)
+    await database.write(lambda transaction: _run(transaction, database.dialect, prefix, steps, None))
+
+
 def _steps(package: str, dialect: str) -> list[Step]:
     found = []
     for file in resources.files(package).iterdir():

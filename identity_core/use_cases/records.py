@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.ports.clock import Clock
@@ -47,6 +47,36 @@ class StepSize:
         elif gone == limit and seconds < HELD_SECONDS / 5:
             self.rows = min(MOST, limit * 2)
         return gone == limit
+
+
+class ForgetExpiredRows(Protocol):
+    """The method ``forget`` of a port."""
+
+    async def __call__(self, until: datetime, *, limit: int) -> int:
+        """Delete at most ``limit`` rows that expired at ``until`` or before. Return their number."""
+        ...
+
+
+@dataclass(slots=True)
+class ForgetRows(Repeating):
+    """Deletes the rows of an extension when they have expired. ``kept_after``: how long one is stored after its end."""
+
+    complaint = "expired rows cannot be deleted"
+    interval_seconds = 30.0
+
+    forget: ForgetExpiredRows
+    clock: Clock
+    kept_after: timedelta = timedelta(0)
+    size: StepSize = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.size = StepSize(self.clock.monotonic)
+
+    async def step(self) -> float:
+        """Delete some of them. Return the pause, which is short while there are more."""
+        until = erasing_time(self.clock) - self.kept_after
+        more = await self.size.step(lambda limit: self.forget(until, limit=limit))
+        return SOON_SECONDS if more else self.interval_seconds
 
 
 @dataclass(slots=True)

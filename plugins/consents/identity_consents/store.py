@@ -1,22 +1,23 @@
-"""The answers of holders to agents."""
+"""The replies of holders in the table ``consent_replies``."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Final
 
+from identity_consents.ports import ConsentReply
 from identity_core.codec.times import micros
-from identity_core.ports.consents import ConsentReply
 from identity_core.store.records import Repository, Table, delete_first
 
-_REPLIES: Final = Table("consent_replies", ConsentReply)
+TABLE: Final = "consent_replies"
+_REPLIES: Final = Table(TABLE, ConsentReply)
 _KEEP: Final = f"{_REPLIES.insert} ON CONFLICT DO NOTHING"
 _FIND: Final = f"{_REPLIES.select} WHERE digest = :digest"
-_FORGET: Final = delete_first("consent_replies", "expires_at <= :until ORDER BY expires_at")
+_FORGET: Final = delete_first(TABLE, "expires_at <= :until ORDER BY expires_at")
 
 
 class StoredConsentReplies(Repository):
-    """The port ``ConsentReplies`` on the tables of the store."""
+    """The port ``ConsentReplies`` on the table."""
 
     async def keep(self, reply: ConsentReply) -> bool:
         return await self._change(_KEEP, _REPLIES.write(reply)) > 0
