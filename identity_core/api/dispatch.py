@@ -163,10 +163,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         try:
             targets, request.path = (self._apart if came_apart else self._routes).find(request.raw_path)
         except NotFound:
-            name, key = self._off.find(request.raw_path)[0][""]
-            remedy = f"Set {key} to true" if key else f"Enable it: identity extensions enable {name}"
-            details = {"extension": name, "remedy": f"{remedy}, then restart."}
-            raise NotFound("This path is turned off.", details=details) from None
+            raise self._not_served(request.raw_path) from None
         method = request.method
         run = targets.get(method) or (targets.get("GET") if method == "HEAD" else None)
         if run in self._shared:
@@ -181,6 +178,12 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         else:
             raise MethodNotAllowed(details={"allow": [*allowed(targets)]})
         await deliver(answer, request, send)
+
+    def _not_served(self, raw_path: bytes) -> NotFound:
+        """Return the refusal of a path of an extension that is off. Raises ``NotFound``: for an unknown path."""
+        name, key = self._off.find(raw_path)[0][""]
+        remedy = f"Set {key} to true" if key else f"Enable it: identity extensions enable {name}"
+        return NotFound("This path is off.", details={"extension": name, "remedy": f"{remedy}, then restart."})
 
 
 def allowed(targets: Mapping[str, Run]) -> list[str]:

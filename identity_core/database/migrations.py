@@ -75,11 +75,9 @@ async def migrate_online(database: Database, package: str, prefix: str) -> None:
 
 
 def _steps(package: str, dialect: str) -> list[Step]:
-    found = []
-    for file in resources.files(package).iterdir():
-        match = _FILE.fullmatch(file.name)
-        if match is not None and match[2] in (None, dialect):
-            found.append(Step(int(match[1]), file.name, file.read_text("utf-8")))
+    files = [(file, _FILE.fullmatch(file.name)) for file in resources.files(package).iterdir()]
+    mine = [(file, match[1]) for file, match in files if match is not None and match[2] in (None, dialect)]
+    found = [Step(int(number), file.name, file.read_text("utf-8")) for file, number in mine]
     steps = sorted(found, key=lambda step: step.number)
     if [step.number for step in steps] != list(range(1, len(steps) + 1)):
         raise MigrationFailed(
@@ -125,7 +123,5 @@ def _run(
     for step in _missing(transaction, table, steps):
         for statement in step.statements() if step.number > adopted else ():
             transaction.execute(statement)
-        transaction.execute(
-            f"INSERT INTO {table} (number, name, digest) VALUES (:number, :name, :digest)",  # noqa: S608
-            {"number": step.number, "name": step.name, "digest": step.digest},
-        )
+        row = {"number": step.number, "name": step.name, "digest": step.digest}
+        transaction.execute(f"INSERT INTO {table} (number, name, digest) VALUES (:number, :name, :digest)", row)  # noqa: S608

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.ports.clock import Clock
@@ -49,22 +49,18 @@ class StepSize:
         return gone == limit
 
 
-class ForgetExpiredRows(Protocol):
-    """The method ``forget`` of a port."""
-
-    async def __call__(self, until: datetime, *, limit: int) -> int:
-        """Delete at most ``limit`` rows that expired at ``until`` or before. Return their number."""
-        ...
-
-
 @dataclass(slots=True)
 class ForgetRows(Repeating):
-    """Deletes the rows of an extension when they have expired. ``kept_after``: how long one is stored after its end."""
+    """Deletes expired rows of an extension.
+
+    ``forget``: deletes at most ``limit`` rows that expired by a time and returns their number. ``kept_after``: how long each is stored
+    after its end.
+    """
 
     complaint = "expired rows cannot be deleted"
     interval_seconds = 30.0
 
-    forget: ForgetExpiredRows
+    forget: Callable[..., Awaitable[int]]
     clock: Clock
     kept_after: timedelta = timedelta(0)
     size: StepSize = field(init=False)

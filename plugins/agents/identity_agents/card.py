@@ -12,7 +12,6 @@ from typing import Any, Final
 import orjson
 
 from identity_agents.endpoints import TASKS
-from identity_agents.tasks import VERSION
 from identity_core.api.oauth import TOKEN_PATH
 from identity_core.api.pages import ISSUER_PATH, KEYS_PATH, static_page
 from identity_core.api.request import Answer, Handler, Request
@@ -20,6 +19,7 @@ from identity_core.codec import jcs, multibase
 from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.proofs.stored import PROVE_SCOPE, VERIFY_SCOPE
 
+VERSION: Final = "1.0"
 CARD_PATH: Final = "/.well-known/agent-card.json"
 EXTENSION_PATH: Final = "/ext/request-proof/v1"
 JSON: Final = "application/json"

@@ -20,13 +20,15 @@ from identity_consents.consents import HolderQuestions
 from identity_core.api.header_credentials import BEARER
 from identity_core.api.pages import resource_metadata_url
 from identity_core.api.promises import Run
-from identity_core.api.request import NOTHING, Admission, Answer, Operation, Request
+from identity_core.api.request import NOTHING, Answer, Operation, Request
+from identity_core.api.security import Gate
 from identity_core.api.transport import Message, Receive, Scope, Send, read_body
 from identity_core.codec import strict_json
 from identity_core.codec.structs import encode
 from identity_core.domain.callers import OF_AGENTS, Caller
 from identity_core.domain.tokens import scope_text
 from identity_core.errors import AuthFailed, Forbidden, IdentityError, InternalError, InvalidRequest
+from identity_core.extension.declaration import Kernel
 from identity_core.use_cases.proofs.steps import PROVE_SCOPE
 
 AGENTS: Final = "/mcp"
@@ -89,7 +91,7 @@ class AskedService:
         try:
             if operation not in ASKED:
                 raise InternalError
-            return await self._asked(operation, body, path, query)
+            return await self._call(operation, body, path, query)
         except IdentityError as error:
             if error.status in _BEYOND_TOOLS or error.status >= 500 or _lacks_a_scope(error):
                 self.beyond = error
@@ -109,7 +111,7 @@ class AskedService:
             raise
         return await self.questions.ask(self.did, arguments)
 
-    async def _asked(self, operation: str, body: Any, path: Mapping[str, str], query: Mapping[str, Any]) -> Any:
+    async def _call(self, operation: str, body: Any, path: Mapping[str, str], query: Mapping[str, Any]) -> Any:
         octets = b"" if body is None else orjson.dumps(body)
         headers = {"accept": "application/json"}
         if body is not None:
@@ -138,42 +140,34 @@ def _lacks_a_scope(error: IdentityError) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgentGate:
-    """Authenticates the agents that call at ``path``, a resource of its own.
+    """Authenticates the agents that call ``operation``, whose path is a resource of its own."""
 
-    ``name``: the operationId as which their requests are counted. ``origin`` is that of the service; ``max_body`` (bytes) and
-    ``body_seconds`` are those of every body.
-    """
-
-    name: str
-    path: str
-    gate: Admission
-    operations: Mapping[str, Run]
-    questions: HolderQuestions | None
-    origin: str
-    max_body: int
-    body_seconds: float
-    operation: Operation = field(init=False)
-
-    def __post_init__(self) -> None:
-        challenge = f'{BEARER} realm="identity", resource_metadata="{resource_metadata_url(self.origin, self.path)}"'
-        wanted = f'{challenge}, scope="{scope_text(OF_AGENTS)}"'
-        operation = Operation(
-            self.name, "POST", self.path, frozenset({BEARER}), wanted, bearer=challenge, resource=self.path
-        )
-        object.__setattr__(self, "operation", operation)
+    operation: Operation
+    kernel: Kernel
 
     async def admit(self, request: Request, receive: Receive) -> AskedService:
         """Return what the agent of ``request`` may call. Raises the refusals of the gate; ``Forbidden``: for a page of another origin."""
-        request.operation, request.operation_id = self.operation, self.name
-        request.body_octets = await read_body(request, receive, cap=self.max_body, seconds=self.body_seconds)
-        caller, request.answer_headers = await self.gate.admit(self.operation, request)
+        server, origin = self.kernel.settings.server, self.kernel.origin
+        request.operation, request.operation_id = self.operation, self.operation.operation_id
+        request.body_octets = await read_body(
+            request, receive, cap=server.max_body_bytes, seconds=server.body_timeout_seconds
+        )
+        caller, request.answer_headers = await self.kernel.need(Gate).admit(self.operation, request)
         did = None if caller is None else caller.person
         if caller is None or did is None:
             raise AuthFailed
         # A page that a browser shows must not speak for the agent (Transports, "Security Warning").
-        if request.header("origin") not in (None, self.origin):
-            raise Forbidden("The request comes from a page of another origin.", details={"origin": self.origin})
-        return AskedService(str(did), caller, request, self.operations, self.questions)
+        if request.header("origin") not in (None, origin):
+            raise Forbidden("The request comes from a page of another origin.", details={"origin": origin})
+        return AskedService(str(did), caller, request, self.kernel.operations, self.kernel.find(HolderQuestions))
+
+
+def agent_gate(path: str, name: str, kernel: Kernel) -> AgentGate:
+    """Return the gate of an endpoint; ``name`` is the operationId as which its requests are counted."""
+    challenge = f'{BEARER} realm="identity", resource_metadata="{resource_metadata_url(kernel.origin, path)}"'
+    wanted = f'{challenge}, scope="{scope_text(OF_AGENTS)}"'
+    operation = Operation(name, "POST", path, frozenset({BEARER}), wanted, bearer=challenge, resource=path)
+    return AgentGate(operation, kernel)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,8 +192,8 @@ class AgentEndpoint:
             "http_version": scope["http_version"],
             "method": "POST",
             "scheme": "http",
-            "path": self.gate.path,
-            "raw_path": self.gate.path.encode(),
+            "path": self.gate.operation.path,
+            "raw_path": self.gate.operation.path.encode(),
             "query_string": b"",
             "root_path": "",
             # Blanks around a value are not part of it (RFC 9110 §5.5), and the application compares values with the body.

@@ -13,23 +13,19 @@ from importlib.metadata import entry_points
 from typing import Final
 
 import orjson
-from identity_consents.consents import HolderQuestions
 
 from identity_agents.card import CARD_PATH, EXTENSION_PATH, AgentCardPage, request_schema
-from identity_agents.endpoints import A2A, AGENTS, MCP, TASKS, AgentEndpoint, AgentGate, Application
+from identity_agents.endpoints import A2A, AGENTS, MCP, TASKS, AgentEndpoint, Application, agent_gate
 from identity_agents.tasks import SealedTasks, TaskEndpoint
 from identity_core import __version__
 from identity_core.api.pages import static_page
 from identity_core.api.promises import Run
 from identity_core.api.request import Handler
-from identity_core.api.security import Gate
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.settings import Settings, StartError
 from identity_core.use_cases.auth.token_keys import TokenKeys
 
-ENTRY_POINTS: Final = "identity.applications"
-NAME: Final = "mcp"
 SERVED_BY: Final = {AGENTS: "mcp.enabled", TASKS: "a2a.enabled"}
 
 
@@ -40,33 +36,20 @@ async def open_agents(kernel: Kernel) -> AsyncIterator[Contribution]:
     async with contextlib.AsyncExitStack() as stack:
         if settings.mcp.enabled:
             application = await stack.enter_async_context(_application(settings)())
-            endpoints[AGENTS] = AgentEndpoint(_gate(kernel, MCP, AGENTS), application)
+            endpoints[AGENTS] = AgentEndpoint(agent_gate(AGENTS, MCP, kernel), application)
         if settings.a2a.enabled:
             tasks = SealedTasks(kernel.clock, kernel.secret("tasks"), kernel.random)
-            endpoints[TASKS] = TaskEndpoint(_gate(kernel, A2A, TASKS), tasks)
+            endpoints[TASKS] = TaskEndpoint(agent_gate(TASKS, A2A, kernel), tasks)
             pages[CARD_PATH] = AgentCardPage(kernel.origin, __version__, kernel.need(TokenKeys))
             schema = orjson.dumps(request_schema(kernel.origin))
             pages[EXTENSION_PATH] = static_page(schema, "application/schema+json", ())
         yield Contribution(pages=pages, endpoints=endpoints)
 
 
-def _gate(kernel: Kernel, name: str, path: str) -> AgentGate:
-    return AgentGate(
-        name=name,
-        path=path,
-        gate=kernel.need(Gate),
-        operations=kernel.operations,
-        questions=kernel.find(HolderQuestions),
-        origin=kernel.origin,
-        max_body=kernel.settings.server.max_body_bytes,
-        body_seconds=kernel.settings.server.body_timeout_seconds,
-    )
-
-
 def _application(settings: Settings) -> Callable[[], AbstractAsyncContextManager[Application]]:
     try:
         opening: Callable[[], AbstractAsyncContextManager[Application]]
-        opening = next(iter(entry_points(group=ENTRY_POINTS, name=NAME))).load()
+        opening = next(iter(entry_points(group="identity.applications", name="mcp"))).load()
     except (StopIteration, ImportError) as error:
         raise StartError(
             "The Model Context Protocol is not installed.",
@@ -78,13 +61,5 @@ def _application(settings: Settings) -> Callable[[], AbstractAsyncContextManager
 
 @hookimpl
 def identity_extend() -> Extension:
-    """Return the extension. It is opened after ``ui``, whose page holders answer on."""
-    return Extension(
-        name="agents",
-        kernel=">=1,<2",
-        open=open_agents,
-        after=("ui",),
-        vital=True,
-        default=False,
-        resources=SERVED_BY,
-    )
+    """Return the extension."""
+    return Extension(name="agents", kernel=">=1,<2", open=open_agents, vital=True, default=False, resources=SERVED_BY)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from identity_agents.card import VERSION, request_schema
 from identity_agents.endpoints import NO_JSON, AgentGate, AskedService
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.api.transport import Receive, Scope
@@ -24,11 +25,7 @@ from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.values import value_class
 
-VERSION: Final = "1.0"
-MEMBERS: Final = frozenset(
-    {"holderDid", "credentialId", "predicate", "predicates", "ibct", "challenge", "domain", "anchor", "purpose"}
-    | {"credentials", "same", "either", "pseudonym", "holderConsent"}
-)
+MEMBERS: Final = frozenset(request_schema("")["properties"])
 """Members of a request for a proof, or without ``predicate`` for a presentation. ``purpose`` is shown to the holder."""
 
 MAX_TASK: Final = 16_384
@@ -91,7 +88,7 @@ class SealedTasks:
         plain = orjson.dumps([task.context, task.proof, task.refused, task.asked])
         return multibase.base64url_encode(sealing.seal(self.secret, plain, _for(agent), random=self.random))
 
-    def opened(self, agent: str, identifier: object) -> Task:
+    def open_task(self, agent: str, identifier: object) -> Task:
         """Return the task of an identifier. Raises ``RpcRefused``: when it is not of a task of ``agent``."""
         try:
             text = identifier if isinstance(identifier, str) and len(identifier) <= MAX_TASK else ""
@@ -162,7 +159,7 @@ class TaskEndpoint:
         if message.get("role") != "ROLE_USER" or not isinstance(message.get("messageId"), str):
             raise RpcRefused(_NO_PARAMS, "A message has a messageId, and its role is ROLE_USER.")
         if message.get("taskId"):
-            found = self.tasks.opened(service.did, message["taskId"])
+            found = self.tasks.open_task(service.did, message["taskId"])
             if found.asked is None:
                 raise RpcRefused(_UNSUPPORTED, "The task has ended.")
             return {"task": await self._gone_on(service, message["taskId"], found)}
@@ -172,21 +169,21 @@ class TaskEndpoint:
         arguments = _arguments(message.get("parts"))
         if "ibct" in arguments:
             return {"task": await self._proved(service, context, arguments)}
-        return {"task": await self._asked(service, context, arguments)}
+        return {"task": await self._ask_holder(service, context, arguments)}
 
     async def _get(self, service: AskedService, params: dict[str, Any]) -> dict[str, Any]:
         """``GetTask`` (§3.1.3)."""
-        found = self.tasks.opened(service.did, params.get("id"))
+        found = self.tasks.open_task(service.did, params.get("id"))
         return await self._gone_on(service, params["id"], found)
 
     async def _cancel(self, service: AskedService, params: dict[str, Any]) -> dict[str, Any]:
         """``CancelTask`` (§3.1.5): what waits ends by itself, and the holder says no where she likes."""
-        self.tasks.opened(service.did, params.get("id"))
+        self.tasks.open_task(service.did, params.get("id"))
         raise RpcRefused(
             _NOT_CANCELABLE, "The task has ended, or waits for the holder: it ends when she has not answered in time."
         )
 
-    async def _asked(self, service: AskedService, context: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _ask_holder(self, service: AskedService, context: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return a task that waits for the holder."""
         if (
             not isinstance(arguments.get("holderDid"), str)

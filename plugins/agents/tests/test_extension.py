@@ -21,7 +21,7 @@ from tests.unit.extension.test_extensions import source
 CARD, SCHEMA = "/.well-known/agent-card.json", "/ext/request-proof/v1"
 
 
-def opened(settings: Settings) -> Any:
+def contribute(settings: Settings) -> Any:
     """Return the contribution of the extension."""
 
     async def run() -> Any:
@@ -57,7 +57,7 @@ def chosen(settings: Settings, *, installed: bool = True, kept: tuple[str, ...] 
 )
 def test_endpoints_are_those_of_the_settings(served: set[str], endpoints: list[str], pages: list[str]) -> None:
     settings = load(environment={f"IDENTITY_{name}_ENABLED": "true" for name in served})
-    contribution = opened(settings)
+    contribution = contribute(settings)
     assert [*contribution.endpoints] == endpoints
     assert [*contribution.pages] == pages
     assert [*chosen(settings).resources] == endpoints
@@ -67,7 +67,7 @@ def test_startup_without_the_protocol_names_the_extra(monkeypatch: pytest.Monkey
     monkeypatch.setattr(extension, "entry_points", lambda **how: EntryPoints())
     settings = load(environment={"IDENTITY_MCP_ENABLED": "true"})
     with pytest.raises(StartError, match=r"IDENTITY_MCP_ENABLED\n.*identity-service\[mcp\]"):
-        opened(settings)
+        contribute(settings)
 
 
 @pytest.mark.parametrize("key", ["mcp.enabled", "a2a.enabled"])

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import orjson
 
-from identity_consents.ports import ConsentReplies, ConsentReply
 from identity_consents.requests import MAX_REPLY, read_request
+from identity_consents.store import ConsentReply, StoredConsentReplies
 from identity_core.codec import jcs, multibase, strict_json
 from identity_core.codec.times import printed
 from identity_core.crypto import sealing
@@ -58,7 +58,7 @@ class HolderApproval:
 class HolderConsents:
     """Questions and answers. ``secret``: 32 bytes that all processes derive."""
 
-    replies: ConsentReplies
+    replies: StoredConsentReplies
     clock: Clock
     secret: bytes = field(repr=False)
     random: Callable[[int], bytes]
@@ -71,7 +71,7 @@ class HolderConsents:
         reply = multibase.base64url_encode(sealing.seal(self.secret, plain, _REPLY, random=self.random))
         return AskedConsent(reply, agent, holder, hashed, expires_at)
 
-    def opened(self, reply: str) -> AskedConsent:
+    def open_reply(self, reply: str) -> AskedConsent:
         """Return the question of a reply. Raises ``InvalidRequest``: when the text is not a valid reply, or has expired."""
         try:
             box = multibase.base64url_decode(reply if len(reply) <= MAX_REPLY else "")
@@ -90,7 +90,7 @@ class HolderConsents:
 
         Raises ``InvalidRequest``: when the reply is to another request, or of another agent.
         """
-        asked = self.opened(reply)
+        asked = self.open_reply(reply)
         if (asked.agent, asked.holder, asked.request) != (agent, holder, _hash(request)):
             raise InvalidRequest("The consent is to another request.")
         kept = await self.replies.find(asked.digest)
@@ -104,7 +104,7 @@ class HolderConsents:
 
         Raises ``InvalidRequest``: for another holder, a text that is not an approval for this agent, and a second answer; ``IbctInvalid``.
         """
-        asked = self.opened(reply)
+        asked = self.open_reply(reply)
         if asked.holder != holder:
             raise InvalidRequest("The request is to another holder.")
         approval = None if text == "null" else _approval(text, asked)

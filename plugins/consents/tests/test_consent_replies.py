@@ -10,8 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from identity_consents.extension import identity_extend
-from identity_consents.ports import ConsentReply
-from identity_consents.store import StoredConsentReplies
+from identity_consents.store import ConsentReply, StoredConsentReplies
 
 from identity_core.database.migrations import migrate_online
 from identity_core.extension.choice import tables_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from identity_consents.consents import LIFETIME, MAX_ANSWER, AskedConsent, HolderConsents
-from identity_consents.ports import ConsentReply
 from identity_consents.requests import MAX_REPLY
+from identity_consents.store import ConsentReply
 
 from identity_core.bootstrap.ports import consents_secret
 from identity_core.errors import IbctInvalid, InvalidRequest
@@ -163,12 +163,12 @@ def test_a_reply_ends_and_cannot_be_made_by_others() -> None:
         "=",
     ):
         with pytest.raises(InvalidRequest, match="no request"):
-            world.consents.opened(reply)
+            world.consents.open_reply(reply)
     world.clock.time = asked.expires_at - timedelta(seconds=1)
-    assert world.consents.opened(asked.reply) == asked
+    assert world.consents.open_reply(asked.reply) == asked
     world.clock.time = asked.expires_at
     with pytest.raises(InvalidRequest, match="expired"):
-        world.consents.opened(asked.reply)
+        world.consents.open_reply(asked.reply)
     assert asked.expires_at - MovableClock().time <= LIFETIME
 
 

@@ -52,7 +52,7 @@ class ConsentPages:
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:
         """Raises ``InvalidRequest`` for the request of another agent, or to another holder."""
-        asked = self.consents.opened(found.reply)
+        asked = self.consents.open_reply(found.reply)
         if (asked.agent, asked.holder) != (found.agent, str(session.did)):
             raise InvalidRequest("The agent has asked somebody else.")
 
