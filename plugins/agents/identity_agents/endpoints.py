@@ -147,11 +147,9 @@ class AgentGate:
 
     async def admit(self, request: Request, receive: Receive) -> AskedService:
         """Return what the agent of ``request`` may call. Raises the refusals of the gate; ``Forbidden``: for a page of another origin."""
-        server, origin = self.kernel.settings.server, self.kernel.origin
+        origin = self.kernel.origin
         request.operation, request.operation_id = self.operation, self.operation.operation_id
-        request.body_octets = await read_body(
-            request, receive, cap=server.max_body_bytes, seconds=server.body_timeout_seconds
-        )
+        request.body_octets = await read_body(request, receive, self.kernel.settings.server.max_body_bytes)
         caller, request.answer_headers = await self.kernel.need(Gate).admit(self.operation, request)
         did = None if caller is None else caller.person
         if caller is None or did is None:
