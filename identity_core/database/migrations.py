@@ -68,16 +68,12 @@ def migrate(
     database.write_now(lambda transaction: _run(transaction, database.dialect, prefix, steps, adopt))
 
 
-async def migrate_online(database: Database, package: str, prefix: str) -> None:
-    """Run the same in a process that serves, as a queued transaction: for the tables of an extension. Raises as ``migrate``."""
-    steps = _steps(package, database.dialect)
-    await database.write(lambda transaction: _run(transaction, database.dialect, prefix, steps, None))
-
-
 def _steps(package: str, dialect: str) -> list[Step]:
-    files = [(file, _FILE.fullmatch(file.name)) for file in resources.files(package).iterdir()]
-    mine = [(file, match[1]) for file, match in files if match is not None and match[2] in (None, dialect)]
-    found = [Step(int(number), file.name, file.read_text("utf-8")) for file, number in mine]
+    found = []
+    for file in resources.files(package).iterdir():
+        match = _FILE.fullmatch(file.name)
+        if match is not None and match[2] in (None, dialect):
+            found.append(Step(int(match[1]), file.name, file.read_text("utf-8")))
     steps = sorted(found, key=lambda step: step.number)
     if [step.number for step in steps] != list(range(1, len(steps) + 1)):
         raise MigrationFailed(
@@ -123,5 +119,7 @@ def _run(
     for step in _missing(transaction, table, steps):
         for statement in step.statements() if step.number > adopted else ():
             transaction.execute(statement)
-        row = {"number": step.number, "name": step.name, "digest": step.digest}
-        transaction.execute(f"INSERT INTO {table} (number, name, digest) VALUES (:number, :name, :digest)", row)  # noqa: S608
+        transaction.execute(
+            f"INSERT INTO {table} (number, name, digest) VALUES (:number, :name, :digest)",  # noqa: S608
+            {"number": step.number, "name": step.name, "digest": step.digest},
+        )

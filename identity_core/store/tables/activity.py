@@ -159,6 +159,17 @@ class OfferedChallengeRow(StoreModel, table=True):
     used: int = Field(default=0, sa_type=Integer)
 
 
+class ConsentReplyRow(StoreModel, table=True):
+    """What a holder has answered an agent on her page, sealed, until the agent has had the time to fetch it."""
+
+    __tablename__ = "consent_replies"
+    __table_args__ = (Index(None, "expires_at"),)
+
+    digest: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    sealed: bytes = Field(sa_type=LargeBinary)
+    expires_at: int = Field(sa_type=BigInteger)
+
+
 class UsageRow(StoreModel, table=True):
     """What an owner has written: on one UTC day (days since 1970), or with day 0 what of it is kept for good."""
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from identity_consents.consents import HolderConsents
 from identity_consents.store import TABLE, StoredConsentReplies
 from identity_core.database import Database
-from identity_core.database.migrations import migrate_online
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.use_cases.records import ForgetRows
@@ -17,9 +16,7 @@ from identity_core.use_cases.records import ForgetRows
 @contextlib.asynccontextmanager
 async def open_consents(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension. Expired replies are deleted until it is closed."""
-    database = kernel.need(Database)
-    await migrate_online(database, "identity_consents.migrations", "consents_")
-    replies = StoredConsentReplies(database)
+    replies = StoredConsentReplies(kernel.need(Database))
     consents = HolderConsents(replies, kernel.clock, kernel.secret("replies"), kernel.random)
     async with ForgetRows(replies.forget, kernel.clock):
         yield Contribution(services={HolderConsents: consents})

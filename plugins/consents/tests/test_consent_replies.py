@@ -12,14 +12,17 @@ import pytest
 from identity_consents.extension import identity_extend
 from identity_consents.store import ConsentReply, StoredConsentReplies
 
-from identity_core.database.migrations import migrate_online
-from identity_core.extension.choice import tables_of
+from identity_core.extension.choice import purge_tables, read_store, tables_of
+from identity_core.extension.order import in_order
+from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.records import FIRST, ForgetRows
 from tests.rooms import MovableClock
+from tests.unit.extension.test_choice import settings
+from tests.unit.extension.test_extensions import source
 from tests.unit.store.test_two_writers import audit, stores, write_in_different_orders
 
-__all__ = ["stores"]
+__all__ = ["settings", "stores"]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ON_A_SERVER = pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 
@@ -103,29 +106,17 @@ def test_groups_that_write_the_same_rows_in_different_orders(stores: list[Store]
     write_in_different_orders(stores, url, one_reply, other)  # type: ignore[arg-type]
 
 
-def test_table_is_that_of_the_kernel_also_after_it_was_dropped(store: Store) -> None:
-    """The first step makes no change where the kernel has made the table, and makes the same one where it was dropped."""
-    columns = {
-        "sqlite": "SELECT sql FROM sqlite_master WHERE tbl_name = 'consent_replies' ORDER BY name",
-        "postgresql": "SELECT column_name, data_type, is_nullable FROM information_schema.columns "
-        "WHERE table_name = 'consent_replies' UNION ALL SELECT indexname, indexdef, '' FROM pg_indexes "
-        "WHERE tablename = 'consent_replies' ORDER BY 1",
-    }[store.database.dialect]
+def test_purge_empties_the_table_and_replies_are_stored_again(settings: Settings) -> None:
+    async def keep() -> bool:
+        opened = Store.open(settings.data_dir)
+        try:
+            return await StoredConsentReplies(opened.database).keep(reply("one"))
+        finally:
+            await opened.close()
 
-    def shape() -> list[object]:
-        return store.database.read_now(lambda reading: reading.execute(columns).fetchall())
-
-    async def bring_up() -> None:
-        await migrate_online(store.database, "identity_consents.migrations", "consents_")
-        await StoredConsentReplies(store.database).keep(reply("one"))
-
-    made = shape()
-    asyncio.run(bring_up())
-    assert shape() == made
-    declared = identity_extend()
-    tables = store.database.read_now(lambda reading: tables_of(reading, store.database.dialect, declared, ()))
-    assert tables == ["consent_replies", "consents_migrations"]
-    for table in tables:
-        store.database.write_now(lambda writing, name=table: writing.execute(f"DROP TABLE {name}"))
-    asyncio.run(bring_up())
-    assert [str(row).replace("IF NOT EXISTS ", "") for row in shape()] == [str(row) for row in made]
+    assert asyncio.run(keep())
+    (one,) = in_order([(source("consents"), identity_extend())])
+    tables = read_store(settings, lambda reading: tables_of(reading, "sqlite", one.declared, [one]))
+    assert tables == ["consent_replies"]
+    purge_tables(settings, one.declared, tables)
+    assert asyncio.run(keep())

@@ -1,1 +1,0 @@
-"""Steps that make the table of the extension, one numbered SQL file each."""
