@@ -122,7 +122,7 @@ def _state(one: InstalledExtension, settings: Settings, kept: Collection[str]) -
     for key in one.declared.resources.values():
         if attrgetter(key)(settings):
             return True, f"{settings.origin(key)} ({key})"
-    if not one.declared.default and name in kept:
+    if not one.declared.default and not one.declared.resources and name in kept:
         return True, BY_UPGRADE
     return one.declared.default, "default"
 

@@ -118,7 +118,7 @@ class Extension(Struct, frozen=True, kw_only=True):
     operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
     ``adopts``: its tables whose names do not begin with ``<name>_``.
     ``resources``: paths outside of its document that have access tokens of their own, each with the setting that serves it. Such a setting
-    turns the extension on as well.
+    turns the extension on as well, so an upgrade keeps it on by the setting alone.
     """
 
     name: str

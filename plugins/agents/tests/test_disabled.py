@@ -56,6 +56,21 @@ def test_document_is_the_same(off: tuple[str, Wire]) -> None:
     assert not {*SETTINGS} & {*paths}
 
 
+def test_setting_alone_serves_its_endpoint_and_no_other() -> None:
+    """As in an installation of version 1.0 that sets it, which names no extension."""
+    settings = {"IDENTITY_EXTENSIONS_ENABLED": "", "IDENTITY_A2A_ENABLED": "true"}
+    with local_server(environment=GENEROUS | settings) as server:
+        wire = Wire(server.url)
+        assert wire.call("GET", "/.well-known/agent-card.json").status == 200
+        assert wire.call("GET", "/.well-known/oauth-protected-resource/a2a").json["resource"].endswith("/a2a")
+        assert wire.call("POST", "/a2a", {}).outcome == (401, "AUTH_REQUIRED")
+        assert (
+            wire.call("POST", "/mcp", {}).json["error"]["details"]["remedy"] == "Set mcp.enabled to true, then restart."
+        )
+        assert "agents" in wire.call("GET", "/version").json["extensions"]
+        wire.close()
+
+
 def test_without_consents_no_holder_is_asked() -> None:
     """A task without the holder's token is refused; one that has it ends with the proof."""
     with People.served(IDENTITY_A2A_ENABLED="true", IDENTITY_EXTENSIONS_DISABLED="consents") as people:

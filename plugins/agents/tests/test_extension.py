@@ -91,11 +91,11 @@ def test_startup_without_the_extension_names_the_setting(key: str) -> None:
     assert refused.value.fix == "pip install 'identity-service[mcp]', or set it to false."
 
 
-@pytest.mark.parametrize("on", [{"enabled": ("agents",)}, {"kept": ("agents",)}])
-def test_extension_without_a_setting_serves_nothing(on: dict[str, tuple[str, ...]]) -> None:
-    settings = replace(Settings(), extensions=ExtensionSettings(on.get("enabled", ()), ()))
-    found = chosen(settings, kept=on.get("kept", ()))
-    assert [one.declared.name for one in found.on] == ["agents"]
+@pytest.mark.parametrize(("enabled", "on"), [(("agents",), ["agents"]), ((), [])])
+def test_extension_without_a_setting_serves_nothing(enabled: tuple[str, ...], on: list[str]) -> None:
+    """An upgrade keeps it on by the settings alone: without them it was not in use, whatever the audit log contains."""
+    found = chosen(replace(Settings(), extensions=ExtensionSettings(enabled, ())), kept=("agents",))
+    assert [one.declared.name for one in found.on] == on
     assert found.resources == ()
     assert found.unserved == {"/mcp": ("agents", "mcp.enabled"), "/a2a": ("agents", "a2a.enabled")}
 
