@@ -31,7 +31,7 @@ from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import installation_state, open_dependencies, service_handlers
-from identity_core.bootstrap.runtime import Runtime
+from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.extension.choice import documents_of
@@ -95,7 +95,7 @@ def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusa
     authenticate = AuthenticateClient(
         opened.reader, opened.store.spent_challenges, opened.clock, origin, frozenset({origin + TOKEN_PATH})
     )
-    resources, issue = resources_of(origin, opened.extensions.resources), issue_token(opened, token_keys)
+    resources, issue = resources_of(origin, opened.resources), issue_token(opened, token_keys)
     grants = TokenGrants(code_grant(opened, authenticate, issue, refusals, resources))
     return TokenEndpoint(authenticate, issue, refusals, resources, opened.mismatch, grants)
 
@@ -210,7 +210,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
         off=documents_of(chosen.off),
-        unserved=chosen.unserved,
+        unserved=unserved_resources(chosen, settings),
     )
     return build_app(
         load_document(documents_of(chosen.on)),

@@ -53,7 +53,7 @@ def authorization_endpoint(opened: Runtime, signatures: AuthenticateDid, token: 
 async def open_oauth(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     """Open the token endpoint, the code flow if pages are served, and what clients of OAuth look up."""
     token, has_pages = kernel.need(TokenEndpoint), opened.has_pages
-    places, forms = opened.extensions.resources, {TOKEN_PATH: token.form}
+    places, forms = opened.resources, {TOKEN_PATH: token.form}
     metadata = metadata_pages(token.issue.issuer, token.grants, places, code_flow=has_pages)
     if has_pages:
         forms[AUTHORIZE_PATH] = kernel.need(AuthorizationEndpoint).form
