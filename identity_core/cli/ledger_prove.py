@@ -17,7 +17,7 @@ from identity_tlog.proofs import TlogProof, verify_inclusion
 from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 from identity_core.cli.ledger_sources import transactions_of, unverified, verifier_key
-from identity_core.cli.ledger_trust import unchecked, unchecked_text
+from identity_core.cli.ledger_trust import refused_key, unchecked, unchecked_text
 from identity_core.cli.options import FILE_THERE, Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
 from identity_core.cli.remote import session, url_option
@@ -129,7 +129,7 @@ def verify_file(
     known, logs = read_policy(policy), [verifier_key(key_text)] if key_text else []
     remedy = "do not trust this entry; the signer of the checkpoint can be held to it"
     missing = unchecked(service is not None and service_did is not None, needs_service_log, subject)
-    with failing((Malformed, Refuted, LogInvalid), subject, remedy, what="the entry is not proven"):
+    with failing((Malformed, Refuted, LogInvalid), subject, remedy, what="the entry is not proven"), refused_key(subject):
         proof = TlogProof.parse(Path(subject).read_bytes())
         retired: Mapping[str, int] = {}
         if service is not None:

@@ -23,10 +23,7 @@ PRESENT: Final = (
     "fetch it anew, or give --url and a --service-history of now: who stole a replaced key signs any tree with it"
 )
 _INVALID: Final = "the checkpoint is not valid"
-FOLLOW: Final = (
-    "where its key was replaced, --service-history leads to the next one; "
-    "after a compromise only --service-did does, or give the new key as --key"
-)
+FOLLOW: Final = "if its key was replaced, name the service's DID with --service-did, or give the new key as --key"
 
 UNCHECKED: Final = "retiredKeys"
 require_service_log_option = click.option(
