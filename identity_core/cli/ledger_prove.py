@@ -129,7 +129,10 @@ def verify_file(
     known, logs = read_policy(policy), [verifier_key(key_text)] if key_text else []
     remedy = "do not trust this entry; the signer of the checkpoint can be held to it"
     missing = unchecked(service is not None and service_did is not None, needs_service_log, subject)
-    with failing((Malformed, Refuted, LogInvalid), subject, remedy, what="the entry is not proven"), refused_key(subject):
+    with (
+        failing((Malformed, Refuted, LogInvalid), subject, remedy, what="the entry is not proven"),
+        refused_key(subject),
+    ):
         proof = TlogProof.parse(Path(subject).read_bytes())
         retired: Mapping[str, int] = {}
         if service is not None:

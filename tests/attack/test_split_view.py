@@ -128,7 +128,9 @@ def test_the_true_log_of_the_present_key_is_proven(identity: Commands, here: Pat
         assert "sound" in identity.ok("ledger", "audit", "--url", url, *KEY, "--logs")
     later = (*KEY, "--service-history", true["history"])
     assert "deactivated" in identity.ok("ledger", "verify", "--history", true["history"], *KEY)
-    identity.ok("ledger", "verify", "--policy", policy(here, OLD), true["proof"], *later[2:], "--service-did", SERVICE_DID)
+    identity.ok(
+        "ledger", "verify", "--policy", policy(here, OLD), true["proof"], *later[2:], "--service-did", SERVICE_DID
+    )
     identity.ok("ledger", "checkpoint", "--dir", true["folder"], *later)
     assert "sound" in identity.ok("ledger", "audit", "--dir", true["folder"], *later, "--logs")
 
@@ -198,7 +200,9 @@ def test_a_stolen_key_names_no_successor(identity: Commands, here: Path, is_name
     shown = ShownLog([leaf(0, DID, 1, HOLDER.entries[0]), *(leaf(index) for index in range(1, 8))], (THIEF,))
     shown.leaves[1], shown.leaves[6] = (leaf(at, mallory, n, forged.entries[n - 1]) for n, at in ((1, 1), (2, 6)))
     kept = files(here, shown, "shown")
-    history = replace(shown.history(), service_did=mallory, service=tuple(map(shown.recorded, shown.leaves_of(mallory))))
+    history = replace(
+        shown.history(), service_did=mallory, service=tuple(map(shown.recorded, shown.leaves_of(mallory)))
+    )
     (here / "history").write_bytes(history.encode())
     (here / "log").write_bytes(HOLDER.entries[0])
     later = ("--service-history", here / "history")

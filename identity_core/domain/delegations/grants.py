@@ -27,7 +27,7 @@ def compile_grants(actions: tuple[str, ...], predicates: tuple[PinnedPredicate, 
 
 def _grant(text: str, place: int) -> Grant:
     try:
-        return Grant.parse(text)
+        return _printable(Grant.parse(text))
     except ValueError as error:
         raise _refused("actions", place, str(error)) from error
 
@@ -40,7 +40,7 @@ def _compiled(predicate: PinnedPredicate, place: int) -> list[Grant]:
             raise ValueError(f"the type is none of {', '.join(PREDICATE_NAMES)}")
         takes_array = kind == PredicateType.SET_MEMBER
         room = MAX_TEXT - len(f"{Grant(predicate.attribute_name, kind, None)}.")
-        grants = [Grant(predicate.attribute_name, kind, pin_of(value)) for value in predicate.values]
+        grants = [_printable(Grant(predicate.attribute_name, kind, pin_of(value))) for value in predicate.values]
         if any(isinstance(value, list) is not takes_array for value in predicate.values):
             raise ValueError(f"the values of {kind} are {'' if takes_array else 'no '}arrays")
         if any(len(grant.pin or "") > room for grant in grants):
@@ -48,6 +48,12 @@ def _compiled(predicate: PinnedPredicate, place: int) -> list[Grant]:
     except ValueError as error:
         raise _refused("predicates", place, str(error)) from error
     return grants
+
+
+def _printable(grant: Grant) -> Grant:
+    if not (grant.attribute or "").isprintable():
+        raise ValueError("the name of an attribute is of printable characters")
+    return grant
 
 
 def _refused(member: str, place: int, reason: str) -> InvalidRequest:
