@@ -33,22 +33,25 @@ class Cost:
     """The weight of an operation, as ``x-cost`` of the document states it.
 
     ``first``: the tokens of any request. ``by_size``: a body costs what it holds, which is the rule for unauthenticated callers.
-    ``items``: the members that lead to a list in the body, of which each item costs at least a token.
+    ``items``: the members that lead to a list in the body, of which each item costs at least a token. ``free_bytes``: that many bytes
+    cost nothing.
     """
 
     first: int = 1
     by_size: bool = True
     items: tuple[str, ...] = ()
+    free_bytes: int = USUAL_BYTES
 
     @classmethod
     def from_document(cls, declared: Mapping[str, Any], *, needs_caller: bool) -> Cost:
         """Return the cost of an operation; ``declared`` is its ``x-cost``."""
         items = tuple(declared["items"].split("/")) if "items" in declared else ()
-        return cls(declared.get("first", 1), declared.get("bySize", not needs_caller), items)
+        first, by_size = declared.get("first", 1), declared.get("bySize", not needs_caller)
+        return cls(first, by_size, items, declared.get("freeBytes", USUAL_BYTES))
 
     def tokens(self, request: Body) -> int:
         """Return the tokens that ``request`` costs, at least 1. A bucket takes no more than it holds."""
-        more = max(len(request.body_octets) - USUAL_BYTES, 0) // BYTES_PER_TOKEN
+        more = max(len(request.body_octets) - self.free_bytes, 0) // BYTES_PER_TOKEN
         tokens = self.first + more if self.by_size else self.first
         if not self.items or tokens >= COUNTED_BELOW:
             return tokens

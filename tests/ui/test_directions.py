@@ -1,4 +1,4 @@
-"""Bidirectional controls in texts of others, as Chromium shows them: no text after such a text changes its place (UAX #9, CVE-2021-42574)."""
+"""Bidirectional controls in texts of others, as Chromium shows them: no text after such a text changes its place (UAX #9)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ EDGES = """() => {
       const range = new Range();
       range.setStart(node, at);
       range.setEnd(node, at + 1);
-      for (const { left, bottom, width } of [...range.getClientRects()].slice(0, 1)) if (width) (lines[Math.round(bottom)] ||= []).push(left);
+      const { left, bottom, width } = range.getBoundingClientRect();
+      if (width) (lines[Math.round(bottom)] ||= []).push(left);
     }
   }
   return Object.values(lines);

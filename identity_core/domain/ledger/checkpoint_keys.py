@@ -124,8 +124,9 @@ def keys_followed(
     given: VerifierKey, replaced: Sequence[Replacement], sizes: Sequence[int] = (), *, is_believed: bool = False
 ) -> CheckpointKeys:
     """The keys that one who knows ``given`` may believe, of those that a service log or a stranger lists: it, and those before it as long
-    as each has signed for the one before. All of them where the list ``is_believed``, because it is the log of a DID that he knows. ``sizes`` as in ``keys_listed``: a size that a stranger states must not be among them.
-    Raises ``Refuted`` where such a list has another key."""
+    as each has signed for the one before. All of them where the list ``is_believed``, because it is the log of a DID that he knows.
+    ``sizes`` as in ``keys_listed``: a size that a stranger states must not be among them. Raises ``Refuted`` where such a list has another
+    key."""
     mine = of_use(replaced, CHECKPOINT)
     publics = [verifier_key(given.name, one.replaces) for one in mine[:1]]
     publics += [verifier_key(given.name, one.multikey) for one in mine]
