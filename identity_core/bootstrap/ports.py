@@ -28,6 +28,7 @@ from identity_core.ports.repositories import AuditLog
 from identity_core.ports.retention import RecordRetention
 from identity_core.settings import Settings, StartError, require_extras
 from identity_core.store import Store
+from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.record import Record
@@ -52,8 +53,9 @@ class SystemClock:
         return (at - _BEGAN).total_seconds() - time.clock_gettime(_COUNTER)
 
     def fault(self) -> ClockAhead | None:
-        """Return why nothing may be changed while the clock is ahead, or None."""
-        return ClockAhead(details=NOT_RECORDED) if self.ahead_seconds(self.now()) > MOST_AHEAD_SECONDS else None
+        """Return why nothing may be changed while the clock is ahead, or so far behind that what was spent is forgotten; or None."""
+        is_right = -CLOCK_SET_BACK.total_seconds() <= self.ahead_seconds(self.now()) <= MOST_AHEAD_SECONDS
+        return None if is_right else ClockAhead(details=NOT_RECORDED)
 
 
 def origin_of(settings: Settings) -> str:

@@ -16,7 +16,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.errors import Conflict, DidQuarantined, InvalidDid
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.ports.repositories import IndexedVersion, IndexRows, Quarantine, Suspicion
+from identity_core.ports.repositories import EARLIER_FORM, IndexedVersion, IndexRows, Quarantine, Suspicion
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.head_check import LOOKS, HeadCheck
 from identity_core.use_cases.record import Record
@@ -158,7 +158,12 @@ class RecordSuspicions(Repeating):
 
     async def step(self) -> float:
         quarantine = self.audit.quarantine
-        found = await quarantine.unknown(self.audit.clock.now())
+        # An earlier replica writes rows of its form: that is no finding, unless they differ from the ledger.
+        found = [
+            one
+            for one in await quarantine.unknown(self.audit.clock.now())
+            if one.reason != EARLIER_FORM or not await self.audit.is_released(one.did)
+        ]
         if found:
             for one in found:
                 log.error("ALARM: %s is withheld: %s. See `identity ledger repair`", one.did, one.reason)
