@@ -20,7 +20,6 @@ from identity_core.codec import multikey
 from identity_core.domain import callers as key_text
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.errors import PluginUnavailable
-from identity_core.files import require_own
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS, NOT_RECORDED, ClockAhead, LedgerBackend
@@ -93,21 +92,15 @@ log = logging.getLogger("identity")
 
 def load_plugins(settings: Settings, clock: SystemClock) -> PluginManager:
     """The installed plugins, none of them built. Makes the data directory. Raises ``StartError`` where it, or a database in it, cannot be
-    written, or another user can write it or one of its files."""
+    written."""
     require_extras(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        for path in (settings.data_dir, *filter(Path.is_file, settings.data_dir.iterdir())):
-            is_needed = settings.database_url is None and (path == settings.data_dir or path.suffix == ".sqlite")
-            if is_needed and not os.access(path, os.W_OK):
-                fix = "run it on a copy in a writable directory; `identity fsck` and `identity doctor` read this one as it is"
-                raise StartError("this command needs a writable data directory", str(path), fix)
-            # A running service removes its journals.
-            with contextlib.suppress(FileNotFoundError):
-                require_own(path)
-    except PermissionError as error:
-        fix = "find out who changed it, then take it over: chown, chmod go-w"
-        raise StartError(f"the data directory is not used: {error.strerror}", str(error.filename), fix) from error
+    for path in (settings.data_dir, *settings.data_dir.glob("*.sqlite")):
+        if settings.database_url is None and not os.access(path, os.W_OK):
+            fix = (
+                "run it on a copy in a writable directory; `identity fsck` and `identity doctor` read this one as it is"
+            )
+            raise StartError("this command needs a writable data directory", str(path), fix)
     return PluginManager.load(settings, clock=clock, logger=log)
 
 

@@ -135,11 +135,9 @@ def _require_places(
     place, what = str(service_history), "the service's own log is not proven"
     with failing((Malformed, Refuted), place, remedy, what=what), refused_key(place):
         kept = LoggedHistory.parse(service_history.read_bytes())
-        if kept.service_did is None or service_did not in (None, kept.service_did):
-            raise Refuted("it has no log of the service's own")
-        trusted = kept.followed(key, is_believed=service_did is not None)
+        trusted = kept.followed(key, service_did)
         signed = opened_checkpoint(kept.checkpoint, trusted, place)
-        retired = retired_keys(kept.service_did, kept.service, signed)
+        retired = retired_keys(kept.service_did or "", kept.service, signed)
     placed = []
     for path in proofs:
         with failing((Malformed, Refuted), str(path), remedy, what="the entry is not proven"):

@@ -34,7 +34,7 @@ from identity_core.cli.ledger_trust import (
     unchecked_text,
 )
 from identity_core.cli.options import FILE
-from identity_core.cli.output import Command, failing, prints_json, show
+from identity_core.cli.output import Command, failing, show
 from identity_core.client.session import ServiceError, read_whole
 from identity_core.codec.multibase import base64url_encode
 
@@ -90,8 +90,7 @@ def checkpoint(
         note = source.note()
         log = trusted_log(source, note, key_text, service_did, kept_history(service_history))
         found = opened_checkpoint(note, log, source.place).checkpoint
-        has_log = service_did is not None or isinstance(source, LocalSource)
-        missing = unchecked(has_log, needs_service_log, source.place)
+        missing = unchecked(service_did is not None or isinstance(source, LocalSource), needs_service_log, source.place)
         remedy = "compare the checkpoints: the signer of both has forked the log"
         with failing((Refuted, Malformed, Missing), source.place, remedy):
             for url in witnesses:
@@ -101,9 +100,8 @@ def checkpoint(
     root = base64url_encode(found.root)
     body = {"origin": found.origin, "treeSize": found.size, "rootHash": root, "checkpoint": note.decode()}
     show(body | {"unchecked": missing}, text=lambda shown: str(shown["checkpoint"]).removesuffix("\n"))
-    if missing and not prints_json():
-        # On stdout there is the note alone, so that a redirected one stays readable.
-        click.echo(unchecked_text({"unchecked": missing}).strip(), err=True)
+    # On stdout there is the note alone, so that a redirected one stays readable.
+    click.echo(unchecked_text({"unchecked": missing}).lstrip(), err=True, nl=bool(missing))
 
 
 def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:

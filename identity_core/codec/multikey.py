@@ -38,8 +38,6 @@ _SECRET: Final = {
     BLS12381G2: Codec(b"\x8a\x26", 32),
     P256: Codec(b"\x86\x26", 32),
 }
-# Common types of the multicodec table with whose keys nothing is verified here.
-_UNSUPPORTED: Final = {b"\xe7\x01": "secp256k1", b"\x81\x24": "P-384", b"\x82\x24": "P-521", b"\x85\x24": "RSA"}
 _PUBLIC_TYPES: Final = {codec.prefix: (key_type, codec.size) for key_type, codec in _PUBLIC.items()}
 _SECRET_TYPES: Final = {codec.prefix: (key_type, codec.size) for key_type, codec in _SECRET.items()}
 
@@ -79,8 +77,7 @@ def _decode(types: dict[bytes, tuple[str, int]], text: str) -> tuple[str, bytes]
     octets = multibase.base58btc_decode(text)
     key_type, size = types.get(octets[:2], (None, 0))
     if key_type is None:
-        kind = _UNSUPPORTED.get(octets[:2], "unknown multicodec prefix")
-        raise ValueError(f"the type of the key is not supported: {kind}; Ed25519, X25519, P-256 and BLS12-381 G2 are")
+        raise ValueError("unknown multicodec prefix")
     if len(octets) != size + 2:
         raise ValueError("wrong key length")
     return key_type, octets[2:]

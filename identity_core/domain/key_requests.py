@@ -28,13 +28,6 @@ def scopes_from_request(said: CreateApiKeyRequest | UpdateApiKeyRequest) -> froz
     raise InvalidRequest("Say either admin: true or scopes: [...], so that no one makes an admin key by accident.")
 
 
-def name_from_request(name: str) -> str:
-    """Return the name of a request. Raises ``InvalidRequest``: when a control could change how the text around it is shown."""
-    if not name.isprintable():
-        raise InvalidRequest("name is of printable characters.", details={"field": "name"})
-    return name
-
-
 def targets_from_request(dids: tuple[str, ...] | UnsetType | None) -> frozenset[str] | UnsetType | None:
     """Return the allowlist of a request. Raises ``InvalidRequest``: when an entry is not a DID."""
     try:

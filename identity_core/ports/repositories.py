@@ -131,10 +131,6 @@ class Suspicion:
     since: datetime
 
 
-EARLIER_FORM = "a row of the index is of an earlier form"
-"""The reason of a suspicion that is none where the row says what the ledger does."""
-
-
 class Quarantine(Protocol):
     """What people are told about DIDs that are withheld. It withholds nothing itself."""
 

@@ -22,12 +22,14 @@ def compile_grants(actions: tuple[str, ...], predicates: tuple[PinnedPredicate, 
         # The rest would cost as much again, and there are too many already.
         if len(grants) > MAX_GRANTS:
             break
+    if not all((grant.attribute or "").isprintable() for grant in grants):
+        raise InvalidRequest("The name of an attribute is of printable characters.")
     return tuple(grants)
 
 
 def _grant(text: str, place: int) -> Grant:
     try:
-        return _printable(Grant.parse(text))
+        return Grant.parse(text)
     except ValueError as error:
         raise _refused("actions", place, str(error)) from error
 
@@ -40,7 +42,7 @@ def _compiled(predicate: PinnedPredicate, place: int) -> list[Grant]:
             raise ValueError(f"the type is none of {', '.join(PREDICATE_NAMES)}")
         takes_array = kind == PredicateType.SET_MEMBER
         room = MAX_TEXT - len(f"{Grant(predicate.attribute_name, kind, None)}.")
-        grants = [_printable(Grant(predicate.attribute_name, kind, pin_of(value))) for value in predicate.values]
+        grants = [Grant(predicate.attribute_name, kind, pin_of(value)) for value in predicate.values]
         if any(isinstance(value, list) is not takes_array for value in predicate.values):
             raise ValueError(f"the values of {kind} are {'' if takes_array else 'no '}arrays")
         if any(len(grant.pin or "") > room for grant in grants):
@@ -48,12 +50,6 @@ def _compiled(predicate: PinnedPredicate, place: int) -> list[Grant]:
     except ValueError as error:
         raise _refused("predicates", place, str(error)) from error
     return grants
-
-
-def _printable(grant: Grant) -> Grant:
-    if not (grant.attribute or "").isprintable():
-        raise ValueError("the name of an attribute is of printable characters")
-    return grant
 
 
 def _refused(member: str, place: int, reason: str) -> InvalidRequest:

@@ -92,10 +92,10 @@ def succession_text(origin: str, old: str, new: str, size: int) -> str:
     return f"{FIRST_LINE}\n{origin}\n{old}\n{new}\n{size}\n"
 
 
-def says_succession(octets: bytes, by: VerifierKey, said: Replacement) -> bool:
-    """Whether a note is the succession of ``said`` in the log that ``by`` names, and ``by`` has signed it."""
+def says_succession(said: Replacement, by: VerifierKey) -> bool:
+    """Whether the note of ``said`` is its succession in the log that ``by`` names, and ``by`` has signed it."""
     try:
-        note = Note.parse(octets)
+        note = Note.parse(said.succession or b"")
         found = note.by(by)
         if found is None or note.text != succession_text(by.name, said.replaces, said.multikey, said.tree_size):
             return False
@@ -116,8 +116,7 @@ def keys_listed(origin: str, replaced: Sequence[Replacement], sizes: Sequence[in
     mine = of_use(replaced, CHECKPOINT)
     if not mine:
         return None
-    earlier = tuple(_earlier(origin, one, sizes) for one in reversed(mine))
-    return CheckpointKeys(verifier_key(origin, mine[-1].multikey), earlier, mine[-1].number)
+    return keys_followed(verifier_key(origin, mine[-1].multikey), replaced, sizes, is_believed=True)
 
 
 def keys_followed(
@@ -136,14 +135,10 @@ def keys_followed(
         return CheckpointKeys(given)
     first = at = publics.index(given)
     last = len(mine) if is_believed else at
-    while first > 0 and (is_believed or _is_said(mine[first - 1], publics[first])):
+    while first > 0 and (is_believed or says_succession(mine[first - 1], publics[first])):
         first -= 1
     earlier = tuple(_earlier(given.name, one, sizes) for one in reversed(mine[first:last]))
     return CheckpointKeys(publics[last], earlier, mine[last - 1].number if last else mine[0].number - 1)
-
-
-def _is_said(one: Replacement, by: VerifierKey) -> bool:
-    return one.succession is not None and says_succession(one.succession, by, one)
 
 
 def _earlier(origin: str, one: Replacement, sizes: Sequence[int]) -> EarlierKey:

@@ -20,7 +20,6 @@ from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, require_targets
 from identity_core.domain.key_requests import (
     expiry_from_request,
-    name_from_request,
     require_usable,
     retire,
     scopes_from_request,
@@ -67,7 +66,7 @@ class CreateApiKey:
         text = key_text.mint(random(key_text.RANDOM_BYTES))
         key = ApiKey(
             id=_new_id(random),
-            name=name_from_request(wanted.name),
+            name=wanted.name,
             digest=key_text.digest_of(text),
             scopes=scopes,
             allowed_targets=given(targets_from_request(wanted.allowed_targets), None),
@@ -118,7 +117,7 @@ class UpdateApiKey:
                 require_targets(scopes, said=targets is not UNSET or key.allowed_targets is not None)
             return replace(
                 key,
-                name=name_from_request(said.name) if isinstance(said.name, str) else key.name,
+                name=given(said.name, key.name),
                 scopes=given(scopes, key.scopes),
                 allowed_targets=given(targets, key.allowed_targets),
                 requests_per_second=given(said.requests_per_second, key.requests_per_second),

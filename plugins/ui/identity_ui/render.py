@@ -34,7 +34,7 @@ _ALONE: Final = (
     ("cross-origin-resource-policy", "same-origin"),
     ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
 )
-# Bidirectional embeddings, overrides and isolates (UAX #9 §2): U+2069 ends the isolate of <bdi> in Chromium, and what follows is reordered.
+# Bidirectional embeddings, overrides and isolates: U+2069 ends the isolate of <bdi> in Chromium, and what follows is reordered.
 _DIRECTIONS: Final = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _WEIGHT: Final = re.compile(r"[qQ]=(?:1(?:\.0{0,3})?|0\.(?!0*$)[0-9]{1,3})")
 # What the verify page imports; those below client/ are the TypeScript client's, as openapi.clients compiles them.

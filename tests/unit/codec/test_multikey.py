@@ -47,5 +47,5 @@ def test_an_unknown_type_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown"):
         multikey.encode_public("JsonWebKey2020", bytes(32))
     for prefix in (b"\xea\x01", b"\xe7\x01", b"\x80\x24", b"\xed\x02", b"\xed"):
-        with pytest.raises(ValueError, match=r"not supported|length"):
+        with pytest.raises(ValueError, match=r"prefix|length"):
             multikey.decode_public(multibase.base58btc_encode(prefix + bytes(32)))
