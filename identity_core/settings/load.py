@@ -72,8 +72,8 @@ def load(
     )
     origins: dict[str, Origin] = {}
     settings = build(Settings, from_file | from_environment | from_command, "", origins, found)
-    for path in (settings.data_dir, *settings.data_dir.glob("*.*")):
-        _require_own(path, "data directory", is_named="data_dir" in origins)
+    for place in (settings.data_dir, *settings.data_dir.glob("*.*")):
+        _require_own(place, "data directory", is_named="data_dir" in origins)
     plugins = dataclasses.replace(settings.plugins, tables=tables)
     return dataclasses.replace(settings, origins=origins, file=path, plugins=plugins)
 

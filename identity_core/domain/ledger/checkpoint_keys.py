@@ -114,9 +114,7 @@ def keys_listed(origin: str, replaced: Sequence[Replacement], sizes: Sequence[in
     """What a service log that is believed lists; None where no key of checkpoints was replaced. ``sizes`` has, by entry of that log, how
     many entries the ledger's log is proven to have before it; without, the size that the keys signed counts."""
     mine = of_use(replaced, CHECKPOINT)
-    if not mine:
-        return None
-    return keys_followed(verifier_key(origin, mine[-1].multikey), replaced, sizes, is_believed=True)
+    return keys_followed(verifier_key(origin, mine[-1].multikey), replaced, sizes, is_believed=True) if mine else None
 
 
 def keys_followed(

@@ -84,7 +84,7 @@ def test_a_file_that_other_users_can_write_is_refused(identity: Commands, here: 
     """Whoever wrote the key or the database in it decides what the service signs."""
     identity.ok("keys", "create", "--name", "first", "--admin", "--data-dir", "data")
     (here / "data" / name).chmod(mode)
-    what, where, remedy = identity.refused("keys", "list", "--data-dir", "data")
+    what, where, remedy = identity.refused("keys", "list", "--data-dir", "data", status=2)
     assert f"other users can write it (mode {mode:04o})" in what
     assert where.endswith(name)
     assert "chmod go-w" in remedy
