@@ -79,7 +79,7 @@ async def begin_jobs(
     )
     watch.hold_up(repair, suspicions, anchorer, feeder, publisher)
     if settings.database_url is not None:
-        watch.spare(repair, suspicions, anchorer, follow)
+        watch.spare(repair, suspicions, anchorer, follow, feeder)
     return Jobs(follow, suspicions, logged, watch, feeder, anchorer, anchors, publisher, chain, cutter)
 
 

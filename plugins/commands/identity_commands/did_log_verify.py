@@ -14,7 +14,13 @@ from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_prove import read_policy
 from identity_core.cli.ledger_sources import key_option, service_did_option, verifier_key
-from identity_core.cli.ledger_trust import opened_checkpoint, require_service_log_option, unchecked, unchecked_text
+from identity_core.cli.ledger_trust import (
+    opened_checkpoint,
+    refused_key,
+    require_service_log_option,
+    unchecked,
+    unchecked_text,
+)
 from identity_core.cli.options import FILE_THERE, counted, input_argument, name_of
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.codec import times
@@ -126,13 +132,12 @@ def _require_places(
     key = verifier_key(key_text)
     known = WitnessPolicy((), (), (), NONE) if policy is None else read_policy(policy)
     remedy = "do not trust it; the signer of the checkpoint can be held to it"
-    with failing((Malformed, Refuted), str(service_history), remedy, what="the service's own log is not proven"):
+    place, what = str(service_history), "the service's own log is not proven"
+    with failing((Malformed, Refuted), place, remedy, what=what), refused_key(place):
         kept = LoggedHistory.parse(service_history.read_bytes())
-        if kept.service_did is None or service_did not in (None, kept.service_did):
-            raise Refuted("it has no log of the service's own")
-        trusted = kept.followed(key, is_believed=service_did is not None)
-        signed = opened_checkpoint(kept.checkpoint, trusted, str(service_history))
-        retired = retired_keys(kept.service_did, kept.service, signed)
+        trusted = kept.followed(key, service_did)
+        signed = opened_checkpoint(kept.checkpoint, trusted, place)
+        retired = retired_keys(kept.service_did or "", kept.service, signed)
     placed = []
     for path in proofs:
         with failing((Malformed, Refuted), str(path), remedy, what="the entry is not proven"):

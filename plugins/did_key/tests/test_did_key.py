@@ -39,6 +39,21 @@ def test_the_identifier_is_the_document(kind: str) -> None:
     assert (state.version_id, state.created_at, state.updated_at, state.deactivated) == (1, EVER, EVER, False)
 
 
+@pytest.mark.parametrize(
+    ("identifier", "kind"),
+    [
+        # The examples of the did:key method.
+        ("zQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBme", "secp256k1"),
+        ("z82LkvCwHNreneWpsgPEbV3gu1C6NFJEBg4srfJ5gdxEsMGRJUz2sG9FE42shbn2xkZJh54", "P-384"),
+        (multibase.base58btc_encode(b"\x82\x24" + bytes([2]) + bytes(66)), "P-521"),
+        ("z4MX" + "x" * 368, "RSA"),
+    ],
+)
+def test_a_key_of_an_unsupported_type_is_named(identifier: str, kind: str) -> None:
+    with pytest.raises(InvalidDid, match=f"{kind} is not supported; Ed25519, X25519, P-256"):
+        METHOD.check(Did.parse(f"did:key:{identifier}"))
+
+
 @pytest.mark.parametrize("kind", PURPOSES)
 def test_a_registered_key_resolves_to_the_same_document(kind: str) -> None:
     key = HANA.new_key(kind)

@@ -54,6 +54,19 @@ def test_an_audit_without_a_service_log_is_marked(identity: Commands, here: Path
     assert identity.json(*words, STRICT, "--service-did", SERVICE_DID)["unchecked"] == []
 
 
+def test_a_checkpoint_without_a_service_log_is_marked(identity: Commands, here: Path) -> None:
+    """On stdout there is the note alone."""
+    log = true_log()
+    write_log(here / "folder", log.encoded, log.note)
+    words = ("ledger", "checkpoint", "--dir", here / "folder", *KEY)
+    result = identity(*words)
+    assert (result.stdout, result.stderr) == (log.note.decode(), "unchecked: retiredKeys\n")
+    assert identity.json(*words)["unchecked"] == ["retiredKeys"]
+    assert "service's own log is missing" in identity.refused(*words, STRICT)[0]
+    assert identity.json(*words, STRICT, *NAMED)["unchecked"] == []
+    assert identity(*words, *NAMED).stderr == ""
+
+
 def test_a_service_that_names_no_log_of_its_own_is_marked(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     log = true_log()
     answer = log.answer
