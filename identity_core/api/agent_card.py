@@ -13,12 +13,10 @@ from typing import Any, Final
 import orjson
 
 from identity_core.api.agent_tasks import VERSION
-from identity_core.api.oauth import TOKEN_PATH
-from identity_core.api.pages import ISSUER_PATH, KEYS_PATH, static_page
+from identity_core.api.pages import ISSUER_PATH, KEYS_PATH, TOKEN_PATH, static_page
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.codec import jcs, multibase
-from identity_core.domain.tokens import TASKS
-from identity_core.use_cases.auth.token_keys import TokenKeys
+from identity_core.domain.callers import TASKS
 from identity_core.use_cases.proofs.stored import PROVE_SCOPE, VERIFY_SCOPE
 
 CARD_PATH: Final = "/.well-known/agent-card.json"
@@ -121,7 +119,7 @@ class AgentCardPage:
 
     origin: str
     version: str
-    keys: TokenKeys
+    keys: Any
     _made: dict[str, Handler] = field(default_factory=dict)
 
     async def __call__(self, request: Request) -> Answer:

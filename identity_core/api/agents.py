@@ -24,8 +24,7 @@ from identity_core.codec import strict_json
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import encode
 from identity_core.codec.times import printed
-from identity_core.domain.callers import OF_AGENTS, Caller
-from identity_core.domain.tokens import scope_text
+from identity_core.domain.callers import OF_AGENTS, Caller, scope_text
 from identity_core.errors import AuthFailed, Forbidden, IdentityError, InternalError, InvalidRequest
 from identity_core.use_cases.consents import AskedConsent, HolderConsents
 from identity_core.use_cases.proofs.steps import PROVE_SCOPE

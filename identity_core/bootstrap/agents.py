@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from importlib.metadata import entry_points
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -23,11 +23,11 @@ from identity_core.api.security import Gate
 from identity_core.bootstrap.ports import consents_secret, origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.crypto.sealing import derive_key
-from identity_core.domain.tokens import AGENTS, TASKS
+from identity_core.domain.callers import AGENTS, OF_AGENTS, TASKS
 from identity_core.extension.declaration import Contribution
 from identity_core.extension.opening import OpenKernel
+from identity_core.ports.bearer import OwnTokens
 from identity_core.settings import Settings, StartError
-from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.consents import HolderConsents
 
 ENTRY_POINTS: Final = "identity.applications"
@@ -45,7 +45,7 @@ def agent_places(settings: Settings) -> list[str]:
     return [place for place, chosen in ((AGENTS, settings.mcp), (TASKS, settings.a2a)) if chosen.enabled]
 
 
-def agent_pages(opened: Runtime, keys: TokenKeys) -> dict[str, Handler]:
+def agent_pages(opened: Runtime, keys: Any) -> dict[str, Handler]:
     """What agents read before they call, by path."""
     if not opened.settings.a2a.enabled:
         return {}
@@ -97,4 +97,10 @@ def _application(settings: Settings) -> Callable[[], AbstractAsyncContextManager
 async def open_agents(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     """Open the endpoints of agents."""
     endpoints = await agent_endpoints(opened, kernel.need(Gate), kernel.operations, kernel.need(HolderConsents), stack)
-    return Contribution(pages=agent_pages(opened, kernel.need(TokenKeys)), endpoints=endpoints)
+    tokens: Any = kernel.need(OwnTokens)
+    if endpoints and not tokens.resource_metadata:
+        what = "Agents need access tokens, and no extension that is on issues them."
+        where = opened.settings.origin("extensions.disabled").place
+        raise StartError(what, where, "Enable the extension oauth, or set mcp.enabled and a2a.enabled to false.")
+    pages = agent_pages(opened, tokens.keys) if endpoints else {}
+    return Contribution(pages=pages, endpoints=endpoints, resources=dict.fromkeys(endpoints, OF_AGENTS))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
 from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.audit import AuditHandlers
+from identity_core.api.auth import AuthHandlers
 from identity_core.api.errors import guide_folder
 from identity_core.api.events import EventHandlers
 from identity_core.api.guide import guide_pages
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.agents import open_agents
-from identity_core.bootstrap.authorization import open_oauth
 from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import PageTags, did_pages
 from identity_core.bootstrap.runtime import Runtime
@@ -30,19 +30,22 @@ Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 
 async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     tags, need = kernel.need(PageTags), kernel.need
-    own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, need(ApiKeyHandlers), need(ServiceHandlers))
+    own = (tags.dids, tags.credentials, tags.delegations, tags.proofs)
+    others = (need(ApiKeyHandlers), need(AuthHandlers), need(ServiceHandlers))
     records = (tags.dashboard, need(AuditHandlers), need(VerificationHandlers))
     transparency = (tags.ledger, need(EventHandlers))
     pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
     gauges = tuple(kernel_gauges(opened, tags.dids.cache))
-    return Contribution(handlers=(*own, *records, *transparency), pages=pages, gauges=gauges)
+    return Contribution(handlers=(*own, *others, *records, *transparency), pages=pages, gauges=gauges)
 
 
-PARTS: Final = (_kernel, open_oauth, open_agents)
+PARTS: Final = (_kernel,)
+LATER: Final = (open_agents,)
+"""The parts that need services of extensions."""
 
 
-def own_parts(opened: Runtime) -> list[InstalledExtension]:
-    """Return the kernel's parts as extensions. All are vital: one that cannot be opened stops the startup."""
+def own_parts(opened: Runtime, parts: Sequence[Make] = PARTS) -> list[InstalledExtension]:
+    """Return parts of the kernel as extensions. All are vital: one that cannot be opened stops the startup."""
     source = PluginSource("kernel", "identity-service", __version__, dict)
 
     def declare(make: Make) -> InstalledExtension:
@@ -53,4 +56,4 @@ def own_parts(opened: Runtime) -> list[InstalledExtension]:
 
         return InstalledExtension(source, Extension(name=make.__name__, kernel=">=1", open=open_part, vital=True))
 
-    return [declare(make) for make in PARTS]
+    return [declare(make) for make in parts]

@@ -229,8 +229,27 @@ OF_CLIENTS: Final = frozenset({"credentials:read", "delegations:read", "zkp:prov
 OF_AGENTS: Final = frozenset({"delegations:read", "zkp:prove", "zkp:verify"})
 """Those that the tools of agents take."""
 
+AGENTS: Final = "/mcp"
+"""Where agents call tools. A resource of its own: no token of theirs opens the interface, and none for the interface is good there."""
+
+TASKS: Final = "/a2a"
+"""Where agents give tasks; a resource of its own, too."""
+
 KNOWN: Final = ACTING | {"dids:create", "dids:list", "audit:read", "service:read"}
 """Every scope that some operation asks for."""
+
+
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,64}", re.ASCII)
+
+
+def is_scope(text: str) -> bool:
+    """Whether OAuth can write this scope (RFC 6749 §3.3)."""
+    return _SCOPE.fullmatch(text) is not None
+
+
+def scope_text(scopes: frozenset[str]) -> str:
+    """The list in its one order."""
+    return " ".join(sorted(scopes))
 
 
 def require_known(scopes: Collection[str], *, field: str = "scopes") -> None:

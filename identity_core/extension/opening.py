@@ -35,6 +35,7 @@ log = logging.getLogger("identity.extensions")
 # Extension and label of the secrets that existed before there were extensions: what they are derived by, from the secret of challenges.
 # None is that secret itself. If they changed, what was made before an upgrade would be refused after it.
 _BEFORE: Final[Mapping[tuple[str, str], bytes | None]] = {
+    ("oauth", "codes"): b"identity: authorization codes, v1",
     ("vcalm", "challenges"): None,
     ("wallets", "grants"): b"identity: wallets, v1",
     ("wallets", "presentations"): b"identity: presentations, v1",

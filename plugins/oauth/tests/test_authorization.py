@@ -6,14 +6,14 @@ import os
 from datetime import timedelta
 
 import pytest
+from identity_oauth.domain.authorization_code import AuthorizationCode, AuthorizationCodes, hash_of
+from identity_oauth.use_cases.authorization import NATIVE, GrantRefused, RedeemAuthorizationCode
 
 from identity_core.domain.activity import RequestContext
-from identity_core.domain.authorization_code import AuthorizationCode, AuthorizationCodes, hash_of
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
-from identity_core.use_cases.auth.authorization import NATIVE, GrantRefused, RedeemAuthorizationCode
+from plugins.oauth.tests.test_tokens import Desk, claims_of, on_desk, refused
 from tests.rooms import Rooms
-from tests.unit.use_cases.auth.test_tokens import Desk, claims_of, on_desk, refused
 
 REDIRECT = "https://shop.example/callback"
 VERIFIER = "v" * 43

@@ -20,9 +20,12 @@ from typing import Any
 
 import identity_custodian_sealed
 import pytest
+from identity_oauth.domain import tokens as token
+from identity_oauth.use_cases.token_keys import TokenKeys
+from identity_oauth.use_cases.tokens import AuthenticateToken, IssuedToken, IssueToken
+from identity_oauth.wire import IssueTokenRequest
 
 from identity_core.codec.structs import UNSET
-from identity_core.domain import tokens as token
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.changes import Authorization
@@ -31,10 +34,9 @@ from identity_core.domain.dids.keys import generate
 from identity_core.errors import AuthFailed, AuthRequired, DidDeactivated, DidNotFound, Forbidden, InvalidRequest
 from identity_core.plugin.provider import BuildContext
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
-from identity_core.use_cases.auth.token_keys import TokenKeys
-from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssuedToken, IssueToken
+from identity_core.use_cases.auth.bearer import AuthenticateBearer
 from identity_core.use_cases.record import Record
-from identity_core.wire import DeactivateDidRequest, IssueTokenRequest
+from identity_core.wire import DeactivateDidRequest
 from tests.rooms import ORIGIN, START, Rooms, recovery_of, rotation_of, secret_of
 
 MINE = IssueTokenRequest()
@@ -69,9 +71,10 @@ class Desk:
         self.foreign: Caller | None = None
         self.api_keys = AuthenticateApiKey((self.store,), self.known, rooms.clock, lambda digest: f"of {digest[:4]}")
         self.issue = IssueToken(rooms.reader, keys, Record(rooms.store.activity), rooms.clock, os.urandom, ORIGIN, 600)
-        self.bearer = AuthenticateBearer(
-            rooms.reader, self.api_keys, keys, rooms.clock, self.plugins, ORIGIN, rooms.store.spent_challenges
+        self.own = AuthenticateToken(
+            rooms.reader, self.api_keys, keys, rooms.clock, ORIGIN, rooms.store.spent_challenges
         )
+        self.bearer = AuthenticateBearer(rooms.reader, rooms.clock, lambda: self.own, self.plugins)
 
     def plugins(self, text: str, now: object) -> Caller | None:
         self.asked.append(text)
@@ -371,12 +374,12 @@ async def test_rotation_by_one_keeps_everybody_and_by_two_nobody(desk: Desk) -> 
     issued = await desk.of_key(desk.operator())
     for number, lives in ((1, True), (2, True), (3, False)):
         keys = await TokenKeys.open(desk.custodian, number, desk.rooms.clock, 600)
-        later = dataclasses.replace(desk.bearer, keys=keys)
+        later = dataclasses.replace(desk.own, keys=keys)
         if lives:
-            await later(issued.text)
+            await later(issued.text, "")
         else:
             with pytest.raises(AuthFailed):
-                await later(issued.text)
+                await later(issued.text, "")
     assert len(desk.keys.known) == 2
     second = await TokenKeys.open(desk.custodian, 2, desk.rooms.clock, 600)
     assert next(iter(second.known)) == second.signing.kid
@@ -476,7 +479,7 @@ async def test_a_token_that_was_accepted_dies_with_the_key_of_the_service_and_wi
         await desk.bearer(text)
     without = await TokenKeys.open(desk.custodian, 7, desk.rooms.clock, 600)
     with pytest.raises(AuthFailed):
-        await dataclasses.replace(desk.bearer, keys=without)(first)
+        await dataclasses.replace(desk.own, keys=without)(first, "")
     desk.rooms.clock.move(seconds=600)
     await refused(desk, second)
 
@@ -486,7 +489,7 @@ async def test_only_so_many_genuine_tokens_are_remembered(desk: Desk) -> None:
     created = await desk.rooms.new_did()
     text = (await desk.of_did(created.version.state.did, secret_of(created))).text
     for number in range(1_024):
-        desk.bearer.genuine.put(number.to_bytes(32), token.Envelope({}, {}))
+        desk.own.genuine.put(number.to_bytes(32), token.Envelope({}, {}))
     await desk.bearer(text)
-    assert len(desk.bearer.genuine) == 1_024
-    assert hashlib.sha256(text.encode()).digest() in desk.bearer.genuine
+    assert len(desk.own.genuine) == 1_024
+    assert hashlib.sha256(text.encode()).digest() in desk.own.genuine

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-
-from identity_core.domain.client_assertion import MAX_LIFETIME_SECONDS, TYPE, ClientAssertion
-from identity_core.domain.tokens import LEEWAY_SECONDS, Envelope
+from identity_oauth.domain.client_assertion import MAX_LIFETIME_SECONDS, TYPE, ClientAssertion
+from identity_oauth.domain.tokens import LEEWAY_SECONDS, Envelope
 
 ISSUER = "https://id.example"
 ENDPOINT = f"{ISSUER}/oauth/token"

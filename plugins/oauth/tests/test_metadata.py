@@ -6,13 +6,17 @@ from typing import Any, ClassVar
 
 import orjson
 import pytest
+from identity_oauth.authorization_endpoint import AuthorizationCodeGrant
+from identity_oauth.domain.tokens import INTERFACE, audiences
+from identity_oauth.metadata import metadata_pages
+from identity_oauth.token_endpoint import AUTHORIZE_PATH, TokenGrant, authorize
 
 from identity_core.api.contract import operations
-from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, TokenGrant
-from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, metadata_pages, resource_metadata_url
+from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, TOKEN_PATH, resource_metadata_url
 from identity_core.api.request import Answer, Request
-from identity_core.domain.callers import KNOWN, OF_AGENTS
-from identity_core.domain.tokens import AGENTS, audiences
+from identity_core.domain.callers import AGENTS, KNOWN, OF_AGENTS, OF_DIDS
+from identity_core.errors import NotFound
+from identity_core.extension.declaration import TokenResources
 from tests.reference import DOCUMENT
 
 ORIGIN = "https://id.example"
@@ -27,15 +31,21 @@ class OtherGrant(CodeGrant):
     metadata: ClassVar = {"other_grant_is_anonymous": True}
 
 
-def page(path: str, **headers: str) -> Any:
-    return asyncio.run(metadata_pages(ORIGIN, {})[path](Request(headers=headers)))
+RESOURCES = TokenResources({"": OF_DIDS, INTERFACE: OF_DIDS})
+PLACES = RESOURCE_PATH + "/{place}"
+
+
+def page(path: str, place: str = "", grants: Any = None, resources: TokenResources = RESOURCES, **headers: str) -> Any:
+    """The answer of the page ``path`` to a request of ``place``."""
+    request = Request(raw_path=(place or path).encode(), headers=headers)
+    return asyncio.run(metadata_pages(ORIGIN, grants or {}, resources)[path](request))
 
 
 def test_the_issuer_is_the_origin_and_its_addresses_exist() -> None:
     found = orjson.loads(page(ISSUER_PATH).body)
     assert found["issuer"] == ORIGIN
     assert found["token_endpoint"] == ORIGIN + TOKEN_PATH
-    assert found["authorization_endpoint"].removeprefix(ORIGIN) in metadata_pages(ORIGIN, {})
+    assert found["authorization_endpoint"] == ORIGIN + AUTHORIZE_PATH
     aliases = [alias for _, _, each in operations(DOCUMENT) for alias in each.get("x-aliases", ())]
     assert found["jwks_uri"].removeprefix(ORIGIN) in aliases
     assert set(found["scopes_supported"]) < KNOWN
@@ -44,13 +54,10 @@ def test_the_issuer_is_the_origin_and_its_addresses_exist() -> None:
 
 
 def test_the_code_flow_is_told_where_it_is() -> None:
-    pages = metadata_pages(ORIGIN, {"authorization_code": CodeGrant()}, code_flow=True)
-    found = orjson.loads(asyncio.run(pages[ISSUER_PATH](Request())).body)
+    found = orjson.loads(page(ISSUER_PATH, grants={"authorization_code": AuthorizationCodeGrant}).body)
     assert found.items() >= {"response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"]}.items()
     assert found["authorization_response_iss_parameter_supported"] is True
     assert "authorization_code" in found["grant_types_supported"]
-    # Its page is one for people.
-    assert AUTHORIZE_PATH not in pages
     without = orjson.loads(page(ISSUER_PATH).body)
     assert "authorization_code" not in without["grant_types_supported"]
     assert without["token_endpoint_auth_methods_supported"] == ["private_key_jwt"]
@@ -60,7 +67,7 @@ def test_the_code_flow_is_told_where_it_is() -> None:
 def test_grants_of_extensions_are_listed_with_their_metadata() -> None:
     """They are added while the extensions are opened, after the pages were made."""
     grants: dict[str, TokenGrant] = {}
-    pages = metadata_pages(ORIGIN, grants)
+    pages = metadata_pages(ORIGIN, grants, RESOURCES)
     grants["urn:other"] = OtherGrant()
     found = orjson.loads(asyncio.run(pages[ISSUER_PATH](Request())).body)
     assert found["grant_types_supported"] == ["client_credentials", "urn:other"]
@@ -71,7 +78,7 @@ def test_grants_of_extensions_are_listed_with_their_metadata() -> None:
 
 
 def test_nobody_is_redirected_anywhere() -> None:
-    answer = page(AUTHORIZE_PATH)
+    answer: Any = asyncio.run(authorize(Request()))
     assert (answer.status, answer.body["error"]) == (400, "unauthorized_client")
     assert not any(name.lower() == "location" for name, _ in answer.headers)
 
@@ -82,16 +89,23 @@ def test_a_resource_has_its_metadata_where_its_path_says(resource: str) -> None:
     assert (found["resource"], found["authorization_servers"]) == (resource, [ORIGIN])
 
 
-def test_where_agents_call_tools_is_a_resource_only_where_they_do() -> None:
-    path = RESOURCE_PATH + AGENTS
-    assert path not in metadata_pages(ORIGIN, {})
-    found = orjson.loads(asyncio.run(metadata_pages(ORIGIN, {}, [AGENTS])[path](Request())).body)
+def test_resource_of_an_extension_has_metadata() -> None:
+    """It is added while the extensions are opened, after the pages were made."""
+    resources = TokenResources(RESOURCES)
+    pages = metadata_pages(ORIGIN, {}, resources)
+    request = Request(raw_path=(RESOURCE_PATH + AGENTS).encode())
+    with pytest.raises(NotFound):
+        asyncio.run(pages[PLACES](request))
+    resources[AGENTS] = OF_AGENTS
+    answer: Any = asyncio.run(pages[PLACES](request))
+    found = orjson.loads(answer.body)
     assert (found["resource"], found["authorization_servers"]) == (ORIGIN + AGENTS, [ORIGIN])
     assert set(found["scopes_supported"]) == OF_AGENTS
 
 
 def test_a_challenge_names_the_metadata_of_the_interface() -> None:
-    assert resource_metadata_url(ORIGIN).removeprefix(ORIGIN) in metadata_pages(ORIGIN, {})
+    place = resource_metadata_url(ORIGIN, INTERFACE).removeprefix(ORIGIN)
+    assert orjson.loads(page(place).body)["resource"] == ORIGIN + INTERFACE
 
 
 @pytest.mark.parametrize("path", [ISSUER_PATH, RESOURCE_PATH])

@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from identity_core.api.request import Answer, Headers
-from identity_core.domain.tokens import OauthRefusal
 from identity_core.errors import AuthFailed, IdentityError, JsonValue
+from identity_oauth.domain.tokens import OauthRefusal
 
 _KINDS: Final = {
     "AUTH_FAILED": "invalid_client",

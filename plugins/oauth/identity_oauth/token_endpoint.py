@@ -1,32 +1,32 @@
-"""``/oauth/token``: issueToken as clients of OAuth know it (RFC 6749 §4.4, RFC 7523 §2.2, RFC 8707); ``authorize.py`` has the code flow.
+"""``/oauth/token``: issueToken as clients of OAuth know it (RFC 6749 §4.4, RFC 7523 §2.2, RFC 8707). The code flow is in
+``authorization_endpoint.py``.
 
-A form in, errors in OAuth's own shape out, which is not that of the document: so it is a page beside it, found by the metadata of
-``pages.py``. The one way for a client to show who it is is ``private_key_jwt``; what comes in ``Authorization`` is refused.
+A form in, errors in OAuth's own shape out, which is not that of the document: so it is a page beside it, found by the metadata
+(``metadata.py``). The one way for a client to show who it is is ``private_key_jwt``; what comes in ``Authorization`` is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Protocol
 
-from identity_core import wire
-from identity_core.api.auth import token_answer
-from identity_core.api.oauth_errors import oauth_error
 from identity_core.api.page_requests import form_members
+from identity_core.api.pages import TOKEN_PATH
 from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
 from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import UNSET
-from identity_core.domain.callers import OF_DIDS, Caller
-from identity_core.domain.client_assertion import ASSERTION_TYPE, AUTH_METHOD
+from identity_core.domain.callers import OF_DIDS, Caller, scope_text
 from identity_core.domain.dids.challenge import TOKEN
-from identity_core.domain.tokens import OauthRefusal, parse_scopes, scope_text
 from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest, JsonValue
-from identity_core.use_cases.auth.client_assertions import AuthenticateClient
-from identity_core.use_cases.auth.tokens import GRANT, IssueToken
+from identity_core.extension.declaration import TokenGrants, TokenResources
 from identity_core.values import value_class
+from identity_oauth import wire
+from identity_oauth.domain.client_assertion import ASSERTION_TYPE, AUTH_METHOD
+from identity_oauth.domain.tokens import OauthRefusal, parse_scopes
+from identity_oauth.refusals import oauth_error
+from identity_oauth.use_cases.client_assertions import AuthenticateClient
+from identity_oauth.use_cases.tokens import GRANT, IssuedToken, IssueToken
 
-TOKEN_PATH: Final = "/oauth/token"  # noqa: S105 - a path
 AUTHORIZE_PATH: Final = "/oauth/authorize"
 MAX_BODY: Final = 32 * 1024
 """An assertion has 8,192 characters at most."""
@@ -41,14 +41,6 @@ OPERATION: Final = Operation(
     shape=oauth_error,
     purpose=TOKEN,
 )
-
-
-@value_class
-class TokenWish:
-    """What a form asks for: scopes in their one order, None for all; ``audience`` as IssueToken has it."""
-
-    scope: str | None
-    audience: str | None
 
 
 class TokenGrant(Protocol):
@@ -69,9 +61,9 @@ class TokenEndpoint:
     authenticate: AuthenticateClient
     issue: IssueToken
     refusals: AuditRefusals
-    resources: Sequence[str]
+    resources: TokenResources
     mismatch: Callable[[], IdentityError | None]
-    grants: Mapping[str, TokenGrant] = field(default_factory=dict)
+    grants: TokenGrants
 
     @property
     def form(self) -> PageForm:
@@ -88,15 +80,38 @@ class TokenEndpoint:
         if (grant := self.grants.get(found_members.get("grant_type", ""))) is not None:
             answer = await grant(request, found_members)
             return Answer(answer.status, answer.body, headers=[*answer.headers, ("pragma", "no-cache")])
-        wish = read_form(found_members, self.issue.issuer, self.resources, [GRANT, *self.grants])
+        scope, audience = self._wish(found_members)
         request.caller = await authenticated(found_members, self.authenticate)
 
         async def issued(request: Request) -> Answer:
-            asked = wire.IssueTokenRequest(scope=UNSET if wish.scope is None else wish.scope)
-            return token_answer(await self.issue(asked, request.context, wish.audience))
+            asked = wire.IssueTokenRequest(scope=UNSET if scope is None else scope)
+            return token_answer(await self.issue(asked, request.context, audience))
 
         answer = await self.refusals.around(OPERATION, issued)(request)
         return Answer(answer.status, answer.body, headers=[*answer.headers, ("pragma", "no-cache")])
+
+    def _wish(self, form: Mapping[str, str]) -> tuple[str | None, str | None]:
+        """Return the scopes of a form in their one order, None for all, and the audience; unknown parameters are ignored (RFC 6749 §3.2).
+
+        Raises ``OauthRefusal``, ``AuthFailed``."""
+        grants: list[JsonValue] = [GRANT, *self.grants]
+        if "grant_type" not in form:
+            raise InvalidRequest("grant_type is missing.", details={"supported": grants})
+        if form["grant_type"] != GRANT:
+            raise OauthRefusal("unsupported_grant_type", "The grant_type is unknown.", {"supported": grants})
+        _require_assertion(form)
+        scopes = read_scopes(form.get("scope"))
+        return None if scopes is None else scope_text(scopes), self.audience(form.get("resource"))
+
+    def audience(self, resource: str | None) -> str | None:
+        """Return None for the issuer, with or without the slash of an empty path (RFC 3986 §6.2.3). Raises ``OauthRefusal``."""
+        issuer = self.issue.issuer
+        if resource in (None, issuer, f"{issuer}/"):
+            return None
+        known: list[JsonValue] = [issuer + path for path in self.resources]
+        if resource not in known:
+            raise OauthRefusal("invalid_target", "The resource is unknown.", {"supported": known})
+        return resource
 
 
 async def authorize(request: Request) -> Answer:
@@ -111,22 +126,6 @@ async def authenticated(form: Mapping[str, str], authenticate: AuthenticateClien
     """The client that ``private_key_jwt`` shows. Raises ``AuthFailed``."""
     _require_assertion(form)
     return await authenticate(form["client_assertion"], form.get("client_id"))
-
-
-def read_form(
-    form: Mapping[str, str], issuer: str, resources: Sequence[str], grants: Sequence[JsonValue] = (GRANT,)
-) -> TokenWish:
-    """The wish of a form; parameters that OAuth does not name here are ignored (RFC 6749 §3.2). ``grants`` are those that there are.
-    Raises ``OauthRefusal``, ``AuthFailed``."""
-    if "grant_type" not in form:
-        raise InvalidRequest("grant_type is missing.", details={"supported": [*grants]})
-    if form["grant_type"] != GRANT:
-        raise OauthRefusal("unsupported_grant_type", "The grant_type is unknown.", {"supported": [*grants]})
-    _require_assertion(form)
-    scopes = read_scopes(form.get("scope"))
-    return TokenWish(
-        None if scopes is None else scope_text(scopes), read_audience(form.get("resource"), issuer, resources)
-    )
 
 
 def _require_assertion(form: Mapping[str, str]) -> None:
@@ -149,10 +148,13 @@ def read_scopes(text: str | None) -> frozenset[str] | None:
     return scopes
 
 
-def read_audience(resource: str | None, issuer: str, resources: Sequence[str]) -> str | None:
-    """None for the issuer, with or without the slash of an empty path (RFC 3986 §6.2.3). Raises ``OauthRefusal``."""
-    if resource in (None, issuer, f"{issuer}/"):
-        return None
-    if resource not in resources:
-        raise OauthRefusal("invalid_target", "The resource is unknown.", {"supported": [*resources]})
-    return resource
+def token_answer(issued: IssuedToken) -> Answer:
+    """Return the answer of RFC 6749 §5.1."""
+    token, seconds = issued.token, issued.token.expires_at - issued.token.issued_at
+    body = wire.TokenAnswer(
+        access_token=issued.text,
+        token_type="Bearer",  # noqa: S106 - RFC 6749 §5.1
+        expires_in=int(seconds.total_seconds()),
+        scope=UNSET if token.scopes is None else scope_text(token.scopes),
+    )
+    return Answer(200, body, headers=[NO_STORE])

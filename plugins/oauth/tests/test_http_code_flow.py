@@ -18,10 +18,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from nacl.signing import SigningKey
 
-from tests.attack.code_flow import CALLBACK, Flow, decision, registers
+from plugins.oauth.tests.code_flow import CALLBACK, Flow, decision, registers
+from plugins.oauth.tests.test_http_oauth import FORM, assertion, opened, refusal
 from tests.attack.conftest import Target
 from tests.attack.stranger import PREFIX, Holder, at_once, base64url, header, multikey, rotation
-from tests.attack.test_oauth import FORM, assertion, opened, refusal
 
 GRANT = (400, "invalid_grant")
 

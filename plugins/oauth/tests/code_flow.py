@@ -10,8 +10,8 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from plugins.oauth.tests.test_http_oauth import FORM, TYPE, assertion
 from tests.attack.stranger import Answer, Holder, base64url, body_hash, header
-from tests.attack.test_oauth import FORM, TYPE, assertion
 
 CALLBACK = "https://shop.example/callback"
 

@@ -15,15 +15,15 @@ from typing import Final
 
 from identity_core.codec import multibase, multikey
 from identity_core.codec.structs import convert
-from identity_core.crypto.jws import VerificationKey
-from identity_core.domain import tokens as token
-from identity_core.domain.dids.log.service_keys import TOKEN, Replacement, of_use, since_theft
+from identity_core.domain.dids.log.service_keys import TOKEN, Replacement, of_use, since_theft, token_key_name
 from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.values import value_class
-from identity_core.wire import Jwk, JwkSet
+from identity_oauth.domain import tokens as token
+from identity_oauth.jws import VerificationKey
+from identity_oauth.wire import Jwk, JwkSet
 
 SEAL_KEY: Final = "token-seal"
 _PURPOSE: Final = "token"
@@ -88,11 +88,11 @@ class TokenKeys:
         self.number, self._keys, self._before = number, tuple(map(_verifying, publics)), before
 
     async def _made(self, number: int) -> str:
-        return await self.custodian.generate(name_of(number), multikey.ED25519, did="-", purpose=_PURPOSE)
+        return await self.custodian.generate(token_key_name(number), multikey.ED25519, did="-", purpose=_PURPOSE)
 
     @property
     def name(self) -> str:
-        return name_of(self.number)
+        return token_key_name(self.number)
 
     @property
     def signing(self) -> VerificationKey:
@@ -127,11 +127,6 @@ def _verifying(public: str) -> VerificationKey:
 
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
-
-
-def name_of(number: int) -> str:
-    """The name in the custodian of a key of tokens."""
-    return f"token-{number}"
 
 
 @value_class

@@ -7,9 +7,8 @@ import warnings
 from typing import Any
 
 import pytest
+from identity_oauth.jws import JwsSignatureInvalid, VerificationKey
 from nacl.signing import SigningKey
-
-from identity_core.crypto.jws import JwsSignatureInvalid, VerificationKey
 
 KEY = SigningKey(bytes(range(32)))
 PUBLIC = bytes(KEY.verify_key)

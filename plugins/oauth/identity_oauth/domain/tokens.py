@@ -11,16 +11,18 @@ challenge; for an API key its digest, sealed, because from the digest a short ke
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.codec import jcs, multibase
-from identity_core.crypto import jws, sealing
+from identity_core.crypto import sealing
+from identity_core.domain.callers import ApiKey, is_scope, require_known, scope_text
 from identity_core.domain.jose import CompactJws, check_claims, media_type
-from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.errors import Forbidden, InvalidRequest, JsonValue
 from identity_core.values import value_class
+from identity_oauth import jws
 
 TYPE: Final = "at+jwt"
 MAX_LENGTH: Final = 8192
@@ -36,7 +38,6 @@ API_KEY: Final = "key:"
 _HEADER: Final = frozenset({"alg", "typ", "kid"})
 _CLAIMS: Final = frozenset({"iss", "aud", "sub", "client_id", "key", "jti", "iat", "exp"})
 _OPTIONAL: Final = frozenset({"scope", "act"})
-_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,64}", re.ASCII)
 
 
 class OauthRefusal(InvalidRequest):
@@ -137,16 +138,13 @@ class Envelope:
         return AccessToken(subject, client, key, scopes, identifier, issued_at, expires_at, only)
 
 
+INTERFACE: Final = "/api/v1"
+"""The path of the interface, which is a resource (RFC 9728)."""
+
+
 def audiences(issuer: str) -> tuple[str, str]:
     """What a token may be for: this service, as its issuer or as its interface is called (RFC 8707, RFC 9728)."""
-    return issuer, f"{issuer}/api/v1"
-
-
-AGENTS: Final = "/mcp"
-"""Where agents call tools. A resource of its own: no token of theirs opens the interface, and none for the interface is good there."""
-
-TASKS: Final = "/a2a"
-"""Where agents give tasks; a resource of its own, too."""
+    return issuer, issuer + INTERFACE
 
 
 def _text(members: Mapping[str, Any], name: str, *, least: int = 1) -> str:
@@ -166,14 +164,28 @@ def parse_scopes(text: str) -> frozenset[str]:
     return frozenset(scopes)
 
 
-def is_scope(text: str) -> bool:
-    """Whether OAuth can write this scope."""
-    return _SCOPE.fullmatch(text) is not None
+def granted_scopes(wanted: frozenset[str] | None, held: frozenset[str] | None) -> frozenset[str] | None:
+    """Return ``wanted`` if it is among the scopes ``held``; None asks for all that OAuth can write (RFC 6749 §3.3).
+
+    ``held`` is None for a caller with every scope.
+    Raises ``Forbidden``: when a scope is not held. Raises ``InvalidRequest``: when a scope is unknown, or the text is too long."""
+    if held is None:
+        require_known(wanted or (), field="scope")
+        return wanted
+    if wanted is None:
+        wanted = frozenset(scope for scope in held if is_scope(scope))
+        if len(scope_text(wanted)) > MAX_SCOPE:
+            raise InvalidRequest("The API key has more scopes than a token can carry: ask for fewer in scope.")
+    if not wanted <= held:
+        raise Forbidden(details={"scope": scope_text(wanted - held)})
+    return wanted
 
 
-def scope_text(scopes: frozenset[str]) -> str:
-    """The list in its one order."""
-    return " ".join(sorted(scopes))
+def narrow_key(key: ApiKey, scopes: frozenset[str] | None) -> ApiKey:
+    """Return ``key`` with the scopes of a token; None keeps those of the key."""
+    if scopes is None:
+        return key
+    return replace(key, scopes=scopes if key.scopes is None else scopes & key.scopes)
 
 
 def seal_key(secret: bytes, digest: str, identifier: str, *, random: Callable[[int], bytes]) -> str:

@@ -11,14 +11,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from identity_core.codec import multibase
-from identity_core.domain import authorization_code as codes
 from identity_core.domain.activity import Event, Parties, RequestContext
-from identity_core.domain.authorization_code import LIFE, AuthorizationCode, AuthorizationCodes, RegisteredRedirect
-from identity_core.domain.callers import Caller
+from identity_core.domain.callers import Caller, scope_text
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import DID_AUTH
-from identity_core.domain.tokens import OauthRefusal, scope_text
 from identity_core.errors import (
     AuthFailed,
     AuthRequired,
@@ -33,10 +30,13 @@ from identity_core.errors import (
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.auth.challenge import AuthenticateDid
-from identity_core.use_cases.auth.tokens import IssuedToken, IssueToken
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
+from identity_oauth.domain import authorization_code as codes
+from identity_oauth.domain.authorization_code import LIFE, AuthorizationCode, AuthorizationCodes, RegisteredRedirect
+from identity_oauth.domain.tokens import OauthRefusal
+from identity_oauth.use_cases.tokens import IssuedToken, IssueToken
 
 DECISION: Final = "authorizeClient"
 """What the audit log calls it."""

@@ -4,7 +4,7 @@ Both are the client-credentials grant: the client shows who it is and gets a tok
 less than it has, and for a token that names a DID of its allowlist as subject and the key as actor. Left out: refresh
 tokens (anyone who holds the key asks again), token exchange.
 
-From a bearer token to a caller: our own tokens first, then the plugins that know others'.
+From an access token to its caller.
 
 A token is only as alive as what it was obtained by: it ends with the API key that asked for it, with the DID, and with
 the DID's key that signed for it, so that a recovery also ends what a thief has fetched in time. One that a holder gave a client
@@ -22,16 +22,10 @@ from typing import Final
 from identity_core.cache import BoundedCache
 from identity_core.codec import multibase
 from identity_core.codec.structs import UnsetType, given
-from identity_core.crypto.jws import JwsSignatureInvalid
-from identity_core.domain import tokens as token
 from identity_core.domain.activity import Event, RequestContext
-from identity_core.domain.authorization_code import AuthorizationCode, withdrawal_of
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.state import DidState
-from identity_core.domain.key_requests import granted_scopes, narrow_key
-from identity_core.domain.tokens import AccessToken, Envelope
 from identity_core.errors import (
     AuthFailed,
     AuthRequired,
@@ -45,11 +39,16 @@ from identity_core.errors import (
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
-from identity_core.use_cases.auth.token_keys import TokenKeys
+from identity_core.use_cases.auth.bearer import alive
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
-from identity_core.wire import IssueTokenRequest
+from identity_oauth.domain import tokens as token
+from identity_oauth.domain.authorization_code import AuthorizationCode, withdrawal_of
+from identity_oauth.domain.tokens import AccessToken, Envelope, granted_scopes, narrow_key
+from identity_oauth.jws import JwsSignatureInvalid
+from identity_oauth.use_cases.token_keys import TokenKeys
+from identity_oauth.wire import IssueTokenRequest
 
 OPERATE = "dids:operate"
 GRANT = "client_credentials"
@@ -148,8 +147,8 @@ GENUINE_KEPT: Final = 1024
 
 
 @value_class
-class AuthenticateBearer:
-    """``plugins`` is asked about tokens of other issuers; its None means that no plugin knows the token.
+class AuthenticateToken:
+    """The ``OwnTokens`` of the service.
 
     ``genuine`` are tokens whose signature was found good, by the SHA-256 of their text: an agent shows one token for minutes, and
     that its key once made the signature does not change. Everything else about a token is asked anew each time.
@@ -159,34 +158,19 @@ class AuthenticateBearer:
     api_keys: AuthenticateApiKey
     keys: TokenKeys
     clock: Clock
-    plugins: Callable[[str, datetime], Caller | None]
     issuer: str
     spent: SpentChallenges
+    resource_metadata: str = ""
     genuine: BoundedCache[bytes, Envelope] = field(default_factory=lambda: BoundedCache(GENUINE_KEPT), repr=False)
 
-    async def __call__(self, text: str, resource: str = "") -> Caller:
-        """The caller, alive. ``resource`` is the path of the one resource that the token must be for, empty for the interface; where it
-        is named, only tokens of ours are good. Raises ``AuthFailed``, or ``PluginUnavailable`` when a plugin that may know the token
-        broke."""
-        now = self.clock.now()
-        own = self._own(text)
-        if own is not None:
-            return await self._caller(self._verified(text, *own, now, resource), now)
-        if resource:
-            raise AuthFailed
-        caller = self.plugins(text, now)
-        if caller is None:
-            raise AuthFailed
-        if caller.subject is not None:
-            await self._alive(caller.subject)
-        return caller
+    async def __call__(self, text: str, resource: str) -> Caller | None:
+        now, own = self.clock.now(), self._own(text)
+        return None if own is None else await self._caller(self._verified(text, *own, now, resource), now)
 
     def claims_to_be_ours(self, text: str) -> bool:
-        """Whether the text is a JWT that names us as its issuer; nothing is verified."""
         return self._own(text) is not None
 
     def has_been_good(self, text: str) -> bool:
-        """Whether this process has found the signature of this token good before; nothing else is asked."""
         own = self._own(text)
         return own is not None and own[0] in self.genuine
 
@@ -228,7 +212,7 @@ class AuthenticateBearer:
     async def _client(self, found: AccessToken) -> Did:
         """The client that a holder has let in, where it still is one and its token was not withdrawn. Raises ``AuthFailed``."""
         client = Did.parse(found.client)
-        await self._alive(client)
+        await alive(self.reader, client)
         (withdrawn,) = await self.spent.numbers([withdrawal_of(found.identifier)[:16]], limit=1)
         if withdrawn:
             raise AuthFailed
@@ -244,14 +228,8 @@ class AuthenticateBearer:
         did = Did.parse(found.subject)
         key.require_scope(OPERATE)
         key.require_target(did)
-        await self._alive(did)
+        await alive(self.reader, did)
         return Caller(subject=did, operator=narrowed, scopes=narrowed.scopes)
-
-    async def _alive(self, did: Did) -> DidState:
-        try:
-            return (await self.reader.active(did)).head.state
-        except (InvalidDid, DidNotFound, DidDeactivated) as error:
-            raise AuthFailed from error
 
 
 def _digest(text: str) -> bytes:

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.attack.code_flow import CALLBACK, Flow, registers
+from plugins.oauth.tests.code_flow import CALLBACK, Flow, registers
+from plugins.oauth.tests.test_http_code_flow import GRANT, audited
+from plugins.oauth.tests.test_http_oauth import refusal
 from tests.attack.conftest import Target
 from tests.attack.stranger import GENEROUS, PREFIX, Answer, Holder
-from tests.attack.test_code_flow import GRANT, audited
 from tests.attack.test_http_issuing import NOBODY, P256, Office, signed
-from tests.attack.test_oauth import refusal
 from tests.fault import service_process
 
 FULL = (429, "QUOTA_EXCEEDED")

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from identity_core.domain import tokens as token
-from identity_core.domain.tokens import AccessToken, Envelope
+from identity_oauth.domain import tokens as token
+from identity_oauth.domain.tokens import AccessToken, Envelope
 
 ISSUER = "https://id.example"
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -10,19 +10,19 @@ from datetime import datetime
 from typing import Final
 
 from identity_core.codec import multibase, multikey
-from identity_core.crypto.jws import JwsSignatureInvalid, VerificationKey
 from identity_core.domain.callers import Caller
-from identity_core.domain.client_assertion import AUTH_METHOD, ClientAssertion
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
-from identity_core.domain.tokens import Envelope
 from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, Forbidden, InvalidDid
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.values import value_class
+from identity_oauth.domain.client_assertion import AUTH_METHOD, ClientAssertion
+from identity_oauth.domain.tokens import Envelope
+from identity_oauth.jws import JwsSignatureInvalid, VerificationKey
 
 # The same for whatever is wrong, so that nobody learns by it which DIDs and keys there are.
 REMEDY: Final = (

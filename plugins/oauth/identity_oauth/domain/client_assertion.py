@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.crypto import jws
 from identity_core.domain.jose import LEEWAY, check_claims, media_type
-from identity_core.domain.tokens import Envelope
 from identity_core.values import value_class
+from identity_oauth import jws
+from identity_oauth.domain.tokens import Envelope
 
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 AUTH_METHOD: Final = "private_key_jwt"

@@ -1,0 +1,81 @@
+"""The issuer of tokens (RFC 8414) and what they are issued for (RFC 9728), as a client of OAuth looks it up first.
+
+Both stand at the root, as the standards want it, and name the origin of the setting ``public_url``, never the Host header: anyone who
+could choose the issuer could choose the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import orjson
+
+from identity_core.api.pages import ISSUER_PATH, KEYS_PATH, RESOURCE_PATH, TOKEN_PATH, static_page
+from identity_core.api.request import Answer, Handler, Request
+from identity_core.domain.callers import OF_DIDS
+from identity_core.errors import NotFound
+from identity_core.extension.declaration import TokenResources
+from identity_oauth import jws
+from identity_oauth.domain.client_assertion import AUTH_METHOD
+from identity_oauth.domain.tokens import INTERFACE
+from identity_oauth.token_endpoint import AUTHORIZE_PATH, TokenGrant
+from identity_oauth.use_cases.tokens import GRANT
+
+
+def metadata_pages(origin: str, grants: Mapping[str, TokenGrant], resources: TokenResources) -> dict[str, Handler]:
+    """Return the pages by path. ``origin`` is issuer and audience in one; the metadata of each resource below it stands where its
+    path says (RFC 9728 §3.1). Grants and resources are read with the first request, when all extensions are open."""
+
+    @cache
+    def issuer() -> Handler:
+        return static_page(orjson.dumps(issuer_metadata(origin, grants)), "application/json", ())
+
+    @cache
+    def resource(path: str) -> Handler:
+        metadata = resource_metadata(origin, origin + path, resources[path])
+        return static_page(orjson.dumps(metadata), "application/json", ())
+
+    async def issuer_page(request: Request) -> Answer:
+        return await issuer()(request)
+
+    async def resource_page(request: Request) -> Answer:
+        path = request.raw_path.decode("latin-1").removeprefix(RESOURCE_PATH).partition("?")[0]
+        if path not in resources:
+            raise NotFound
+        return await resource(path)(request)
+
+    places = (RESOURCE_PATH, RESOURCE_PATH + INTERFACE, RESOURCE_PATH + "/{place}")
+    return {ISSUER_PATH: issuer_page, **dict.fromkeys(places, resource_page)}
+
+
+def issuer_metadata(origin: str, grants: Mapping[str, TokenGrant]) -> Mapping[str, Any]:
+    """Return the metadata of RFC 8414 §2 and RFC 9207 §3, and what each of the ``grants`` adds. Without the code flow there are no
+    response types, and a list without elements is left out (§3.2)."""
+    found: dict[str, Any] = {
+        "issuer": origin,
+        "authorization_endpoint": f"{origin}{AUTHORIZE_PATH}",
+        "token_endpoint": f"{origin}{TOKEN_PATH}",
+        "jwks_uri": origin + KEYS_PATH,
+        "scopes_supported": sorted(OF_DIDS),
+        "grant_types_supported": [GRANT, *grants],
+        "token_endpoint_auth_methods_supported": [AUTH_METHOD],
+        "token_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
+        "service_documentation": f"{origin}/docs",
+    }
+    for grant in grants.values():
+        found |= grant.metadata
+    return found
+
+
+def resource_metadata(origin: str, resource: str, scopes: Iterable[str]) -> Mapping[str, Any]:
+    """RFC 9728 §2."""
+    return {
+        "resource": resource,
+        "authorization_servers": [origin],
+        "scopes_supported": sorted(scopes),
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Identity Service",
+        "resource_documentation": f"{origin}/docs",
+    }
