@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.attack.conftest import target, targets, tmp_path
+from tests.attack.conftest import either, target, targets, tmp_path
 
-__all__ = ["target", "targets", "tmp_path"]
+__all__ = ["either", "target", "targets", "tmp_path"]
