@@ -144,6 +144,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self.write(b"")
         self._answer_head = None
         super().on_response_complete()
+        if self._stage == BODY:
+            # The body of a pipelined request was not read while the request waited.
+            self._deadline = self.loop.time() + self._limits.body_timeout_seconds
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -178,10 +181,15 @@ class BoundedProtocol(HttpToolsProtocol):
         """Close the connection and return True if its client has missed a deadline. ``now`` is in seconds of the loop's clock."""
         if self.transport.is_closing():
             self._stalled_since = self._stalled_since or now
+        is_answered = self.cycle is None or self.cycle.response_complete
         if self._stalled_since:
             if is_late := now - self._stalled_since >= self._limits.write_timeout_seconds:
                 self.transport.abort()
-        elif is_late := now >= self._deadline and (self.cycle is None or self.cycle.response_complete):
+        elif is_late := now >= self._deadline and self._stage == BODY and not (is_answered or self.pipeline):
+            # The application reads bodies first, so no handler has been called yet.
+            seconds = self._limits.body_timeout_seconds
+            self.refuse(InvalidRequest("The body did not arrive in time.", details={"seconds": seconds}))
+        elif is_late := now >= self._deadline and is_answered:
             if self._stage == HEAD:
                 seconds = self._limits.header_timeout_seconds
                 self.refuse(InvalidRequest("The request did not arrive in time.", details={"seconds": seconds}))
