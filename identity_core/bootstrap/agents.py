@@ -23,7 +23,7 @@ from identity_core.api.security import Gate
 from identity_core.bootstrap.ports import consents_secret, origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.crypto.sealing import derive_key
-from identity_core.domain.callers import AGENTS, OF_AGENTS, TASKS
+from identity_core.domain.callers import AGENTS, TASKS
 from identity_core.extension.declaration import Contribution
 from identity_core.extension.opening import OpenKernel
 from identity_core.ports.bearer import OwnTokens
@@ -102,4 +102,4 @@ async def open_agents(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack
         where = opened.settings.origin("extensions.disabled").place
         raise StartError(what, where, "Enable the extension oauth, or set mcp.enabled and a2a.enabled to false.")
     pages = agent_pages(opened, tokens.keys) if endpoints else {}
-    return Contribution(pages=pages, endpoints=endpoints, resources=dict.fromkeys(endpoints, OF_AGENTS))
+    return Contribution(pages=pages, endpoints=endpoints)

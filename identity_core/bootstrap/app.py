@@ -24,7 +24,7 @@ from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
-from identity_core.bootstrap.agents import open_consents
+from identity_core.bootstrap.agents import agent_places, open_consents
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.parts import LATER, own_parts
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
@@ -141,8 +141,8 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         *(EventHandlers(ListEvents(opened.store.documents)), AuditHandlers(ListAuditLines(opened.store.audit))),
-        *(auth_handlers(opened, challenges), refusals, TokenGrants(), TokenResources(), opened.jobs.follow),
-        *(gate, tags.credentials.get.access, installation_state(opened)),
+        *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
+        *(TokenGrants(), TokenResources(agent_places(opened.settings)), installation_state(opened)),
         await open_consents(opened),
     )
     services |= {type(each): each for each in shared}
@@ -158,7 +158,6 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge]())
     added = await open_extensions([*own_parts(opened), *chosen.on, *own_parts(opened, LATER)], kernel, stack)
     services[TokenGrants] |= joined(added, "grants")
-    services[TokenResources] |= joined(added, "resources")
     wiring = Wiring(
         gate=services[Gate],
         around=services[Gate].answers,

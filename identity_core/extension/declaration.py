@@ -24,8 +24,8 @@ class TokenGrants(dict[str, Any]):
     """The grants of the token endpoint by ``grant_type``, besides that of clients. It is complete once all extensions are open."""
 
 
-class TokenResources(dict[str, frozenset[str]]):
-    """The scopes of what access tokens are issued for, by path. It is complete once all extensions are open."""
+class TokenResources(tuple[str, ...]):
+    """The paths outside of the document that have access tokens of their own (RFC 8707)."""
 
 
 class PeoplePages(Protocol):
@@ -46,9 +46,8 @@ class Contribution(Struct, frozen=True, kw_only=True):
     ``handlers``: objects whose public coroutine methods are named after the operationIds of its document in snake case. The others are
     outside of the document, by path: ``pages`` answer GET without authentication, ``people`` are pages that know who is signed in,
     ``forms`` take a POST of a page, ``endpoints`` take a POST of a program. ``error_shapes`` make refusals in the form of another standard,
-    by the name of their schema (``x-error-schema``). ``grants`` are those of the token endpoint by ``grant_type``, ``resources`` the
-    scopes of what tokens are issued for (RFC 8707), by path. ``services`` are got by their type with ``Kernel.need``, by the extensions
-    that are opened later; one of the kernel that does nothing is replaced.
+    by the name of their schema (``x-error-schema``). ``grants`` are those of the token endpoint by ``grant_type``. ``services`` are got by
+    their type with ``Kernel.need``, by the extensions that are opened later; one of the kernel that does nothing is replaced.
     ``gauges``: the numbers that metrics show of it. ``observers`` are called with each answered request and its duration in seconds, and
     must not raise.
     """
@@ -60,7 +59,6 @@ class Contribution(Struct, frozen=True, kw_only=True):
     endpoints: Mapping[str, Any] = {}
     error_shapes: Mapping[str, Any] = {}
     grants: Mapping[str, Any] = {}
-    resources: Mapping[str, frozenset[str]] = {}
     services: Mapping[type[Any], Any] = {}
     gauges: tuple[Gauge, ...] = ()
     observers: tuple[Callable[[Any, float], None], ...] = ()

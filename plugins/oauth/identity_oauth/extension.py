@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from identity_core.api.pages import TOKEN_PATH, resource_metadata_url
 from identity_core.api.security import Gate
 from identity_core.api.writing import AuditRefusals
-from identity_core.domain.callers import OF_DIDS
+from identity_core.domain.callers import OF_AGENTS, OF_DIDS
 from identity_core.extension.declaration import (
     Contribution,
     Extension,
@@ -39,7 +39,8 @@ from identity_oauth.wire import DOCUMENT
 async def open_oauth(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension."""
     origin, gate, keys = kernel.origin, kernel.need(Gate), await _token_keys(kernel)
-    resources, issue = kernel.need(TokenResources), _issue(kernel, keys)
+    resources = dict.fromkeys(("", INTERFACE), OF_DIDS) | dict.fromkeys(kernel.need(TokenResources), OF_AGENTS)
+    issue = _issue(kernel, keys)
     token = TokenEndpoint(
         AuthenticateClient(kernel.dids, kernel.challenges, kernel.clock, origin, frozenset({origin + TOKEN_PATH})),
         issue,
@@ -57,7 +58,6 @@ async def open_oauth(kernel: Kernel) -> AsyncIterator[Contribution]:
         people={AUTHORIZE_PATH: flow[0].page} if flow else {},
         forms={TOKEN_PATH: token.form} | ({AUTHORIZE_PATH: flow[0].form} if flow else {}),
         grants={GRANT: flow[1]} if flow else {},
-        resources={"": OF_DIDS, INTERFACE: OF_DIDS},
         services={OwnTokens: own},
     )
 

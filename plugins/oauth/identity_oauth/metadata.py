@@ -15,39 +15,31 @@ import orjson
 from identity_core.api.pages import ISSUER_PATH, KEYS_PATH, RESOURCE_PATH, TOKEN_PATH, static_page
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.domain.callers import OF_DIDS
-from identity_core.errors import NotFound
-from identity_core.extension.declaration import TokenResources
 from identity_oauth import jws
 from identity_oauth.domain.client_assertion import AUTH_METHOD
-from identity_oauth.domain.tokens import INTERFACE
 from identity_oauth.token_endpoint import AUTHORIZE_PATH, TokenGrant
 from identity_oauth.use_cases.tokens import GRANT
 
 
-def metadata_pages(origin: str, grants: Mapping[str, TokenGrant], resources: TokenResources) -> dict[str, Handler]:
+def metadata_pages(
+    origin: str, grants: Mapping[str, TokenGrant], resources: Mapping[str, Iterable[str]]
+) -> dict[str, Handler]:
     """Return the pages by path. ``origin`` is issuer and audience in one; the metadata of each resource below it stands where its
-    path says (RFC 9728 §3.1). Grants and resources are read with the first request, when all extensions are open."""
+    path says (RFC 9728 §3.1). ``resources`` are scopes by path. The ``grants`` are read with the first request, when all extensions are
+    open."""
 
     @cache
     def issuer() -> Handler:
         return static_page(orjson.dumps(issuer_metadata(origin, grants)), "application/json", ())
 
-    @cache
-    def resource(path: str) -> Handler:
-        metadata = resource_metadata(origin, origin + path, resources[path])
-        return static_page(orjson.dumps(metadata), "application/json", ())
-
     async def issuer_page(request: Request) -> Answer:
         return await issuer()(request)
 
-    async def resource_page(request: Request) -> Answer:
-        path = request.raw_path.decode("latin-1").removeprefix(RESOURCE_PATH).partition("?")[0]
-        if path not in resources:
-            raise NotFound
-        return await resource(path)(request)
-
-    places = (RESOURCE_PATH, RESOURCE_PATH + INTERFACE, RESOURCE_PATH + "/{place}")
-    return {ISSUER_PATH: issuer_page, **dict.fromkeys(places, resource_page)}
+    pages: dict[str, Handler] = {ISSUER_PATH: issuer_page}
+    for path, scopes in resources.items():
+        metadata = orjson.dumps(resource_metadata(origin, origin + path, scopes))
+        pages[RESOURCE_PATH + path] = static_page(metadata, "application/json", ())
+    return pages
 
 
 def issuer_metadata(origin: str, grants: Mapping[str, TokenGrant]) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from identity_core.codec.structs import UNSET
 from identity_core.domain.callers import OF_DIDS, Caller, scope_text
 from identity_core.domain.dids.challenge import TOKEN
 from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest, JsonValue
-from identity_core.extension.declaration import TokenGrants, TokenResources
+from identity_core.extension.declaration import TokenGrants
 from identity_core.values import value_class
 from identity_oauth import wire
 from identity_oauth.domain.client_assertion import ASSERTION_TYPE, AUTH_METHOD
@@ -55,13 +55,13 @@ class TokenGrant(Protocol):
 
 @value_class
 class TokenEndpoint:
-    """``resources`` are what tokens are given for (RFC 8707). ``mismatch`` as the gate's: nothing is spent in databases that are not those
-    that this service wrote. ``grants`` are others than ``client_credentials``, by name."""
+    """``resources`` are the scopes of what tokens are issued for, by path below the issuer (RFC 8707). ``mismatch`` as the gate's:
+    nothing is spent in databases that are not those that this service wrote. ``grants`` are others than ``client_credentials``, by name."""
 
     authenticate: AuthenticateClient
     issue: IssueToken
     refusals: AuditRefusals
-    resources: TokenResources
+    resources: Mapping[str, frozenset[str]]
     mismatch: Callable[[], IdentityError | None]
     grants: TokenGrants
 
@@ -76,19 +76,19 @@ class TokenEndpoint:
             raise found
         if request.header("authorization") is not None or request.header("x-api-key") is not None:
             raise AuthRequired(f"A client shows who it is by {AUTH_METHOD}, and not by a header.")
-        found_members = form_members(request.body_octets)
-        if (grant := self.grants.get(found_members.get("grant_type", ""))) is not None:
-            answer = await grant(request, found_members)
-            return Answer(answer.status, answer.body, headers=[*answer.headers, ("pragma", "no-cache")])
-        scope, audience = self._wish(found_members)
-        request.caller = await authenticated(found_members, self.authenticate)
+        form = form_members(request.body_octets)
+        answer = await self.grants.get(form.get("grant_type", ""), self._client_credentials)(request, form)
+        return Answer(answer.status, answer.body, headers=[*answer.headers, ("pragma", "no-cache")])
+
+    async def _client_credentials(self, request: Request, form: Mapping[str, str]) -> Answer:
+        scope, audience = self._wish(form)
+        request.caller = await authenticated(form, self.authenticate)
 
         async def issued(request: Request) -> Answer:
             asked = wire.IssueTokenRequest(scope=UNSET if scope is None else scope)
             return token_answer(await self.issue(asked, request.context, audience))
 
-        answer = await self.refusals.around(OPERATION, issued)(request)
-        return Answer(answer.status, answer.body, headers=[*answer.headers, ("pragma", "no-cache")])
+        return await self.refusals.around(OPERATION, issued)(request)
 
     def _wish(self, form: Mapping[str, str]) -> tuple[str | None, str | None]:
         """Return the scopes of a form in their one order, None for all, and the audience; unknown parameters are ignored (RFC 6749 §3.2).

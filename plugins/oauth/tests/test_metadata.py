@@ -15,8 +15,6 @@ from identity_core.api.contract import operations
 from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, TOKEN_PATH, resource_metadata_url
 from identity_core.api.request import Answer, Request
 from identity_core.domain.callers import AGENTS, KNOWN, OF_AGENTS, OF_DIDS
-from identity_core.errors import NotFound
-from identity_core.extension.declaration import TokenResources
 from tests.reference import DOCUMENT
 
 ORIGIN = "https://id.example"
@@ -31,14 +29,11 @@ class OtherGrant(CodeGrant):
     metadata: ClassVar = {"other_grant_is_anonymous": True}
 
 
-RESOURCES = TokenResources({"": OF_DIDS, INTERFACE: OF_DIDS})
-PLACES = RESOURCE_PATH + "/{place}"
+RESOURCES = {"": OF_DIDS, INTERFACE: OF_DIDS}
 
 
-def page(path: str, place: str = "", grants: Any = None, resources: TokenResources = RESOURCES, **headers: str) -> Any:
-    """The answer of the page ``path`` to a request of ``place``."""
-    request = Request(raw_path=(place or path).encode(), headers=headers)
-    return asyncio.run(metadata_pages(ORIGIN, grants or {}, resources)[path](request))
+def page(path: str, grants: Any = None, **headers: str) -> Any:
+    return asyncio.run(metadata_pages(ORIGIN, grants or {}, RESOURCES)[path](Request(headers=headers)))
 
 
 def test_the_issuer_is_the_origin_and_its_addresses_exist() -> None:
@@ -89,16 +84,11 @@ def test_a_resource_has_its_metadata_where_its_path_says(resource: str) -> None:
     assert (found["resource"], found["authorization_servers"]) == (resource, [ORIGIN])
 
 
-def test_resource_of_an_extension_has_metadata() -> None:
-    """It is added while the extensions are opened, after the pages were made."""
-    resources = TokenResources(RESOURCES)
-    pages = metadata_pages(ORIGIN, {}, resources)
-    request = Request(raw_path=(RESOURCE_PATH + AGENTS).encode())
-    with pytest.raises(NotFound):
-        asyncio.run(pages[PLACES](request))
-    resources[AGENTS] = OF_AGENTS
-    answer: Any = asyncio.run(pages[PLACES](request))
-    found = orjson.loads(answer.body)
+def test_where_agents_call_tools_is_a_resource_only_where_they_do() -> None:
+    path = RESOURCE_PATH + AGENTS
+    assert path not in metadata_pages(ORIGIN, {}, RESOURCES)
+    served: Any = asyncio.run(metadata_pages(ORIGIN, {}, RESOURCES | {AGENTS: OF_AGENTS})[path](Request()))
+    found = orjson.loads(served.body)
     assert (found["resource"], found["authorization_servers"]) == (ORIGIN + AGENTS, [ORIGIN])
     assert set(found["scopes_supported"]) == OF_AGENTS
 
