@@ -18,12 +18,12 @@ class BearerVerifier(Protocol):
 
 
 class OwnTokens(Protocol):
-    """The access tokens that the service issues. An extension provides it as a service."""
+    """The access tokens that the service issues. An extension provides it as a service.
 
-    @property
-    def resource_metadata(self) -> str:
-        """The URL of the metadata of the interface as a resource (RFC 9728); empty if no tokens are issued."""
-        ...
+    ``resource_metadata``: the URL of the metadata of the interface as a resource (RFC 9728); empty if no tokens are issued.
+    """
+
+    resource_metadata: str
 
     def claims_to_be_ours(self, text: str) -> bool:
         """Return whether the text is a token that names the service as its issuer; nothing is verified."""

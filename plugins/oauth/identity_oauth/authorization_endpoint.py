@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from identity_core.api.page_requests import form_members
-from identity_core.api.request import NO_STORE, Answer, Handler, PageForm, Request
+from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import OF_CLIENTS
 from identity_core.domain.dids.challenge import hash_body
@@ -86,12 +86,6 @@ class AuthorizationEndpoint:
     authorize: AuthorizeClient
     token: TokenEndpoint
     pages: PeoplePages
-
-    @property
-    def page(self) -> Handler:
-        """Return what GET serves."""
-        handler: Handler = self.pages.explained(self.show)
-        return handler
 
     @property
     def form(self) -> PageForm:

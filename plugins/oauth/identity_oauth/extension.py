@@ -40,7 +40,8 @@ async def open_oauth(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension."""
     origin, gate, keys = kernel.origin, kernel.need(Gate), await _token_keys(kernel)
     resources = dict.fromkeys(("", INTERFACE), OF_DIDS) | dict.fromkeys(kernel.need(TokenResources), OF_AGENTS)
-    issue = _issue(kernel, keys)
+    record, lifetime = kernel.need(Record), kernel.settings.token.lifetime_seconds
+    issue = IssueToken(kernel.dids, keys, record, kernel.clock, kernel.random, origin, lifetime)
     token = TokenEndpoint(
         AuthenticateClient(kernel.dids, kernel.challenges, kernel.clock, origin, frozenset({origin + TOKEN_PATH})),
         issue,
@@ -55,16 +56,11 @@ async def open_oauth(kernel: Kernel) -> AsyncIterator[Contribution]:
     yield Contribution(
         handlers=(TokenHandlers(issue, GetJwks(keys)),),
         pages=pages if flow else pages | {AUTHORIZE_PATH: authorize},
-        people={AUTHORIZE_PATH: flow[0].page} if flow else {},
+        people={AUTHORIZE_PATH: flow[0].pages.explained(flow[0].show)} if flow else {},
         forms={TOKEN_PATH: token.form} | ({AUTHORIZE_PATH: flow[0].form} if flow else {}),
         grants={GRANT: flow[1]} if flow else {},
         services={OwnTokens: own},
     )
-
-
-def _issue(kernel: Kernel, keys: TokenKeys) -> IssueToken:
-    lifetime = kernel.settings.token.lifetime_seconds
-    return IssueToken(kernel.dids, keys, kernel.need(Record), kernel.clock, kernel.random, kernel.origin, lifetime)
 
 
 def _code_flow(kernel: Kernel, token: TokenEndpoint) -> tuple[AuthorizationEndpoint, AuthorizationCodeGrant] | None:
@@ -73,7 +69,7 @@ def _code_flow(kernel: Kernel, token: TokenEndpoint) -> tuple[AuthorizationEndpo
     if pages is None:
         return None
     codes = AuthorizationCodes(kernel.secret("codes"), kernel.random)
-    decide = AuthorizeClient(kernel.need(Gate).signatures, codes, kernel.need(Record), kernel.clock)
+    decide = AuthorizeClient(kernel.need(Gate).signatures, codes, token.issue.record, kernel.clock)
     redeem = RedeemAuthorizationCode(codes, kernel.challenges, token.issue, kernel.clock)
     return (
         AuthorizationEndpoint(FindRedirect(kernel.dids), decide, token, pages),
@@ -84,9 +80,9 @@ def _code_flow(kernel: Kernel, token: TokenEndpoint) -> tuple[AuthorizationEndpo
 async def _token_keys(kernel: Kernel) -> TokenKeys:
     """Return the keys of access tokens, which follow the service log."""
     chosen, follow = kernel.settings.token, kernel.need(FollowServiceLog)
-    keys = await TokenKeys.open(
-        kernel.need(Custodian), chosen.key_number, kernel.clock, chosen.lifetime_seconds, follow.history
-    )
+    replaced = () if follow.history is None else follow.history.replaced
+    custodian, lifetime = kernel.need(Custodian), chosen.lifetime_seconds
+    keys = await TokenKeys.open(custodian, chosen.key_number, kernel.clock, lifetime, replaced)
     keys.renew = follow.now
     await follow.tell(keys.hear)
     return keys

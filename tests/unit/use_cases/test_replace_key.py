@@ -68,7 +68,7 @@ class Process:
             number,
             service.rooms.clock,
             LIFETIME,
-            follow.history,
+            () if follow.history is None else follow.history.replaced,
         )
         keys.renew = follow.now
         await follow.tell(keys.hear)

@@ -50,20 +50,15 @@ class TokenKeys:
 
     @classmethod
     async def open(
-        cls,
-        custodian: Custodian,
-        number: int,
-        clock: Clock,
-        lifetime_seconds: int,
-        history: LogKeyHistory | None = None,
+        cls, custodian: Custodian, number: int, clock: Clock, lifetime: int, replaced: Sequence[Replacement] = ()
     ) -> TokenKeys:
-        """Has the custodian make what is missing. ``number`` is the least that the key in use has, from 1; ``history`` what the service
-        log says."""
+        """Return the keys, of which the custodian makes what is missing. ``number`` is the least that the key in use has, from 1;
+        ``lifetime`` that of a token in seconds; ``replaced`` is what the service log lists."""
         await custodian.generate(SEAL_KEY, multikey.ED25519, did="-", purpose=_PURPOSE)
         # Ed25519 is deterministic: all processes derive the same secret, and the key itself never leaves the custodian.
         signature = await custodian.sign(SEAL_KEY, b"identity: API keys in access tokens, v1")
-        keys = cls(custodian, clock, lifetime_seconds, number, hashlib.sha256(signature).digest())
-        await keys.follow(() if history is None else history.replaced)
+        keys = cls(custodian, clock, lifetime, number, hashlib.sha256(signature).digest())
+        await keys.follow(replaced)
         return keys
 
     async def hear(self, history: LogKeyHistory) -> None:
