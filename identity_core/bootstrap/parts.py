@@ -46,7 +46,7 @@ LATER: Final = (open_agents,)
 
 def own_parts(opened: Runtime, parts: Sequence[Make] = PARTS) -> list[InstalledExtension]:
     """Return parts of the kernel as extensions. All are vital: one that cannot be opened stops the startup."""
-    source = PluginSource("kernel", "identity-service", __version__, dict)
+    source = PluginSource("kernel", "identity-kernel", __version__, dict)
 
     def declare(make: Make) -> InstalledExtension:
         @contextlib.asynccontextmanager
