@@ -26,8 +26,8 @@ from identity_core.crypto.sealing import derive_key
 from identity_core.domain.callers import AGENTS, TASKS
 from identity_core.extension.declaration import Contribution
 from identity_core.extension.opening import OpenKernel
-from identity_core.ports.bearer import OwnTokens
 from identity_core.settings import Settings, StartError
+from identity_core.use_cases.auth.bearer import OwnTokens
 from identity_core.use_cases.consents import HolderConsents
 
 ENTRY_POINTS: Final = "identity.applications"
@@ -96,8 +96,8 @@ def _application(settings: Settings) -> Callable[[], AbstractAsyncContextManager
 async def open_agents(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     """Open the endpoints of agents."""
     endpoints = await agent_endpoints(opened, kernel.need(Gate), kernel.operations, kernel.need(HolderConsents), stack)
-    tokens: Any = kernel.need(OwnTokens)
-    if endpoints and not tokens.resource_metadata:
+    tokens: Any = kernel.find(OwnTokens)
+    if endpoints and tokens is None:
         what = "Agents need access tokens, and no extension that is on issues them."
         where = opened.settings.origin("extensions.disabled").place
         raise StartError(what, where, "Enable the extension oauth, or set mcp.enabled and a2a.enabled to false.")

@@ -36,13 +36,12 @@ from identity_core.extension.choice import documents_of
 from identity_core.extension.declaration import Contribution, TokenGrants, TokenResources
 from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
-from identity_core.ports.bearer import NoOwnTokens, OwnTokens
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import ListAuditLines
-from identity_core.use_cases.auth.bearer import AuthenticateBearer
+from identity_core.use_cases.auth.bearer import AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
@@ -73,7 +72,7 @@ def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
     return ApiKeyHandlers(keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke, opened.fingerprint)
 
 
-def gate_of(opened: Runtime, challenges: ChallengeBook, own_tokens: Callable[[], OwnTokens]) -> Gate:
+def gate_of(opened: Runtime, challenges: ChallengeBook, own_tokens: Callable[[], OwnTokens | None]) -> Gate:
     """Return what authenticates every request, and limits it."""
     reader, clock = opened.reader, opened.clock
     api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, clock, opened.fingerprint)
@@ -133,8 +132,8 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
     dependencies = open_dependencies(opened)
     services: dict[type[Any], Any] = {Custodian: opened.custodian, Database: opened.store.database}
-    services |= {CopyStatus: UnknownCopyStatus(), OwnTokens: NoOwnTokens()}
-    gate = gate_of(opened, challenges, lambda: services[OwnTokens])
+    services |= {CopyStatus: UnknownCopyStatus()}
+    gate = gate_of(opened, challenges, lambda: services.get(OwnTokens))
     shared = (
         *(opened.store, Record(opened.store.activity), tags.dids, tags.ledger, tags.delegations),
         *(tags.credentials, tags.proofs, tags.dashboard),
@@ -170,7 +169,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         max_body=settings.server.max_body_bytes,
         origins=Origins(settings.server.cors_origins),
         apart=settings.server.admin_port,
-        resource_metadata=services[OwnTokens].resource_metadata,
+        resource_metadata=services[OwnTokens].resource_metadata if OwnTokens in services else "",
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
         off=documents_of(chosen.off),

@@ -40,7 +40,7 @@ class Flow:
         } | change
         self.asked = {name: value for name, value in asked.items() if value is not None}
 
-    def shown(self) -> Answer:
+    def page(self) -> Answer:
         return self.client.wire.call("GET", f"/oauth/authorize?{urlencode(self.asked)}")
 
     def decided(self, holder: Holder, sent: dict[str, str] | None = None, signed: Any = None, **how: Any) -> Answer:

@@ -118,4 +118,4 @@ def test_a_reader_is_shown_where_a_browser_goes(shop: Holder, place: str) -> Non
     """A client may write all of them into its document."""
     added = {"id": f"odd-{uuid.uuid4()}", "type": "OAuthRedirect", "serviceEndpoint": place}
     assert shop.act("update", {"operation": "addService", "service": added}).status == 200
-    assert Flow(shop, place).shown().status == 400
+    assert Flow(shop, place).page().status == 400

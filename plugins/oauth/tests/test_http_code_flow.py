@@ -19,7 +19,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from plugins.oauth.tests.code_flow import CALLBACK, Flow, decision, registers
-from plugins.oauth.tests.test_http_oauth import FORM, assertion, opened, refusal
+from plugins.oauth.tests.test_http_oauth import FORM, assertion, claims_of, refusal
 from tests.attack.conftest import Target
 from tests.attack.stranger import PREFIX, Holder, at_once, base64url, header, multikey, rotation
 
@@ -70,7 +70,7 @@ def audited(target: Target) -> Iterator[Any]:
 
 def test_a_client_gets_what_the_holder_gave_and_no_more(target: Target, hana: Holder, shop: Holder) -> None:
     flow = Flow(shop, scope="delegations:read records:erase", resource=target.wire.url + PREFIX)
-    shown = flow.shown()
+    shown = flow.page()
     assert shown.status == 200
     assert shop.did in shown.body.decode()
     assert "records:erase" not in shown.body.decode().split("data-request")[0]
@@ -85,7 +85,7 @@ def test_a_client_gets_what_the_holder_gave_and_no_more(target: Target, hana: Ho
         "delegations:read",
         {"access_token", "token_type", "expires_in", "scope"},
     )
-    said = opened(given.json["access_token"])
+    said = claims_of(given.json["access_token"])
     assert (said["sub"], said["client_id"], said["act"]) == (hana.did, shop.did, {"sub": shop.did})
     assert said["aud"] == target.wire.url + PREFIX
     assert statuses(hana, given.json["access_token"]) == [200, 403, 403]
@@ -130,7 +130,7 @@ def test_nobody_is_sent_to_a_place_that_the_client_has_not_registered(
     hana: Holder, shop: Holder, change: dict[str, str | None]
 ) -> None:
     flow = Flow(shop, **change)
-    shown = flow.shown()
+    shown = flow.page()
     assert shown.status == 400
     assert "location" not in shown.headers
     assert "access_denied" not in shown.body.decode()
@@ -164,7 +164,7 @@ def test_what_a_client_does_wrong_is_shown_and_she_alone_goes_back(
     target: Target, hana: Holder, shop: Holder, change: dict[str, str | None], kind: str
 ) -> None:
     flow = Flow(shop, **change)
-    shown = flow.shown()
+    shown = flow.page()
     assert (shown.status, "location" in shown.headers) == (400, False)
     assert "data-request" not in shown.body.decode()
     (back,) = [one for one in re.findall(r'href="([^"]*)"', shown.body.decode()) if one.startswith(CALLBACK)]
@@ -185,7 +185,7 @@ def test_a_parameter_that_comes_twice(hana: Holder, shop: Holder, name: str) -> 
 
 
 def test_the_page_is_in_no_frame_and_nothing_leaves_it(shop: Holder) -> None:
-    shown = Flow(shop, state='"><script>alert(1)</script>').shown()
+    shown = Flow(shop, state='"><script>alert(1)</script>').page()
     policy = shown.headers["content-security-policy"]
     assert "frame-ancestors 'none'" in policy
     assert "form-action 'self'" in policy

@@ -78,7 +78,7 @@ def refusal(answer: Answer) -> tuple[int, str]:
     return answer.status, body["error"]
 
 
-def opened(token: str) -> dict[str, Any]:
+def claims_of(token: str) -> dict[str, Any]:
     said: dict[str, Any] = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
     return said
 
@@ -90,7 +90,7 @@ def test_a_good_assertion_gets_a_token_of_the_did_that_opens_what_it_should(targ
     assert (answer.headers["cache-control"], answer.headers["pragma"]) == ("no-store", "no-cache")
     assert set(answer.json) == {"access_token", "token_type", "expires_in", "scope"}
     assert answer.json["scope"] == "delegations:read zkp:prove"
-    said = opened(answer.json["access_token"])
+    said = claims_of(answer.json["access_token"])
     assert (said["sub"], said["client_id"], said["iss"]) == (aki.did, aki.did, target.wire.url)
     assert (said["aud"], said["exp"] - said["iat"]) == (target.wire.url + PREFIX, answer.json["expires_in"])
     bearer = {"Authorization": f"Bearer {answer.json['access_token']}"}
@@ -114,7 +114,7 @@ def test_what_clients_of_others_send(target: Target, aki: Holder, name: str) -> 
     answer = post(target, form(GOOD[name](aki), client_id=aki.did, resource=f"{target.wire.url}/"))
     assert answer.status == 200, answer.body
     assert "scope" not in answer.json
-    assert opened(answer.json["access_token"])["aud"] == target.wire.url
+    assert claims_of(answer.json["access_token"])["aud"] == target.wire.url
 
 
 def symmetric(holder: Holder, alg: str, secret: bytes) -> str:

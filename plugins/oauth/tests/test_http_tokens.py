@@ -69,7 +69,7 @@ def octets(part: Any) -> bytes:
     return part if isinstance(part, bytes) else json.dumps(part).encode()
 
 
-def opened(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def parts_of(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and claims of a token."""
     head, claims = (json.loads(base64.urlsafe_b64decode(part + "==")) for part in token.split(".")[:2])
     return head, claims
@@ -167,18 +167,18 @@ HOSTILE: dict[str, Change] = {
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_a_good_signature_does_not_help_a_bad_token(target: Target, insider: Insider, good: str, name: str) -> None:
-    assert use(target, insider.token(*HOSTILE[name](*opened(good)))).outcome == FAILED
+    assert use(target, insider.token(*HOSTILE[name](*parts_of(good)))).outcome == FAILED
 
 
 def test_the_insider_can_make_a_good_one(target: Target, insider: Insider, good: str) -> None:
-    head, said = opened(good)
+    head, said = parts_of(good)
     assert use(target, insider.token(head, said)).outcome == FORBIDDEN
     assert use(target, insider.token(head | {"alg": "Ed25519"}, said | {"jti": "another"})).outcome == FORBIDDEN
 
 
 def test_other_forms_that_the_standards_allow(target: Target, insider: Insider, good: str) -> None:
     """RFC 7515 §4.1.9: media types are compared without regard to case. RFC 7519 §2: a NumericDate may have a fraction."""
-    head, said = opened(good)
+    head, said = parts_of(good)
     assert use(target, insider.token(head | {"typ": "AT+JWT"}, said)).outcome == FORBIDDEN
     assert use(target, insider.token(head, said | {"exp": said["exp"] - 0.5})).outcome == FORBIDDEN
     assert (
@@ -189,7 +189,7 @@ def test_other_forms_that_the_standards_allow(target: Target, insider: Insider, 
 
 def test_no_algorithm_but_the_key_s_own(target: Target, good: str) -> None:
     """alg none, and the public key as the secret of a MAC."""
-    head, said = opened(good)
+    head, said = parts_of(good)
     jwks = target.wire.call("GET", "/.well-known/jwks.json").json
     (key,) = [one for one in jwks["keys"] if one["kid"] == head["kid"]]
     raw = base64.urlsafe_b64decode(key["x"] + "=")
@@ -204,7 +204,7 @@ def test_no_algorithm_but_the_key_s_own(target: Target, good: str) -> None:
 
 
 def test_a_key_that_the_token_brings_along_is_not_used(target: Target, good: str) -> None:
-    head, said = opened(good)
+    head, said = parts_of(good)
     mine = SigningKey.generate()
     jwk = {"kty": "OKP", "crv": "Ed25519", "x": base64url(bytes(mine.verify_key)), "kid": head["kid"]}
     for more in ({}, {"jwk": jwk}, {"jwk": jwk, "kid": "mine"}, {"x5c": ["AAAA"]}, {"kid": "mine"}):
@@ -333,12 +333,12 @@ def test_a_token_holds_no_trace_of_its_api_key(target: Target) -> None:
     """A short key could be guessed from its hash."""
     key = target.stranger.api_key
     token = key_token(target, key).json["access_token"]
-    seen = "".join(json.dumps(part) for part in opened(token))
+    seen = "".join(json.dumps(part) for part in parts_of(token))
     digest = hashlib.sha256(key.encode())
     for trace in (key, digest.hexdigest(), digest.hexdigest()[:12], base64url(digest.digest())):
         assert trace not in seen
     again = key_token(target, key).json["access_token"]
-    assert opened(token)[1]["key"] != opened(again)[1]["key"]
+    assert parts_of(token)[1]["key"] != parts_of(again)[1]["key"]
 
 
 def test_the_allowlist_holds_for_tokens(target: Target) -> None:
@@ -362,5 +362,5 @@ def test_a_token_of_a_slow_key_is_as_slow(target: Target) -> None:
 
 def test_the_issuer_is_not_the_host_header(target: Target) -> None:
     evil = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-API-Key": target.stranger.api_key}
-    _, said = opened(target.wire.call("POST", TOKEN, {}, evil).json["access_token"])
+    _, said = parts_of(target.wire.call("POST", TOKEN, {}, evil).json["access_token"])
     assert said["iss"] == said["aud"] == target.wire.url

@@ -84,9 +84,9 @@ class Desk:
         """An API key that the store knows."""
         digest = hashlib.sha256(name.encode()).hexdigest()
         key = ApiKey(name, name, digest, None, None, None, None, START, fingerprint=f"of {digest[:4]}")
-        return self.put(dataclasses.replace(key, **fields))
+        return self.store_key(dataclasses.replace(key, **fields))
 
-    def put(self, key: ApiKey) -> ApiKey:
+    def store_key(self, key: ApiKey) -> ApiKey:
         self.store.keys[key.digest] = key
         self.known.forget(key.digest)
         return key
@@ -226,11 +226,11 @@ async def test_more_scopes_than_a_token_can_carry_must_be_chosen_from(desk: Desk
 async def test_a_token_gets_no_other_rights_when_its_key_does(desk: Desk) -> None:
     key = desk.operator(scopes=frozenset({"dids:list"}))
     issued = await desk.of_key(key)
-    desk.put(dataclasses.replace(key, scopes=None))
+    desk.store_key(dataclasses.replace(key, scopes=None))
     caller = await desk.bearer(issued.text)
     assert caller.api_key is not None
     assert caller.api_key.scopes == {"dids:list"}
-    desk.put(dataclasses.replace(key, scopes=frozenset({"dids:create"})))
+    desk.store_key(dataclasses.replace(key, scopes=frozenset({"dids:create"})))
     caller = await desk.bearer(issued.text)
     assert caller.api_key is not None
     assert caller.api_key.scopes == frozenset()
@@ -280,11 +280,11 @@ async def test_a_change_of_the_allowlist_ends_the_tokens_for_who_is_off_it(desk:
     did = (await desk.rooms.new_did()).version.state.did
     key = desk.operator()
     issued = await desk.of_key(key, wish_for(None, did))
-    desk.put(dataclasses.replace(key, allowed_targets=frozenset()))
+    desk.store_key(dataclasses.replace(key, allowed_targets=frozenset()))
     await refused(desk, issued.text)
-    desk.put(dataclasses.replace(key, scopes=frozenset({"zkp:prove"})))
+    desk.store_key(dataclasses.replace(key, scopes=frozenset({"zkp:prove"})))
     await refused(desk, issued.text)
-    desk.put(key)
+    desk.store_key(key)
     assert (await desk.bearer(issued.text)).subject == did
 
 
@@ -293,7 +293,7 @@ async def test_tokens_end_with_their_key(desk: Desk) -> None:
     did = (await desk.rooms.new_did()).version.state.did
     key = desk.operator()
     tokens = [await desk.of_key(key), await desk.of_key(key, wish_for(None, did))]
-    desk.put(dataclasses.replace(key, revoked_at=desk.rooms.clock.now() + timedelta(seconds=30)))
+    desk.store_key(dataclasses.replace(key, revoked_at=desk.rooms.clock.now() + timedelta(seconds=30)))
     for issued in tokens:
         await desk.bearer(issued.text)
     desk.rooms.clock.move(seconds=30)

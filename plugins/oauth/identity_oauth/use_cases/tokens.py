@@ -78,7 +78,7 @@ class IssueToken:
     async def __call__(
         self, wish: IssueTokenRequest, context: RequestContext, audience: str | None = None
     ) -> IssuedToken:
-        """``audience`` is one of ``domain.tokens.audiences`` or what agents call, None for the issuer."""
+        """``audience`` is one of ``token.audiences`` or a path of ``TokenResources``, None for the issuer."""
         scopes, wanted = _scopes(wish), None if isinstance(wish.subject, UnsetType) else self.reader.parse(wish.subject)
         identifier = multibase.base64url_encode(self.random(16))
         subject, client, key, scopes = await self._parties(wanted, scopes, context.caller, identifier)
