@@ -128,14 +128,3 @@ def _named(method: PublishingDidMethod, request: Request) -> Did:
     if did is None:
         raise NotFound
     return did
-
-
-TOKEN_PATH: Final = "/oauth/token"  # noqa: S105 - a path
-ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"
-RESOURCE_PATH: Final = "/.well-known/oauth-protected-resource"
-KEYS_PATH: Final = "/.well-known/jwks.json"
-
-
-def resource_metadata_url(origin: str, resource: str) -> str:
-    """Return where the metadata of the resource with this path stands, for challenges (RFC 9728 §3.1)."""
-    return f"{origin}{RESOURCE_PATH}{resource}"

@@ -24,10 +24,9 @@ from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
-from identity_core.bootstrap.agents import agent_places, open_consents
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
-from identity_core.bootstrap.parts import LATER, own_parts
-from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
+from identity_core.bootstrap.parts import own_parts
+from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import installation_state, open_dependencies, service_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.database import Database
@@ -141,8 +140,7 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         *(EventHandlers(ListEvents(opened.store.documents)), AuditHandlers(ListAuditLines(opened.store.audit))),
         *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
-        *(TokenGrants(), TokenResources(agent_places(opened.settings)), installation_state(opened)),
-        await open_consents(opened),
+        *(TokenGrants(), TokenResources(opened.extensions.resources), installation_state(opened)),
     )
     services |= {type(each): each for each in shared}
     return services
@@ -154,8 +152,9 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     chosen, operations = opened.extensions, dict[str, Run]()
     around = (settings, origin_of(settings), opened.mismatch, clock, opened.reader, opened.store.spent_challenges)
     shared = (opened.challenge_secret, opened.plugins, services, operations)
-    kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge]())
-    added = await open_extensions([*own_parts(opened), *chosen.on, *own_parts(opened, LATER)], kernel, stack)
+    roots = dict.fromkeys(("agents", "consents"), await consents_secret(opened.custodian))
+    kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), roots=roots)
+    added = await open_extensions([*own_parts(opened), *chosen.on], kernel, stack)
     services[TokenGrants] |= joined(added, "grants")
     wiring = Wiring(
         gate=services[Gate],
@@ -173,6 +172,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
         off=documents_of(chosen.off),
+        unserved=chosen.unserved,
     )
     return build_app(
         load_document(documents_of(chosen.on)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from identity_core.api.events import EventHandlers
 from identity_core.api.guide import guide_pages
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
-from identity_core.bootstrap.agents import open_agents
 from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import PageTags, did_pages
 from identity_core.bootstrap.runtime import Runtime
@@ -40,12 +39,10 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
 
 
 PARTS: Final = (_kernel,)
-LATER: Final = (open_agents,)
-"""The parts that need services of extensions."""
 
 
-def own_parts(opened: Runtime, parts: Sequence[Make] = PARTS) -> list[InstalledExtension]:
-    """Return parts of the kernel as extensions. All are vital: one that cannot be opened stops the startup."""
+def own_parts(opened: Runtime) -> list[InstalledExtension]:
+    """Return the kernel's parts as extensions. All are vital: one that cannot be opened stops the startup."""
     source = PluginSource("kernel", "identity-kernel", __version__, dict)
 
     def declare(make: Make) -> InstalledExtension:
@@ -56,4 +53,4 @@ def own_parts(opened: Runtime, parts: Sequence[Make] = PARTS) -> list[InstalledE
 
         return InstalledExtension(source, Extension(name=make.__name__, kernel=">=1", open=open_part, vital=True))
 
-    return [declare(make) for make in parts]
+    return [declare(make) for make in PARTS]

@@ -60,11 +60,6 @@ class Runtime:
         )
 
     @property
-    def has_pages(self) -> bool:
-        """Return whether a holder can decide on a page: the settings want pages, and the extension that serves them is on."""
-        return self.settings.ui.enabled and any(one.declared.name == "ui" for one in self.extensions.on)
-
-    @property
     def signer(self) -> LogSigner:
         """What signs the entries of logs."""
         return self.jobs.follow.signer

@@ -229,12 +229,6 @@ OF_CLIENTS: Final = frozenset({"credentials:read", "delegations:read", "zkp:prov
 OF_AGENTS: Final = frozenset({"delegations:read", "zkp:prove", "zkp:verify"})
 """Those that the tools of agents take."""
 
-AGENTS: Final = "/mcp"
-"""Where agents call tools. A resource of its own: no token of theirs opens the interface, and none for the interface is good there."""
-
-TASKS: Final = "/a2a"
-"""Where agents give tasks; a resource of its own, too."""
-
 KNOWN: Final = ACTING | {"dids:create", "dids:list", "audit:read", "service:read"}
 """Every scope that some operation asks for."""
 

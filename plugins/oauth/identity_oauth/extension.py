@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 
-from identity_core.api.pages import TOKEN_PATH, resource_metadata_url
 from identity_core.api.security import Gate
 from identity_core.api.writing import AuditRefusals
 from identity_core.domain.callers import OF_AGENTS, OF_DIDS
@@ -26,8 +25,8 @@ from identity_oauth.authorization_endpoint import AuthorizationCodeGrant, Author
 from identity_oauth.domain.authorization_code import GRANT, AuthorizationCodes
 from identity_oauth.domain.tokens import INTERFACE
 from identity_oauth.handlers import TokenHandlers
-from identity_oauth.metadata import metadata_pages
-from identity_oauth.token_endpoint import AUTHORIZE_PATH, TokenEndpoint, authorize
+from identity_oauth.metadata import ISSUER_PATH, RESOURCE_PATH, metadata_pages, resource_metadata_url
+from identity_oauth.token_endpoint import AUTHORIZE_PATH, TOKEN_PATH, TokenEndpoint, authorize
 from identity_oauth.use_cases.authorization import AuthorizeClient, FindRedirect, RedeemAuthorizationCode
 from identity_oauth.use_cases.client_assertions import AuthenticateClient
 from identity_oauth.use_cases.token_keys import GetJwks, TokenKeys
@@ -59,7 +58,7 @@ async def open_oauth(kernel: Kernel) -> AsyncIterator[Contribution]:
         people={AUTHORIZE_PATH: flow[0].pages.explained(flow[0].show)} if flow else {},
         forms={TOKEN_PATH: token.form} | ({AUTHORIZE_PATH: flow[0].form} if flow else {}),
         grants={GRANT: flow[1]} if flow else {},
-        services={OwnTokens: own},
+        services={OwnTokens: own, TokenKeys: keys},
     )
 
 
@@ -91,4 +90,12 @@ async def _token_keys(kernel: Kernel) -> TokenKeys:
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="oauth", kernel=">=1,<2", after=("ui",), document=DOCUMENT, open=open_oauth, vital=True)
+    return Extension(
+        name="oauth",
+        kernel=">=1,<2",
+        after=("ui",),
+        document=DOCUMENT,
+        paths=(TOKEN_PATH, AUTHORIZE_PATH, ISSUER_PATH, RESOURCE_PATH, RESOURCE_PATH + INTERFACE),
+        open=open_oauth,
+        vital=True,
+    )

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
-from identity_core.api.pages import ISSUER_PATH, KEYS_PATH, RESOURCE_PATH, TOKEN_PATH, static_page
+from identity_core.api.pages import static_page
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.domain.callers import OF_DIDS
 from identity_oauth import jws
 from identity_oauth.domain.client_assertion import AUTH_METHOD
-from identity_oauth.token_endpoint import AUTHORIZE_PATH, TokenGrant
+from identity_oauth.token_endpoint import AUTHORIZE_PATH, TOKEN_PATH, TokenGrant
 from identity_oauth.use_cases.tokens import GRANT
+
+ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"
+RESOURCE_PATH: Final = "/.well-known/oauth-protected-resource"
+KEYS_PATH: Final = "/.well-known/jwks.json"
 
 
 def metadata_pages(
@@ -40,6 +44,11 @@ def metadata_pages(
         metadata = orjson.dumps(resource_metadata(origin, origin + path, scopes))
         pages[RESOURCE_PATH + path] = static_page(metadata, "application/json", ())
     return pages
+
+
+def resource_metadata_url(origin: str, resource: str) -> str:
+    """Return where the metadata of the resource with this path stands, for challenges (RFC 9728 §3.1)."""
+    return f"{origin}{RESOURCE_PATH}{resource}"
 
 
 def issuer_metadata(origin: str, grants: Mapping[str, TokenGrant]) -> Mapping[str, Any]:

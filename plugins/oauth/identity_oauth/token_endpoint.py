@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Protocol
 
 from identity_core.api.page_requests import form_members
-from identity_core.api.pages import TOKEN_PATH
 from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
 from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import UNSET
@@ -27,6 +26,7 @@ from identity_oauth.refusals import oauth_error
 from identity_oauth.use_cases.client_assertions import AuthenticateClient
 from identity_oauth.use_cases.tokens import GRANT, IssuedToken, IssueToken
 
+TOKEN_PATH: Final = "/oauth/token"  # noqa: S105 - a path
 AUTHORIZE_PATH: Final = "/oauth/authorize"
 MAX_BODY: Final = 32 * 1024
 """An assertion has 8,192 characters at most."""

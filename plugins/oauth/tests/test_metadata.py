@@ -8,16 +8,16 @@ import orjson
 import pytest
 from identity_oauth.authorization_endpoint import AuthorizationCodeGrant
 from identity_oauth.domain.tokens import INTERFACE, audiences
-from identity_oauth.metadata import metadata_pages
-from identity_oauth.token_endpoint import AUTHORIZE_PATH, TokenGrant, authorize
+from identity_oauth.metadata import ISSUER_PATH, RESOURCE_PATH, metadata_pages, resource_metadata_url
+from identity_oauth.token_endpoint import AUTHORIZE_PATH, TOKEN_PATH, TokenGrant, authorize
 
 from identity_core.api.contract import operations
-from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, TOKEN_PATH, resource_metadata_url
 from identity_core.api.request import Answer, Request
-from identity_core.domain.callers import AGENTS, KNOWN, OF_AGENTS, OF_DIDS
+from identity_core.domain.callers import KNOWN, OF_AGENTS, OF_DIDS
 from tests.reference import DOCUMENT
 
 ORIGIN = "https://id.example"
+AGENTS = "/mcp"
 
 
 class CodeGrant(TokenGrant):
@@ -85,11 +85,11 @@ def test_a_resource_has_its_metadata_where_its_path_says(resource: str) -> None:
 
 
 def test_where_agents_call_tools_is_a_resource_only_where_they_do() -> None:
-    path = RESOURCE_PATH + AGENTS
+    path = RESOURCE_PATH + "/mcp"
     assert path not in metadata_pages(ORIGIN, {}, RESOURCES)
-    served: Any = asyncio.run(metadata_pages(ORIGIN, {}, RESOURCES | {AGENTS: OF_AGENTS})[path](Request()))
+    served: Any = asyncio.run(metadata_pages(ORIGIN, {}, RESOURCES | {"/mcp": OF_AGENTS})[path](Request()))
     found = orjson.loads(served.body)
-    assert (found["resource"], found["authorization_servers"]) == (ORIGIN + AGENTS, [ORIGIN])
+    assert (found["resource"], found["authorization_servers"]) == (ORIGIN + "/mcp", [ORIGIN])
     assert set(found["scopes_supported"]) == OF_AGENTS
 
 
