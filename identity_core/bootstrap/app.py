@@ -28,7 +28,7 @@ from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import installation_state, open_dependencies, service_handlers
-from identity_core.bootstrap.runtime import Runtime
+from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.extension.choice import documents_of
@@ -140,7 +140,7 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         *(EventHandlers(ListEvents(opened.store.documents)), AuditHandlers(ListAuditLines(opened.store.audit))),
         *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
-        *(TokenGrants(), TokenResources(opened.extensions.resources), installation_state(opened)),
+        *(TokenGrants(), TokenResources(opened.resources), installation_state(opened)),
     )
     services |= {type(each): each for each in shared}
     return services
@@ -172,7 +172,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
         off=documents_of(chosen.off),
-        unserved=chosen.unserved,
+        unserved=unserved_resources(chosen, settings),
     )
     return build_app(
         load_document(documents_of(chosen.on)),

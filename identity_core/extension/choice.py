@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib import resources
 from operator import attrgetter
 from pathlib import Path
@@ -27,25 +26,17 @@ T = TypeVar("T")
 
 # So many steps make the table, and what it holds for an installation of before.
 _STEPS: Final = 34
-# Settings of the kernel that only an extension fulfils.
-_OF_RESOURCES: Final = ("mcp.enabled", "a2a.enabled")
 _BEFORE: Final = frozenset({"agents", "vcalm", "wallets"})
 BY_UPGRADE: Final = "in use before the upgrade"
 
 
 @value_class
 class ChosenExtensions:
-    """The extensions that are ``on`` and ``off``, in the order in which they are opened, and by name the ``reasons`` why.
-
-    ``resources``: those that are served. ``unserved``: each other one, with its extension and the setting that must be true; the setting
-    is empty if the extension must be enabled.
-    """
+    """``on`` and ``off`` are in the order in which they are opened; ``reasons`` says of each name why it is on or off."""
 
     on: tuple[InstalledExtension, ...]
     off: tuple[InstalledExtension, ...]
     reasons: dict[str, str]
-    resources: tuple[str, ...] = ()
-    unserved: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def rows(self) -> list[dict[str, str]]:
         """Return what is shown of each extension, by name."""
@@ -80,18 +71,12 @@ def choose_extensions(
 ) -> ChosenExtensions:
     """Return which of the ``installed`` extensions are on.
 
-    Raises ``SettingsError``: when the settings name or need one that is not installed, or turn off one that another one requires.
+    Raises ``SettingsError``: when the settings name one that is not installed, or turn off one that another one requires.
     """
     chosen = settings.extensions
     for key, names in (("extensions.enabled", chosen.enabled), ("extensions.disabled", chosen.disabled)):
         for name in names:
             named_extension(name, installed, f"{settings.origin(key)} ({key})")
-    known = {key for one in installed for key in one.declared.resources.values()}
-    for key in _OF_RESOURCES:
-        if attrgetter(key)(settings) and key not in known:
-            what = f"{key} is true, and no extension that is installed serves it."
-            fix = "pip install 'identity-service[mcp]', or set it to false."
-            raise SettingsError(what, f"{settings.origin(key)} ({key})", fix)
     reasons: dict[str, str] = {}
     on: dict[str, InstalledExtension] = {}
     for one in installed:
@@ -103,16 +88,7 @@ def choose_extensions(
             what = f"The extension {name} requires the extension {lacking[0]}, which is off."
             fix = f"Enable it: identity extensions enable {lacking[0]}; or disable {name}."
             raise SettingsError(what, "extensions.enabled", fix)
-    off = tuple(one for one in installed if one.declared.name not in on)
-    unserved = {
-        path: (one.declared.name, "" if attrgetter(key)(settings) else key)
-        for one in installed
-        for path, key in one.declared.resources.items()
-        if one in off or not attrgetter(key)(settings)
-    }
-    unserved |= {path: (one.declared.name, "") for one in off for path in one.declared.paths}
-    served = tuple(path for one in on.values() for path in one.declared.resources if path not in unserved)
-    return ChosenExtensions(tuple(on.values()), off, reasons, served, unserved)
+    return ChosenExtensions(tuple(on.values()), tuple(one for one in installed if one.declared.name not in on), reasons)
 
 
 def _state(one: InstalledExtension, settings: Settings, kept: Collection[str]) -> tuple[bool, str]:

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from identity_agents import extension
+from identity_oauth import extension as oauth
 
+from identity_core.bootstrap.runtime import require_resources, served_resources, unserved_resources
 from identity_core.extension.choice import choose_extensions
 from identity_core.extension.opening import OpenKernel
 from identity_core.extension.order import in_order
-from identity_core.settings import Settings, SettingsError, StartError, load
+from identity_core.settings import Settings, StartError, load
 from identity_core.settings.sources import ExtensionSettings
 from tests.unit.extension.test_extensions import source
 
@@ -41,9 +43,10 @@ def contribute(settings: Settings) -> Any:
     return asyncio.run(run())
 
 
-def chosen(settings: Settings, *, installed: bool = True, kept: tuple[str, ...] = ()) -> Any:
-    declared = [(source("agents"), extension.identity_extend())] if installed else []
-    return choose_extensions(in_order(declared), settings, kept)
+def chosen(settings: Settings, *, kept: tuple[str, ...] = ()) -> Any:
+    installed = in_order([(source("oauth"), oauth.identity_extend()), (source("agents"), extension.identity_extend())])
+    require_resources(installed, settings)
+    return choose_extensions(installed, settings, kept)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,7 @@ def test_endpoints_are_those_of_the_settings(served: set[str], endpoints: list[s
     contribution = contribute(settings)
     assert [*contribution.endpoints] == endpoints
     assert [*contribution.pages] == pages
-    assert [*chosen(settings).resources] == endpoints
+    assert [*served_resources(chosen(settings), settings)] == endpoints
 
 
 def test_startup_without_the_protocol_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,28 +79,21 @@ def test_setting_turns_the_extension_on(key: str) -> None:
     variable = f"IDENTITY_{key.upper().replace('.', '_')}"
     settings = load(environment={variable: "true"})
     found = chosen(settings)
-    (row,) = found.rows()
+    row = next(row for row in found.rows() if row["name"] == "agents")
     assert (row["state"], row["because"]) == ("on", f"environment {variable} ({key})")
-    disabled = chosen(replace(settings, extensions=ExtensionSettings((), ("agents",))))
-    assert (disabled.on, disabled.resources) == ((), ())
-    assert {path: key for path, (_, key) in disabled.unserved.items()}[f"/{key.partition('.')[0]}"] == ""
-
-
-@pytest.mark.parametrize("key", ["mcp.enabled", "a2a.enabled"])
-def test_startup_without_the_extension_names_the_setting(key: str) -> None:
-    settings = load(environment={f"IDENTITY_{key.upper().replace('.', '_')}": "true"})
-    with pytest.raises(SettingsError, match=rf"{key} is true, and no extension that is installed serves it") as refused:
-        chosen(settings, installed=False)
-    assert refused.value.fix == "pip install 'identity-service[mcp]', or set it to false."
+    settings = replace(settings, extensions=ExtensionSettings((), ("agents",)))
+    disabled = chosen(settings)
+    assert [one.declared.name for one in disabled.on] == ["oauth"]
+    assert unserved_resources(disabled, settings)[f"/{key.partition('.')[0]}"] == ("agents", "")
 
 
 @pytest.mark.parametrize(("enabled", "on"), [(("agents",), ["agents"]), ((), [])])
 def test_extension_without_a_setting_serves_nothing(enabled: tuple[str, ...], on: list[str]) -> None:
     """An upgrade keeps it on by the settings alone: without them it was not in use, whatever the audit log contains."""
-    found = chosen(replace(Settings(), extensions=ExtensionSettings(enabled, ())), kept=("agents",))
-    assert [one.declared.name for one in found.on] == on
-    assert found.resources == ()
-    assert found.unserved == {"/mcp": ("agents", "mcp.enabled"), "/a2a": ("agents", "a2a.enabled")}
+    settings = replace(Settings(), extensions=ExtensionSettings(enabled, ()))
+    found = chosen(settings, kept=("agents",))
+    assert [one.declared.name for one in found.on if one.declared.name != "oauth"] == on
+    assert unserved_resources(found, settings) == {"/mcp": ("agents", "mcp.enabled"), "/a2a": ("agents", "a2a.enabled")}
 
 
 def test_tasks_of_before_the_extension_stay_valid() -> None:

@@ -56,27 +56,6 @@ def test_extensions_are_on_by_default_setting_and_upgrade(settings: Any, on: lis
     assert [row["name"] for row in found.rows() if row["state"] == "on"] == on
 
 
-SERVING = in_order([toy("r", default=False, resources={"/r": "ui.enabled", "/s": "mcp.enabled"}), toy("s")])
-
-
-@pytest.mark.parametrize(
-    ("served", "disabled", "resources", "unserved"),
-    [
-        (True, (), ("/r",), {"/s": ("r", "mcp.enabled")}),
-        (True, ("r",), (), {"/r": ("r", ""), "/s": ("r", "mcp.enabled")}),
-        (False, (), (), {"/r": ("r", "ui.enabled"), "/s": ("r", "mcp.enabled")}),
-    ],
-)
-def test_setting_of_a_resource_turns_its_extension_on(
-    served: bool, disabled: tuple[str, ...], resources: tuple[str, ...], unserved: dict[str, tuple[str, str]]
-) -> None:
-    default = Settings()
-    settings = replace(default, ui=replace(default.ui, enabled=served), extensions=ExtensionSettings((), disabled))
-    found = choose_extensions(SERVING, settings, ())
-    assert ("r" in [one.declared.name for one in found.on]) is bool(resources)
-    assert (found.resources, found.unserved) == (resources, unserved)
-
-
 def test_row_states_why_an_extension_is_on() -> None:
     assert {row["name"]: row["because"] for row in chosen(kept=("b",)).rows()} == {
         "a": "default",
