@@ -10,12 +10,12 @@ from typing import Any, Final
 from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.audit import AuditHandlers
+from identity_core.api.auth import AuthHandlers
 from identity_core.api.errors import guide_folder
 from identity_core.api.events import EventHandlers
 from identity_core.api.guide import guide_pages
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
-from identity_core.bootstrap.authorization import open_oauth
 from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import PageTags, did_pages
 from identity_core.bootstrap.runtime import Runtime
@@ -29,15 +29,16 @@ Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 
 async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     tags, need = kernel.need(PageTags), kernel.need
-    own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, need(ApiKeyHandlers), need(ServiceHandlers))
+    own = (tags.dids, tags.credentials, tags.delegations, tags.proofs)
+    others = (need(ApiKeyHandlers), need(AuthHandlers), need(ServiceHandlers))
     records = (tags.dashboard, need(AuditHandlers), need(VerificationHandlers))
     transparency = (tags.ledger, need(EventHandlers))
     pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
     gauges = tuple(kernel_gauges(opened, tags.dids.cache))
-    return Contribution(handlers=(*own, *records, *transparency), pages=pages, gauges=gauges)
+    return Contribution(handlers=(*own, *others, *records, *transparency), pages=pages, gauges=gauges)
 
 
-PARTS: Final = (_kernel, open_oauth)
+PARTS: Final = (_kernel,)
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:

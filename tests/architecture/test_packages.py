@@ -31,7 +31,7 @@ PACKAGES = {
     "packaging": ("identity_core/extension/",),
     "redis": ("plugins/redis/",),
     "nacl": ("identity_core/crypto/", "packages/identity_tlog/"),
-    "joserfc": ("identity_core/crypto/", "plugins/wallets/identity_wallets/jwe.py"),
+    "joserfc": ("plugins/oauth/identity_oauth/jws.py", "plugins/wallets/identity_wallets/jwe.py"),
     "pyblst": ("packages/identity_bbs/",),
     "py_ecc": ("packages/identity_bbs/",),
     "cryptography": ("identity_core/crypto/", "packages/identity_tlog/", "plugins/wallets/identity_wallets/jwe.py"),
