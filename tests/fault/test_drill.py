@@ -28,9 +28,9 @@ from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.settings import load
 from identity_core.use_cases.dids.rotate_log_key import Rotation
+from plugins.operations.tests import test_backup_faults as test_backup
 from tests.attack.log_thief import STOLEN, make_the_key, sealed
 from tests.attack.stranger import PREFIX, Holder, service
-from tests.fault import test_backup
 from tests.fault.service_process import Running, eventually
 from tests.fault.service_process import service as running_service
 from tests.witnesses import witness

@@ -13,16 +13,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from identity_operations.upgrade import apply as room
 from identity_operations.upgrade.steps import bring_up
 
-from identity_core.bootstrap import upgrade as room
 from identity_core.database import migrations
 from identity_core.settings import Settings, load
 from identity_core.store import migrations as steps_of_store
-from tests.fault.service_process import eventually
-from tests.postgres_server import PostgresServer, postgres_server
-from tests.unit.cli.conftest import Commands, here
-from tests.unit.cli.test_upgrade_server import (
+from plugins.operations.tests.test_upgrade_server import (
     LAST,
     SEALED,
     TOMORROW,
@@ -35,6 +32,9 @@ from tests.unit.cli.test_upgrade_server import (
     older,
     on_server,
 )
+from tests.fault.service_process import eventually
+from tests.postgres_server import PostgresServer, postgres_server
+from tests.unit.cli.conftest import Commands, here
 
 __all__ = ["database", "here", "newer", "older", "on_server", "postgres_server"]
 

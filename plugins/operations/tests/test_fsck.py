@@ -13,15 +13,16 @@ from pathlib import Path
 import psycopg
 import pytest
 from identity_ledger_sql import SqlLedger
+from identity_operations.examination import examiner
 from identity_operations.examination.fsck import examine
 
-from identity_core.bootstrap import SystemClock, examiner, open_installation
+from identity_core.bootstrap import SystemClock, open_installation
 from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.settings import Settings, load
 from identity_core.wire import CreateApiKeyRequest
+from plugins.operations.tests.test_doctor_storage import scribbled, sums
 from tests.postgres_server import postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
-from tests.unit.cli.test_doctor_storage import scribbled, sums
 from tools.bench.seeding import fill_here
 
 __all__ = ["postgres_server", "postgres_url"]

@@ -7,9 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from identity_operations.backup import snapshot
 from identity_operations.backup.snapshot import copy_at_one_moment
 
-from identity_core.database import DatabaseDamaged, DatabaseError, DatabaseUnavailable, snapshot
+from identity_core.database import DatabaseDamaged, DatabaseError, DatabaseUnavailable
 from identity_core.database.files import FileLock
 
 

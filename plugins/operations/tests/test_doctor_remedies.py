@@ -8,12 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from identity_operations.checks.database import Diagnosis, stopped
 from identity_operations.commands.doctor import CHECKS
 
+from identity_core.extension.checks import Diagnosis, stopped
 from identity_core.settings import StartError, load
 
-LOOKS = {check: (look, remedy) for check, look, remedy in CHECKS}
+LOOKS = {check.name: (check.run, check.remedy) for check in CHECKS}
 
 
 def examined(check: str, environment: dict[str, str]) -> list[Diagnosis]:

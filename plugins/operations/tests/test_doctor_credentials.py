@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from identity_custodian_sealed import SealedSettings, build
-from identity_operations.checks.database import Diagnosis
 
 from identity_core.bootstrap import SystemClock
 from identity_core.cli import doctor_credentials
@@ -22,6 +21,7 @@ from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential import Binding, CredentialStatus
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
+from identity_core.extension.checks import Diagnosis
 from identity_core.plugin import BuildContext
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from identity_operations.checks.database import Diagnosis
+from identity_operations.checks import database as doctor_database
 
-from identity_core.cli import doctor_database
+from identity_core.extension.checks import Diagnosis
 from identity_core.settings import Settings, load
 from identity_core.store import Store
+from plugins.operations.tests.test_doctor_storage import sums
 from tests.stored import new_stored_database, postgres_server
 from tests.unit.cli.conftest import Commands
-from tests.unit.cli.test_doctor_storage import sums
 
 __all__ = ["new_stored_database", "postgres_server"]
 

@@ -18,19 +18,19 @@ from typing import Any
 
 import pytest
 from identity_bbs import bls12381
-from identity_operations.checks.database import Diagnosis
+from identity_operations.checks import database as doctor_database
 from identity_tlog.note import WITNESS, VerifierKey
 
-from identity_core.cli import doctor_database
 from identity_core.cli.local_server import LocalServer
 from identity_core.crypto import ed25519
+from identity_core.extension.checks import Diagnosis
 from identity_core.store import migrations
+from plugins.operations.tests.test_doctor_remedies import examined
+from plugins.operations.tests.test_doctor_storage import scribbled, sql
 from tests.fault.service_process import eventually
 from tests.postgres_server import PostgresServer, postgres_server, programs
 from tests.redis_server import redis_server
 from tests.unit.cli.conftest import Commands
-from tests.unit.cli.test_doctor_remedies import examined
-from tests.unit.cli.test_doctor_storage import scribbled, sql
 
 __all__ = ["postgres_server"]
 
