@@ -39,7 +39,7 @@ AGAIN = "again.example/log"
 NAMES = ("W1", "W2", "W3")
 PUBLISHES = {"IDENTITY_PLUGINS_WEBVH_HOST": "id.example"}
 """The service also has DIDs that readers of did:webvh fetch from it."""
-identity, told = (partial(call, more=PUBLISHES) for call in (test_backup.identity, test_backup.told))
+identity, told = (partial(call, more=PUBLISHES) for call in (test_backup.identity, test_backup.run_json))
 
 
 async def rotated(folder: Path, **how: Any) -> Rotation:

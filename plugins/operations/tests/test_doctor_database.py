@@ -1,4 +1,4 @@
-"""What the doctor says of a database: what was acknowledged must not be lost."""
+"""Checks of a database: what was acknowledged must not be lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor says of files, modes and settings: each remedy is typed as it stands, after which nothing is found any more."""
+"""Findings about files, modes and settings: each remedy is typed as it stands, after which nothing is found any more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from identity_operations.commands.doctor import CHECKS
 
-from identity_core.extension.checks import Diagnosis, stopped
+from identity_core.extension.installation import Diagnosis, stopped
 from identity_core.settings import StartError, load
 
 LOOKS = {check.name: (check.run, check.remedy) for check in CHECKS}

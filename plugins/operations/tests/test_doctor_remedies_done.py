@@ -1,4 +1,4 @@
-"""What the doctor says of places, programs and numbers: each remedy is done, after which nothing is found any more. And a table in which
+"""Findings about places, programs and numbers: each remedy is done, after which nothing is found any more. And a table in which
 each finding of the doctor has the test of its remedy."""
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def findings_of(path: Path) -> Counter[str]:
 
 
 def test_each_finding_has_the_test_of_its_remedy() -> None:
-    """Who adds a finding types its remedy in a test, and names that here."""
+    """A new finding needs a test that types its remedy, which is named here."""
     found: Counter[str] = Counter()
     for module in (doctor, doctor_database, machine, tables, doctor_credentials, doctor_witnesses):
         found += findings_of(Path(module.__file__))

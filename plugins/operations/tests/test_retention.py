@@ -1,4 +1,4 @@
-"""What goes by age, what goes because its holder wants it, and what stays of it, on both databases."""
+"""Records that go by age, records that go because their holder wants it, and what stays of them, on both databases."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def events(store: Store, at: datetime, *holders: str) -> None:
         await store.activity.write([entry, seen], durable=True)
 
 
-async def left(store: Store, holder: str | None) -> tuple[int, int]:
+async def rows_left(store: Store, holder: str | None) -> tuple[int, int]:
     timeline = await store.timeline.list(TimelineQuery(None if holder is None else frozenset({holder})))
     seen = await store.verifications.list(VerificationQuery(None, None, holder=holder))
     return len(timeline), len(seen)
@@ -66,7 +66,7 @@ def test_what_is_old_goes_and_nothing_else(store: Store) -> None:
         for kind in ("timeline", "verifications"):
             assert await stored(store).forget(kind, NOW - 2 * DAY, limit=10) == 1
             assert await stored(store).forget(kind, NOW - 2 * DAY, limit=10) == 0
-        assert await left(store, HANA) == (2, 2)
+        assert await rows_left(store, HANA) == (2, 2)
         old = await credential(store, valid_until=NOW)
         young, endless = await credential(store, valid_until=NOW + DAY), await credential(store)
         assert await stored(store).forget("credentials", NOW, limit=10) == 1
@@ -98,9 +98,9 @@ def test_a_holder_takes_what_is_hers_and_nothing_of_anothers(store: Store) -> No
         await store.proofs.bring_in([own, other])
         assert [await stored(store).erase(kind, HANA, limit=100) for kind in KINDS] == [1, 1, 2, 2]
         assert [await stored(store).erase(kind, HANA, limit=100) for kind in KINDS] == [0, 0, 0, 0]
-        assert await left(store, HANA) == (0, 0)
-        assert await left(store, IRIS) == (1, 1)
-        assert await left(store, None) == (1, 3), "what a verifier did stays the verifier's"
+        assert await rows_left(store, HANA) == (0, 0)
+        assert await rows_left(store, IRIS) == (1, 1)
+        assert await rows_left(store, None) == (1, 3), "what a verifier did stays the verifier's"
         assert (await store.proofs.get(own.id), await store.proofs.get(other.id)) == (None, other)
         assert await store.credentials.sealed(another.id) == b"sealed"
         found = await store.credentials.get(hers.id)

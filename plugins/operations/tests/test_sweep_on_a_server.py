@@ -1,4 +1,4 @@
-"""What a sweep does on a server, where others change rows at the same time and the server chooses how rows are found."""
+"""Sweeps on a server, where others change rows at the same time and the server chooses how rows are found."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from identity_operations.upgrade import apply as upgrade_module
 from identity_core.cli.local_server import LocalServer
 from identity_core.database import look_at, migrations
 from identity_core.database.files import FileLock
-from identity_core.extension.checks import Diagnosis
+from identity_core.extension.installation import Diagnosis
 from identity_core.settings import load
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
@@ -81,7 +81,7 @@ def audited(identity: Commands, folder: Path) -> list[dict[str, Any]]:
 
 
 def examined_at(folder: Path) -> list[Diagnosis]:
-    """What the doctor finds wrong with the databases."""
+    """Return what the doctor finds wrong with the databases."""
     settings = load(environment={}, overrides={"data_dir": folder})
     return [one for one in doctor_database.storage(settings) if one.state != "ok"]
 

@@ -48,7 +48,7 @@ def export(settings: Settings, did: str, output: Any) -> None:
 
     Values of credentials and the private halves of keys are sealed and not among them.
     """
-    with _opened(settings, did) as (runner, erase):
+    with _open_records(settings, did) as (runner, erase):
         for kind in erase.records.rules:
             after = ""
             while page := runner.run(erase.records.page(kind, did, after=after, limit=PAGE)):
@@ -68,14 +68,14 @@ def erase(settings: Settings, did: str, kinds: tuple[str, ...], yes: bool) -> No
     """
     if not yes:
         click.confirm(f"Erase {', '.join(kinds) or 'all records'} of {did}?", abort=True, err=True)
-    with _opened(settings, did) as (runner, erase):
+    with _open_records(settings, did) as (runner, erase):
         done = runner.run(erase(did, kinds or [*erase.records.rules], RequestContext("eraseRecords", OPERATOR)))
     body = {"did": did, "erased": dict(done.erased), "waiting": done.waiting}
     show(body, text=_text)
 
 
 @contextlib.contextmanager
-def _opened(settings: Settings, did: str) -> Iterator[tuple[asyncio.Runner, EraseHolder]]:
+def _open_records(settings: Settings, did: str) -> Iterator[tuple[asyncio.Runner, EraseHolder]]:
     try:
         Did.parse(did)
     except InvalidDid as error:
