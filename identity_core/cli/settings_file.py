@@ -79,6 +79,3 @@ def _is_whole(statement: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-_MADE: Final = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", re.IGNORECASE)

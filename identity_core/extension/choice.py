@@ -6,6 +6,7 @@ Also which tables of the store an extension has.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib import resources
@@ -131,6 +132,7 @@ def documents_of(installed: Iterable[InstalledExtension]) -> dict[str, bytes]:
     return {one.declared.name: one.declared.document for one in installed if one.declared.document}
 
 
+_MADE: Final = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", re.IGNORECASE)
 _TABLES: Final = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
     "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
