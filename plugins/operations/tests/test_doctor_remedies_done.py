@@ -17,6 +17,7 @@ from identity_operations.checks import machine, tables
 from identity_operations.commands import doctor
 
 from identity_core.cli import doctor_credentials, doctor_witnesses
+from identity_core.extension import installation
 from plugins.operations.tests.test_doctor_remedies import examined
 from plugins.operations.tests.test_doctor_remedies_typed import installed
 from tests.postgres_server import PostgresServer, postgres_server
@@ -100,6 +101,7 @@ def test_sqlite_is_updated(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 TYPED, DONE, CREDENTIALS = "test_doctor_remedies_typed", "test_doctor_remedies_done", "test_doctor_credentials"
 MACHINE, HELD = "test_doctor_machine", "tests.unit.cli.test_credential_secret"
 OF_FINDINGS = {
+    "doctor.examine": [("test_declarations", "test_doctor_runs_the_checks_of_an_extension")],
     "doctor._data_directory": [
         (DONE, "test_what_the_first_start_makes_needs_nothing"),
         (DONE, "test_a_data_directory_that_is_none"),
@@ -135,7 +137,7 @@ OF_FINDINGS = {
     "doctor_credentials._of_former_roots": [
         (CREDENTIALS, "test_what_is_bound_to_secrets_of_a_stolen_key_is_told_by_issuer")
     ],
-    "database.stopped": [(TYPED, "test_plugins_are_chosen_as_the_remedy_says")],
+    "installation.stopped": [(TYPED, "test_plugins_are_chosen_as_the_remedy_says")],
     "database._sqlite": [(DONE, "test_a_network_file_system"), (DONE, "test_sqlite_is_updated")],
     "database._postgresql": [
         (MACHINE, "test_a_library_that_is_missing_is_named"),
@@ -183,7 +185,7 @@ def findings_of(path: Path) -> Counter[str]:
 def test_each_finding_has_the_test_of_its_remedy() -> None:
     """A new finding needs a test that types its remedy, which is named here."""
     found: Counter[str] = Counter()
-    for module in (doctor, doctor_database, machine, tables, doctor_credentials, doctor_witnesses):
+    for module in (doctor, installation, doctor_database, machine, tables, doctor_credentials, doctor_witnesses):
         found += findings_of(Path(module.__file__))
     assert {name: len(tests) for name, tests in OF_FINDINGS.items()} == dict(found)
     for module, name in {test for tests in OF_FINDINGS.values() for test in tests}:
