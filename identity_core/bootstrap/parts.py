@@ -18,6 +18,7 @@ from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import PageTags, did_pages
+from identity_core.bootstrap.probes import kernel_probes
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.opening import OpenKernel
@@ -35,7 +36,8 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
     transparency = (tags.ledger, need(EventHandlers))
     pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
     gauges = tuple(kernel_gauges(opened, tags.dids.cache))
-    return Contribution(handlers=(*own, *others, *records, *transparency), pages=pages, gauges=gauges)
+    handlers = (*own, *others, *records, *transparency)
+    return Contribution(handlers=handlers, pages=pages, gauges=gauges, probes=kernel_probes(opened))
 
 
 PARTS: Final = (_kernel,)

@@ -10,7 +10,7 @@ from identity_core.bootstrap.beside import ApiKeyAdministration
 from identity_core.bootstrap.jobs import Jobs
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.errors import IdentityError, StorageMismatch
-from identity_core.extension.choice import ChosenExtensions, choose_extensions, kept_extensions
+from identity_core.extension.choice import ChosenExtensions, extensions_on
 from identity_core.extension.order import InstalledExtension, in_order
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
@@ -90,9 +90,8 @@ class Runtime:
     @property
     def extensions(self) -> ChosenExtensions:
         """Return the installed extensions. Raises ``StartError``: when they do not fit together or with the settings."""
-        installed, kept = in_order(self.plugins.collection.extensions), self.store.database.read_now(kept_extensions)
-        require_resources(installed, self.settings)
-        return choose_extensions(installed, self.settings, kept)
+        require_resources(in_order(self.plugins.collection.extensions), self.settings)
+        return extensions_on(self.plugins, self.store.database)
 
     @property
     def resources(self) -> tuple[str, ...]:

@@ -9,13 +9,16 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from identity_core.errors import IdentityError
+from identity_core.extension.installation import InstallationCheck, RowRule
 from identity_core.extension.metrics import Gauge
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
+from identity_core.ports.retention import RetentionRule
 from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
 from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.service import Probe
 
 S = TypeVar("S")
 
@@ -49,7 +52,8 @@ class Contribution(Struct, frozen=True, kw_only=True):
     by the name of their schema (``x-error-schema``). ``grants`` are those of the token endpoint by ``grant_type``. ``services`` are got by
     their type with ``Kernel.need``, by the extensions that are opened later; one of the kernel that does nothing is replaced.
     ``gauges``: the numbers that metrics show of it. ``observers`` are called with each answered request and its duration in seconds, and
-    must not raise.
+    must not raise. ``probes`` are dependencies of ``/ready`` by name, each with a function that returns its state in one word: ``ok``,
+    ``degraded`` if requests are still served, else another.
     """
 
     handlers: tuple[object, ...] = ()
@@ -62,6 +66,7 @@ class Contribution(Struct, frozen=True, kw_only=True):
     services: Mapping[type[Any], Any] = {}
     gauges: tuple[Gauge, ...] = ()
     observers: tuple[Callable[[Any, float], None], ...] = ()
+    probes: Mapping[str, Probe] = {}
 
 
 class Kernel(Protocol):
@@ -83,6 +88,11 @@ class Kernel(Protocol):
     @property
     def gauges(self) -> Sequence[Gauge]:
         """The gauges of all parts; complete once the application is built."""
+        ...
+
+    @property
+    def retention(self) -> Sequence[RetentionRule]:
+        """The retention rules of all parts that are on."""
         ...
 
     @property
@@ -132,7 +142,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``tracing`` is called before anything is opened where the setting ``tracing.endpoint`` is set, and makes the spans.
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
     operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
-    ``adopts``: its tables whose names do not begin with ``<name>_``.
+    ``adopts``: its tables whose names do not begin with ``<name>_``. ``retention``: how those with records about people are kept.
+    ``checks`` and ``rows`` are its checks of an installation while no service is open: of ``identity doctor``, of ``identity fsck``.
     ``resources``: paths outside of its document that have access tokens of their own, each with the setting that serves it. Such a setting
     turns the extension on as well, so an upgrade keeps it on by the setting alone. ``paths``: its other paths outside of the document
     that clients know, which answer 404 with the remedy while it is off.
@@ -148,5 +159,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     vital: bool = False
     default: bool = True
     adopts: tuple[str, ...] = ()
+    retention: tuple[RetentionRule, ...] = ()
+    checks: tuple[InstallationCheck, ...] = ()
+    rows: tuple[RowRule, ...] = ()
     resources: Mapping[str, str] = {}
     paths: tuple[str, ...] = ()

@@ -27,17 +27,20 @@ from typing import Any, Final
 
 import uvloop
 from identity_consents.store import StoredConsentReplies
+from identity_operations.erasure import SweepRecords
+from identity_operations.kinds import KINDS
+from identity_operations.retention import StoredRecords
 
 from identity_core.codec.times import micros
 from identity_core.ports.proofs import Invocation, RefusedInvocation
 from identity_core.ports.repositories import AuditRow
-from identity_core.ports.retention import KINDS
 from identity_core.store import Store
 from identity_core.store.records import row_id
+from identity_core.store.retention import RULES
 from identity_core.use_cases.audit import CutAuditLog
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.records import ForgetRows, SweepRecords
+from identity_core.use_cases.expiry import ForgetRows
 from tools.bench.bench_storage import SystemClock, fsync_milliseconds, load
 from tools.bench.figures import note
 
@@ -281,7 +284,7 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
     sweeps = (
         expired,
         ForgetRows(StoredConsentReplies(store.database).forget, clock),
-        SweepRecords(store.retention, dict.fromkeys(KINDS, DAY), clock, clock.monotonic),
+        SweepRecords(StoredRecords(store.database, RULES), dict.fromkeys(KINDS, DAY), clock, clock.monotonic),
         CutAuditLog(store.audit, DAY, clock, clock.monotonic),
     )
     longest: list[float] = []

@@ -13,8 +13,8 @@ from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.credentials.read import CredentialAccess
 from identity_core.use_cases.credentials.schemas import GetCredentialSchema
 from identity_core.use_cases.credentials.sealed import SealedCredentials
+from identity_core.use_cases.expiry import ForgetRows
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.records import ForgetRows
 from identity_wallets.domain.claims import FORMAT
 from identity_wallets.domain.grants import PRE_AUTHORIZED, WalletGrants
 from identity_wallets.handlers import WalletHandlers

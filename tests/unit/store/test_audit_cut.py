@@ -17,7 +17,7 @@ from identity_core.store import Store
 from identity_core.store.audit import from_line
 from identity_core.use_cases import audit
 from identity_core.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAuditChain, CutAuditLog, FollowAuditChain
-from identity_core.use_cases.records import FEWEST, HELD_SECONDS, SOON_SECONDS
+from identity_core.use_cases.expiry import FEWEST, HELD_SECONDS, SOON_SECONDS
 from tests.rooms import MovableClock
 
 DAY = timedelta(days=1)

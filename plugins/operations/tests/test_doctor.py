@@ -1,0 +1,136 @@
+"""identity doctor and identity config: what they find, and that looking leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from identity_bbs import bls12381
+from identity_operations.commands import doctor
+
+from identity_core.cli.local_server import LocalServer
+from identity_core.settings import load
+from tests import servers
+from tests.unit.cli.conftest import Commands
+
+
+def findings(commands: Commands, *arguments: str | Path, status: int = 0) -> dict[str, Any]:
+    result = commands("doctor", "--json", *arguments)
+    assert result.exit_code == status, result.output
+    body = json.loads(result.stdout)
+    assert body["healthy"] is (status == 0)
+    assert all(one["remedy"] for one in body["findings"] if one["state"] != "ok")
+    found: dict[str, Any] = {}
+    for one in body["findings"]:
+        found.setdefault(one["check"], one)
+    return found
+
+
+def test_before_the_first_start(identity: Commands, here: Path) -> None:
+    found = findings(identity)
+    assert found["data directory"]["state"] == "warn"
+    assert found["curves"]["state"] == "ok"
+    assert found["database"]["says"].startswith("SQLite ")
+    # Not "ok": another plugin that happens to be installed may lack its settings.
+    assert found["plugins"]["state"] != "fail"
+    assert found["throttle"]["says"] == "buckets in memory"
+    assert found["API keys"]["says"] == "in sql, file, env"
+    assert list(here.iterdir()) == []
+    assert "do: nothing: `identity serve` makes it" in identity.ok("doctor")
+
+
+def test_an_installation(identity: Commands, server: LocalServer) -> None:
+    found = findings(identity, "--data-dir", server.data_dir)
+    assert found["data directory"]["state"] == "ok"
+    assert found["master key"]["state"] == "warn"
+
+
+def test_whether_there_is_a_key(identity: Commands, here: Path) -> None:
+    (here / "data").mkdir(mode=0o700)
+    (here / "data" / "note").write_text("")
+    where = ("--data-dir", "data")
+    assert findings(identity, *where)["API keys"]["state"] == "warn"
+    assert findings(Commands({"API_KEY": "k" * 40}), *where)["API keys"]["state"] == "ok"
+    identity.ok("keys", "create", "--name", "ops", "--admin", *where)
+    assert findings(identity, *where)["API keys"]["state"] == "ok"
+
+
+def test_an_empty_folder_stays_empty(identity: Commands, here: Path) -> None:
+    (here / "open").mkdir()
+    (here / "open").chmod(0o755)
+    found = findings(identity, "--data-dir", "open")
+    assert found["data directory"]["state"] == "warn"
+    assert "chmod 700" in found["data directory"]["remedy"]
+    assert list((here / "open").iterdir()) == []
+
+
+def test_a_folder_that_is_none(identity: Commands, here: Path) -> None:
+    (here / "file").write_text("")
+    assert findings(identity, "--data-dir", "file", status=1)["data directory"]["state"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("IDENTITY_PLUGINS_SEALED_NOPE", "1"), ("IDENTITY_API_KEYS", "ci:a:b:c:d"), ("IDENTITY_KEY_STORES", "nix")],
+)
+def test_what_is_wrong_is_said_once(here: Path, name: str, value: str) -> None:
+    (here / "data").mkdir(mode=0o700)
+    (here / "data" / "note").write_text("")
+    result = Commands({name: value})("doctor", "--data-dir", "data", "--json")
+    failed = [one for one in json.loads(result.stdout)["findings"] if one["state"] == "fail"]
+    assert [one["check"] for one in failed] == ["plugins"]
+    assert f"It is in: environment {name}" in failed[0]["says"]
+    assert failed[0]["remedy"].startswith(("Did you mean", "Unset", "Write for example", "Choose one"))
+
+
+def test_the_master_key_that_is_to_come(identity: Commands, here: Path) -> None:
+    before = findings(identity)["master key"]
+    assert before["says"].startswith("the first start makes a file beside the keys")
+    assert before["remedy"] == "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE before it"
+    (here / "identity-data").mkdir(mode=0o700)
+    assert findings(identity)["master key"]["says"].startswith("a file beside the keys")
+
+
+def test_a_passphrase_is_better(here: Path) -> None:
+    given = Commands(servers.CHEAP_PASSPHRASE | {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "correct horse"})
+    found = findings(given)
+    assert found["master key"]["state"] == "ok"
+    assert "correct horse" not in given.ok("doctor") + given.ok("config", "show", "--origin")
+
+
+@pytest.mark.parametrize(
+    ("environment", "check", "state", "says"),
+    [
+        ({"IDENTITY_LEDGER_BACKEND": "nope"}, "plugins", "fail", "nope"),
+        (
+            {"IDENTITY_PLUGINS_SEALED_NOPE": "1"},
+            "plugins",
+            "fail",
+            "It is in: environment IDENTITY_PLUGINS_SEALED_NOPE",
+        ),
+        ({"IDENTITY_DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/x"}, "plugins", "fail", "ledger"),
+        ({"IDENTITY_THROTTLE_REDIS_URL": "redis://127.0.0.1:1/0"}, "throttle", "fail", "Redis does not answer"),
+        ({"IDENTITY_SERVER_WORKERS": "2"}, "throttle", "ok", "buckets in sql"),
+        ({"IDENTITY_SERVER_WORKERS": "2", "IDENTITY_THROTTLE_STORE": "memory"}, "throttle", "warn", "of its own"),
+        ({"IDENTITY_SERVER_HOST": "0.0.0.0"}, "server", "warn", "public_url"),
+        ({"IDENTITY_SERVER_PUBLIC_URL": "https://id.example"}, "server", "ok", "https://id.example"),
+    ],
+)
+def test_what_is_wrong(here: Path, environment: dict[str, str], check: str, state: str, says: str) -> None:
+    given = Commands(environment)
+    finding = findings(given, status=1 if state == "fail" else 0)[check]
+    assert finding["state"] == state
+    assert says in finding["says"]
+    assert "secret" not in given("doctor").output
+
+
+def test_curves_that_are_slow_or_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    states = bls12381.available()
+    slow = [one for one in states if one.name == "py_ecc"]
+    monkeypatch.setattr(bls12381, "available", lambda: slow)
+    assert [finding.state for finding in doctor._curves(load(environment={}))] == ["warn"]
+    monkeypatch.setattr(bls12381, "available", lambda: [type(slow[0])("pyblst", None, "no wheel")])
+    (finding,) = doctor._curves(load(environment={}))
+    assert (finding.state, "no wheel" in finding.says) == ("fail", True)
