@@ -41,6 +41,7 @@ from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
+from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import ListAuditLines
@@ -193,7 +194,11 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     around = (settings, origin_of(settings), opened.mismatch, clock, opened.reader, opened.store.spent_challenges)
     shared = (opened.challenge_secret, opened.plugins, services, operations)
     kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge]())
-    added = await open_extensions([*own_parts(opened), *chosen.on], kernel, stack)
+    parts = [*own_parts(opened), *chosen.on]
+    added = await open_extensions(parts, kernel, stack)
+    for one, each in zip(parts, added, strict=True):
+        if each.events is not None:
+            opened.store.activity.sinks.append(OpenSink(one.declared.name, each.events, is_vital=one.declared.vital))
     services[TokenGrants] |= joined(added, "grants")
     wiring = Wiring(
         gate=services[Gate],

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Final
 
 from identity_core.api.caching import AnswerCache
 from identity_core.api.gauges import anchoring_gauges, limiter_gauges, plugin_gauges, witness_gauges
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.extension.metrics import Gauge
+from identity_core.extension.metrics import Gauge, Mode
+
+_SINKS: Final[dict[str, tuple[Mode, str]]] = {
+    "lost": ("counter", "Events of which an extension could not write its rows; see the log."),
+    "seconds": ("counter", "Time in which extensions have written rows of events."),
+}
 
 
 def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
@@ -42,8 +49,14 @@ def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
     yield Gauge("audit_cut_stuck", "livemax", stuck, lambda: bool(jobs.cutter is not None and jobs.cutter.fault))
     yield Gauge("resolution_cache_asked", "counter", "Resolutions that looked in the cache.", lambda: answers.asked)
     yield Gauge("resolution_cache_hits", "counter", "Resolutions that were answered from it.", lambda: answers.hits)
+    for figure, (mode, meaning) in _SINKS.items():
+        yield Gauge(f"event_sink_{figure}", mode, meaning, partial(_by_sink, opened, figure), "sink")
     expiry = "When the first usable API key expires, in Unix time; +Inf: none does."
     yield Gauge("api_key_next_expiry_timestamp_seconds", "livemin", expiry, lambda: _next_expiry(opened))
+
+
+def _by_sink(opened: Runtime, figure: str) -> Mapping[str, float]:
+    return {each.name: getattr(each, figure) for each in opened.store.activity.sinks}
 
 
 def _next_expiry(opened: Runtime) -> float:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.verification import ProofVerification
@@ -98,9 +98,10 @@ class Parties:
 
 @value_class
 class Event:
-    """What happened. ``kind`` is its name in the timeline, such as ``delegation.created``, where it has ``parties`` to see it; ``target``
+    """An act and what came of it. ``kind`` is its name in the timeline, such as ``delegation.created``, if it has ``parties``; ``target``
     the DID or the identifier that the audit log names; ``outcome`` is ``done``, ``refused`` or ``replayed``, ``code`` that of the refusal.
-    ``details`` are for the audit log: no attribute value, no predicate value, no secret."""
+    ``details`` are for the audit log: no attribute value, no predicate value, no secret. An act that has no type of its own is a plain
+    event."""
 
     kind: str = ""
     target: str | None = None
@@ -109,6 +110,65 @@ class Event:
     code: str | None = None
     details: Mapping[str, JsonValue] = field(default_factory=dict)
     verification: ProofVerification | None = None
+
+
+class DidChanged(Event):
+    """A version of a DID, which is on the ledger."""
+
+    __slots__ = ()
+
+
+class ApiKeyChanged(Event):
+    """An API key that was created, changed, rotated or revoked."""
+
+    __slots__ = ()
+
+
+class CredentialIssued(Event):
+    """A credential that was issued or imported."""
+
+    __slots__ = ()
+
+
+class StatusChanged(Event):
+    """A new status of a credential or a proof."""
+
+    __slots__ = ()
+
+
+class DelegationChanged(Event):
+    """A delegation that was created, suspended, resumed or revoked, or an IBCT that was revoked."""
+
+    __slots__ = ()
+
+
+class ProofMade(Event):
+    """A proof that was generated, or its repeated answer."""
+
+    __slots__ = ()
+
+
+class ProofVerified(Event):
+    """A verification, whatever its result."""
+
+    __slots__ = ()
+
+
+class Refused(Event):
+    """A refused request of an authenticated caller for a change."""
+
+    __slots__ = ()
+
+
+EVERY_EVENT: Final = frozenset[type[Event]]((Event, *Event.__subclasses__()))
+
+
+class EventRecord(NamedTuple):
+    """An event with the request that it came of, and its time."""
+
+    event: Event
+    context: RequestContext
+    at: datetime
 
 
 GENESIS: Final = bytes(32)

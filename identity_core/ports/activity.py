@@ -16,10 +16,16 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
-from identity_core.domain.activity import TimelineQuery, VerificationCounts, VerificationQuery
+from identity_core.database import Transaction
+from identity_core.domain.activity import (
+    Event,
+    EventRecord,
+    TimelineQuery,
+    VerificationCounts,
+    VerificationQuery,
+)
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.checks import BoundPart, compared_of
-from identity_core.ports.repositories import AuditRow
 from identity_core.values import value_class
 
 
@@ -94,15 +100,29 @@ class VerificationRow:
     anchor: Anchor | None
 
 
-ActivityRow = AuditRow | TimelineEntry | Verification
+class EventSink(Protocol):
+    """What writes rows of some events, such as the audit log. An extension has one in ``Contribution.events``."""
+
+    @property
+    def kinds(self) -> frozenset[type[Event]]:
+        """The types of the events that it gets."""
+        ...
+
+    def write(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
+        """Write the rows of one or more events, in the transaction of their changes. It must do nothing but SQL and arithmetic. It may be
+        called again with the same events when the transaction was undone, and until the database is closed.
+
+        If the sink is vital, an exception undoes the change. If not, only what the sink has written is undone.
+        """
+        ...
 
 
-class ActivityLog(Protocol):
-    """Where the rows of events are written."""
+class EventLog(Protocol):
+    """The sinks of all parts."""
 
-    def write(self, rows: Sequence[ActivityRow], *, durable: bool = False) -> Awaitable[None]:
-        """Queues the rows at once; they are stored, in one transaction, when the awaitable resolves. They then outlive the process; a loss
-        of power only when ``durable``, because the records that they tell of are durable themselves."""
+    def write(self, records: Sequence[EventRecord], *, durable: bool = False) -> Awaitable[None]:
+        """Queue events that have no change in the store; their rows are stored, in one transaction, when the awaitable resolves. They then
+        outlive the process. They outlive a loss of power only if ``durable``, because most changes are durable themselves."""
         ...
 
 

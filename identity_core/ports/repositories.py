@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead
+from identity_core.domain.activity import ChainedLine, ChainHead, EventRecord, KeyedHead
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import JsonValue
@@ -63,14 +63,14 @@ class DocumentIndex(Protocol):
         """What ``versions`` gives, for such an answer."""
 
     async def record(
-        self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
+        self, versions: Sequence[IndexedVersion], *, owner: str | None = None, event: EventRecord | None = None
     ) -> None:
         """Adds versions, each once (a second time is no error) and moves the cursor over their sequences as far as they are
-        gapless. ``owner`` is the identity of the caller that created the DID. ``line`` is added to the audit log in the same transaction. A
+        gapless. ``owner`` is the identity of the caller that created the DID. The sinks write ``event`` in the same transaction. A
         caller that is cancelled takes nothing of it away."""
 
     def recording(
-        self, made: Callable[[Receipt], tuple[IndexedVersion, AuditRow]], *, owner: str | None
+        self, made: Callable[[Receipt], tuple[IndexedVersion, EventRecord]], *, owner: str | None
     ) -> AbstractContextManager[None]:
         """Records what ``made`` makes of a receipt in the transaction of the next append within the context, where the ledger writes
         through the store's database. Elsewhere ``made`` is not called, and the version is for ``record``."""
@@ -214,7 +214,7 @@ class AuditRow:
 
 
 class AuditLog(Protocol):
-    """An append-only log, chained by hashes, whose head has a tag that only the service can make. Its lines come by ``ActivityLog``."""
+    """An append-only log, chained by hashes, whose head has a tag that only the service can make. Its lines come by ``EventLog``."""
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
         """Lines by number (from 1, without gaps), those after ``after`` first."""
@@ -229,8 +229,8 @@ class AuditLog(Protocol):
         """Number and link of the last line that went because it was past its time; an empty log's head where none did, or where somebody
         else says so. ``read`` and ``chain`` begin behind it."""
 
-    async def cut_through(self, through: ChainHead, row: AuditRow) -> bool:
-        """Cuts the log behind that line and appends ``row``, which tells of it, durably in one transaction. False, and nothing is done,
+    async def cut_through(self, through: ChainHead, event: EventRecord) -> bool:
+        """Cuts the log behind that line and appends ``event``, which tells of it, durably in one transaction. False, and nothing is done,
         where the log is cut there or further on already, the line is not there, or the head is not ours."""
 
     async def drop_cut(self, *, limit: int) -> int:

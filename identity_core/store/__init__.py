@@ -11,7 +11,7 @@ from typing import Final
 
 from identity_core.database import MAPPED_MEBIBYTES, READERS, Database, open_database
 from identity_core.store import migrations
-from identity_core.store.activity import StoredActivity, StoredTimeline, StoredVerifications, StoredVerifierChallenges
+from identity_core.store.activity import ActivityRows, StoredTimeline, StoredVerifications, StoredVerifierChallenges
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
 from identity_core.store.challenges import StoredSpentChallenges
@@ -20,6 +20,7 @@ from identity_core.store.cosigned import StoredCosignedCheckpoints
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
+from identity_core.store.events import OpenSink, StoredEvents
 from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
@@ -49,7 +50,12 @@ class Store:
         self.database = database
         self.quarantine = QuarantinedDids(database)
         self.audit = AuditLines(database, secret)
-        self.documents = Documents(database, secret, self.quarantine, self.audit)
+        self.activity = StoredEvents(
+            database,
+            OpenSink("audit", self.audit, is_vital=True),
+            OpenSink("activity", ActivityRows(secrets.token_bytes), is_vital=True),
+        )
+        self.documents = Documents(database, secret, self.quarantine, self.activity)
         self.index_rows = StoredIndexRows(database, secret)
         self.spent_challenges = StoredSpentChallenges(database)
         self.consent_replies = StoredConsentReplies(database)
@@ -64,7 +70,6 @@ class Store:
         self.verifications = StoredVerifications(database)
         self.verifier_challenges = StoredVerifierChallenges(database)
         self.delegations = StoredDelegations(database)
-        self.activity = StoredActivity(database, self.audit, secrets.token_bytes)
         self.holder_secrets = StoredHolderSecrets(database, self.activity)
         self.witness_files = StoredWitnessFiles(database, self.activity)
         self.invocations = StoredInvocations(database, self.activity, secrets.token_bytes)

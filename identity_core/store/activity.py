@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 import orjson
 
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
-from identity_core.domain.activity import TimelineQuery, VerificationCounts, VerificationQuery
+from identity_core.domain.activity import (
+    EVERY_EVENT,
+    REFUSED,
+    ApiKeyChanged,
+    DidChanged,
+    Event,
+    EventRecord,
+    Parties,
+    TimelineQuery,
+    VerificationCounts,
+    VerificationQuery,
+)
+from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import compared_of
+from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.errors import Overloaded
 from identity_core.ports.activity import (
-    ActivityRow,
     TimelineEntry,
     TimelineRow,
     Verification,
     VerificationRow,
     VerifierChallenge,
 )
-from identity_core.ports.repositories import AuditRow
-from identity_core.store.audit import AuditLines
 from identity_core.store.proofs import anchors_of
 from identity_core.store.records import Repository, Table, bounds, delete_first, row_id
 
@@ -41,6 +53,8 @@ WITH RECURSIVE kinds(kind) AS (
 SELECT kind FROM kinds WHERE kind IS NOT NULL
 """
 _OF_CREDENTIALS = "credential"
+# In the order in which ``TimelineEntry`` has them.
+_OF_PARTIES: Final = attrgetter(*(field.name for field in fields(Parties)))
 
 
 class StoredTimeline(Repository):
@@ -204,24 +218,49 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-class StoredActivity:
-    """The port ``ActivityLog``: the rows of an event, in one transaction. ``random`` gives octets, so that ids of rows tell no count."""
+class ActivityRows:
+    """The sink of the timeline and of the verification history. ``random`` returns bytes, so that ids of rows tell no count."""
 
-    def __init__(self, database: Database, audit: AuditLines, random: Callable[[int], bytes]) -> None:
-        self._database = database
-        self._audit = audit
+    kinds = EVERY_EVENT - {DidChanged, ApiKeyChanged}
+
+    def __init__(self, random: Callable[[int], bytes]) -> None:
         self._random = random
 
-    def write(self, rows: Sequence[ActivityRow], *, durable: bool = False) -> Awaitable[None]:
-        return self._database.write(lambda transaction: self.insert(transaction, rows), durable=durable)
+    def write(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
+        for one in records:
+            event, caller = one.event, one.context.caller
+            if event.parties is not None:
+                outcome = "done" if event.code is None else REFUSED
+                about = _OF_PARTIES(event.parties)
+                self.insert(
+                    transaction, TimelineEntry(one.at, event.kind, outcome, caller.identity, event.code, *about)
+                )
+            if event.verification is not None:
+                self.insert(transaction, _verification(caller, event, event.verification, one.at))
 
-    def insert(self, transaction: Transaction, rows: Sequence[ActivityRow]) -> None:
-        """Writes the rows within ``transaction``."""
-        for row in rows:
-            if isinstance(row, AuditRow):
-                self._audit.append(transaction, row)
-            elif isinstance(row, TimelineEntry):
-                transaction.execute(_EVENTS.insert_by_place, _EVENTS.row(row, row_id(row.at, self._random)))
-            else:
-                parameters = _VERIFICATIONS.row(row, row_id(row.at, self._random))
-                transaction.execute(_VERIFICATIONS.insert_by_place, parameters)
+    def insert(self, transaction: Transaction, row: TimelineEntry | Verification) -> None:
+        """Add a row, which gets a new id."""
+        id = row_id(row.at, self._random)
+        if isinstance(row, TimelineEntry):
+            transaction.execute(_EVENTS.insert_by_place, _EVENTS.row(row, id))
+        else:
+            transaction.execute(_VERIFICATIONS.insert_by_place, _VERIFICATIONS.row(row, id))
+
+
+def _verification(caller: Caller, event: Event, verdict: ProofVerification, at: datetime) -> Verification:
+    presented = verdict.presented
+    only = presented.predicates[0].json if presented is not None and len(presented.predicates) == 1 else None
+    return Verification(
+        at=at,
+        verified=verdict.verified,
+        caller=caller.identity,
+        verifier=None if caller.acting is None else str(caller.acting),
+        fingerprint=None if caller.key is None else caller.key.fingerprint,
+        holder=None if event.parties is None else event.parties.holder,
+        issuer=None if presented is None else issuer_of(presented),
+        schema_id=None if presented is None else presented.schema.id,
+        proof_id=event.target,
+        attribute=None if only is None else str(only["attributeName"]),
+        predicate_type=None if only is None else str(only["type"]),
+        codes=compared_of(verdict.missing) if verdict.verified else tuple(map(str, verdict.errors)),
+    )

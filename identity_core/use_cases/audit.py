@@ -28,6 +28,7 @@ from identity_core.domain.activity import (
     ChainedLine,
     ChainHead,
     Event,
+    EventRecord,
     RequestContext,
     check_kept,
     check_reached,
@@ -39,7 +40,6 @@ from identity_core.errors import Forbidden, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import AuditLog
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.record import line_of
 from identity_core.use_cases.records import SOON_SECONDS, StepSize, erasing_time
 from identity_core.values import value_class
 from identity_core.wire import ListAuditLinesQuery
@@ -171,8 +171,8 @@ class CutAuditLog(Repeating):
         through = await self._past(now - self.kept)
         if through is None:
             return self.interval_seconds
-        line = line_of(RequestContext(CUT, SERVICE), Event(details=cut_details(through)), now)
-        if not await self.audit.cut_through(through, line) and await self.audit.head() is None:
+        event = EventRecord(Event(details=cut_details(through)), RequestContext(CUT, SERVICE), now)
+        if not await self.audit.cut_through(through, event) and await self.audit.head() is None:
             raise StorageMismatch("The audit log is not cut: its head was not written by this service.")
         return SOON_SECONDS
 

@@ -14,12 +14,12 @@ from datetime import datetime
 
 from identity_core.codec import times
 from identity_core.codec.structs import given
-from identity_core.domain.activity import Event, Parties, RequestContext, TimelineQuery
+from identity_core.domain.activity import Event, EventRecord, Parties, RequestContext, TimelineQuery
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
 from identity_core.errors import CredentialNotFound, Forbidden, InvalidRequest, JsonValue
-from identity_core.ports.activity import ActivityRow, Timeline, TimelineRow
+from identity_core.ports.activity import Timeline, TimelineRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.ports.custodian import Custodian
@@ -28,7 +28,7 @@ from identity_core.ports.retention import KINDS
 from identity_core.use_cases.credentials.holder_secrets import root_of_new
 from identity_core.use_cases.credentials.read import READ, CredentialAccess
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.record import Record, rows_of
+from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import EraseHolder, Erasure
 from identity_core.use_cases.verifications import Visibility
 from identity_core.values import value_class
@@ -121,9 +121,9 @@ class RotateHolderSecret:
         change = self.secrets.forget if wish.forget_former else self.secrets.rotate
         kind = "holder.secretsForgotten" if wish.forget_former else "holder.secretRotated"
 
-        def tell(done: SecretRotation) -> Sequence[ActivityRow]:
+        def tell(done: SecretRotation) -> EventRecord:
             details: dict[str, JsonValue] = {"generation": done.generation, "credentials": len(done.credentials)}
-            return rows_of(context, Event(kind, did, Parties(holder=did), details=details), now)
+            return EventRecord(Event(kind, did, Parties(holder=did), details=details), context, now)
 
         with context.keeping(lambda done: (holder, done)):
             return holder, await change(did, root, now, tell, limit=MOST_TOLD)

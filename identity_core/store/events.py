@@ -1,0 +1,84 @@
+"""The sinks of all parts, which write rows of an event in the transaction of its change (``EventSink``).
+
+A vital sink is trusted to write: what it raises undoes the change. Any other writes within a savepoint, so that only its own rows are
+lost; the loss is counted and logged. Of several events each is tried alone then, so that one bad event costs no row of another.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Final
+
+from identity_core.database import Database, Transaction
+from identity_core.domain.activity import EventRecord
+from identity_core.ports.activity import EventSink
+
+SLOW_SECONDS: Final = 0.1
+"""A write that takes longer is logged: on an embedded database no request is answered meanwhile."""
+
+log = logging.getLogger("identity.events")
+
+
+@dataclass(slots=True, eq=False)
+class OpenSink:
+    """A sink of the part ``name``. Unless it is vital, it has the number of events that it has ``lost``, of writes that were ``slow``, and
+    the ``seconds`` of all. A loss counts again if the database repeats the transaction."""
+
+    name: str
+    sink: EventSink
+    is_vital: bool
+    lost: int = 0
+    slow: int = 0
+    seconds: float = 0.0
+
+    def attempt(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
+        """Write the rows of the events, or lose them. Raises ``DatabaseError`` or the driver's error: when the transaction is lost."""
+        begun = perf_counter()
+        self._attempt(transaction, records)
+        took = perf_counter() - begun
+        self.seconds += took
+        if took > SLOW_SECONDS:
+            self.slow += 1
+            self._report(self.slow, "took %.1f s for %d events", took, len(records))
+
+    def _attempt(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
+        transaction.execute("SAVEPOINT event_sink")
+        try:
+            self.sink.write(transaction, records)
+        # The sink is code of an extension; the change is not its to refuse.
+        except Exception as error:  # noqa: BLE001
+            # Raises where the whole transaction is lost.
+            transaction.execute("ROLLBACK TO SAVEPOINT event_sink")
+            if len(records) > 1:
+                for one in records:
+                    self._attempt(transaction, (one,))
+            else:
+                self.lost += 1
+                self._report(self.lost, "lost %s: %s: %s", type(records[0].event).__name__, type(error).__name__, error)
+        transaction.execute("RELEASE SAVEPOINT event_sink")
+
+    def _report(self, count: int, what: str, *values: object) -> None:
+        """Log the 1st, 2nd, 4th, 8th time and so on, so that a sink that always fails fills no log."""
+        if count & (count - 1) == 0:
+            log.error(f"the event sink of %s {what} (%d times)", self.name, *values, count)
+
+
+class StoredEvents:
+    """The port ``EventLog`` on the store's database. ``sinks`` get each event in their order."""
+
+    def __init__(self, database: Database, *sinks: OpenSink) -> None:
+        self._database = database
+        self.sinks = [*sinks]
+
+    def write(self, records: Sequence[EventRecord], *, durable: bool = False) -> Awaitable[None]:
+        return self._database.write(lambda transaction: self.insert(transaction, records), durable=durable)
+
+    def insert(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
+        """Have the sinks write the events within ``transaction``."""
+        for each in self.sinks:
+            if wanted := [one for one in records if type(one.event) in each.sink.kinds]:
+                write = each.sink.write if each.is_vital else each.attempt
+                write(transaction, wanted)
