@@ -57,7 +57,8 @@ class OpenSink:
                     self._attempt(transaction, (one,))
             else:
                 self.lost += 1
-                self._report(self.lost, "lost %s: %s: %s", type(records[0].event).__name__, type(error).__name__, error)
+                # Not its text, which may have what no log may have.
+                self._report(self.lost, "lost %s: %s", type(records[0].event).__name__, type(error).__name__)
         transaction.execute("RELEASE SAVEPOINT event_sink")
 
     def _report(self, count: int, what: str, *values: object) -> None:

@@ -37,6 +37,7 @@ from identity_core.use_cases.audit import CutAuditLog
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.records import SweepRecords
+from tests.events import write_rows
 from tools.bench.bench_storage import SystemClock, fsync_milliseconds, load
 from tools.bench.figures import note
 
@@ -186,7 +187,7 @@ async def seed_audit_log(store: Store, lines: int) -> None:
     await store.audit.key_from_here()
     for first in range(0, lines, at_once):
         rows = [audit_row(_past(number)) for number in range(first, min(lines, first + at_once))]
-        await store.activity.write(rows, durable=False)
+        await write_rows(store, rows, durable=False)
 
 
 def audit_row(at: datetime) -> AuditRow:

@@ -34,6 +34,7 @@ from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
 from tests.anchoring import some_proof
+from tests.events import write_rows
 from tests.unit.cli.conftest import Commands
 
 T = TypeVar("T")
@@ -148,7 +149,7 @@ def test_the_history_shows_them(identity: Commands, data: Path, here: Path) -> N
 
     async def row(store: Store) -> TimelineRow:
         event = TimelineEntry(AT, "proof.verified", "done", "test", holder="did:x:hana", proof_id=imported["proofId"])
-        await store.activity.write((event,))
+        await write_rows(store, (event,))
         return (await store.timeline.list(TimelineQuery(None)))[0]
 
     shown = {"status": "pre-phase7", "txHash": None, "blockNumber": None, "revokedBlock": None}

@@ -18,6 +18,7 @@ from identity_core.store.audit import from_line
 from identity_core.use_cases import audit
 from identity_core.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAuditChain, CutAuditLog, FollowAuditChain
 from identity_core.use_cases.records import FEWEST, HELD_SECONDS, SOON_SECONDS
+from tests.events import event_of, insert_rows
 from tests.rooms import MovableClock
 
 DAY = timedelta(days=1)
@@ -31,7 +32,7 @@ def row(at: datetime) -> AuditRow:
 async def lines(store: Store, *days_ago: float) -> None:
     for days in days_ago:
         at = NOW - days * DAY
-        await store.database.write(lambda transaction, at=at: store.audit.append(transaction, row(at)))
+        await store.database.write(lambda transaction, at=at: insert_rows(store, transaction, (row(at),)))
 
 
 async def stored(store: Store) -> list[int]:
@@ -119,7 +120,7 @@ def test_lines_go_a_few_at_a_time(store: Store) -> None:
     async def story() -> None:
         await lines(store, *[9] * 7)
         (last,) = await store.audit.chain(after=6, limit=1)
-        assert await store.audit.cut_through(ChainHead(7, last.link), row(NOW))
+        assert await store.audit.cut_through(ChainHead(7, last.link), event_of(row(NOW)))
         assert [await store.audit.drop_cut(limit=3) for _ in range(4)] == [3, 3, 1, 0]
 
     told(store, story)
@@ -211,11 +212,13 @@ def test_two_who_cut_at_once_cut_once(store: Store) -> None:
         await lines(store, 9, 9, 0)
         (line,) = await store.audit.chain(after=1, limit=1)
         through = ChainHead(2, line.link)
-        done = await asyncio.gather(*(store.audit.cut_through(through, row(NOW)) for _ in range(4)))
+        done = await asyncio.gather(*(store.audit.cut_through(through, event_of(row(NOW))) for _ in range(4)))
         assert sorted(done) == [False, False, False, True]
         assert await check_after(store) == 4
-        assert not await store.audit.cut_through(ChainHead(3, bytes(32)), row(NOW)), "another line than there is"
-        assert not await store.audit.cut_through(ChainHead(9, bytes(32)), row(NOW)), "no line"
+        assert not await store.audit.cut_through(ChainHead(3, bytes(32)), event_of(row(NOW))), (
+            "another line than there is"
+        )
+        assert not await store.audit.cut_through(ChainHead(9, bytes(32)), event_of(row(NOW))), "no line"
 
     async def check_after(store: Store) -> int:
         head = await store.audit.head()

@@ -25,6 +25,7 @@ from identity_core.store.examination import StoreExamination
 from identity_core.use_cases.records import FEWEST, FIRST, HELD_SECONDS, MOST, SOON_SECONDS, SweepRecords
 from tests.anchoring import some_proof
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
+from tests.events import write_rows
 from tests.rooms import MovableClock
 
 HANA, IRIS = str(HOLDER), "did:example:iris"
@@ -47,7 +48,7 @@ async def events(store: Store, at: datetime, *holders: str) -> None:
     for holder in holders:
         seen = Verification(at, True, "key:v", None, "ffff", holder, str(ISSUER), "s", "p", "age", "gte", ())
         entry = TimelineEntry(at, "proof.generated", "done", "key:v", None, holder, "did:x:aki")
-        await store.activity.write([entry, seen], durable=True)
+        await write_rows(store, [entry, seen], durable=True)
 
 
 async def left(store: Store, holder: str | None) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from identity_core.store import Store, activity
 from identity_core.store.records import delete_first
 from identity_core.store.requests import RETENTION
 from tests.credentials import HOLDER, NOW
+from tests.events import write_rows
 
 HANA = str(HOLDER)
 ROWS = 20_000
@@ -121,7 +122,7 @@ CHANGES = ["SELECT 1 FROM timeline FOR UPDATE", "UPDATE timeline SET code = 'cha
 def test_what_the_holder_erases_is_waited_for(store: Store, url: str, change: str) -> None:
     async def scenario() -> None:
         entry = TimelineEntry(NOW, "proof.generated", "done", "key:v", None, HANA, "did:x:aki")
-        await store.activity.write([entry], durable=True)
+        await write_rows(store, [entry], durable=True)
         with psycopg.connect(url) as other:
             other.execute(change)
             erasing = asyncio.ensure_future(store.retention.erase("timeline", HANA, limit=9))

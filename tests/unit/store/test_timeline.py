@@ -19,6 +19,7 @@ from identity_core.domain.activity import TimelineQuery
 from identity_core.ports.activity import TimelineEntry
 from identity_core.store import Store
 from identity_core.store.activity import StoredTimeline
+from tests.events import write_rows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HANA, AKI, IVO, MALLORY = "did:ids:hana", "did:ids:aki", "did:ids:ivo", "did:ids:mallory"
@@ -46,7 +47,7 @@ ALL = (ISSUED, PROVEN, REFUSED, REVOKED)
 def shown(store: Store, wish: TimelineQuery) -> list[TimelineEntry]:
     async def scenario() -> list[TimelineEntry]:
         for entry in ALL:
-            await store.activity.write((entry,))
+            await write_rows(store, (entry,))
         return [row.entry for row in await store.timeline.list(wish)]
 
     return asyncio.run(scenario())
@@ -95,7 +96,7 @@ def test_pages_join_without_gap_or_repetition(store: Store) -> None:
     async def scenario() -> None:
         for minute in range(25):
             # Several rows of one microsecond are told apart by their random.
-            await store.activity.write((replace(PROVEN, at=START + timedelta(minutes=minute // 5)),))
+            await write_rows(store, (replace(PROVEN, at=START + timedelta(minutes=minute // 5)),))
         seen: list[str] = []
         before: str | None = None
         while page := await store.timeline.list(TimelineQuery(frozenset({HANA}), before=before, limit=4)):
@@ -124,7 +125,7 @@ def test_a_page_of_one_kind_reads_no_row_of_another(store: Store, tmp_path: Path
     many = [replace(PROVEN, at=START + timedelta(days=1, seconds=number)) for number in range(MANY)]
 
     async def fill() -> None:
-        await store.activity.write((ISSUED, REVOKED, *many))
+        await write_rows(store, (ISSUED, REVOKED, *many))
 
     asyncio.run(fill())
     if url is None:

@@ -13,6 +13,7 @@ from identity_core.errors import Overloaded
 from identity_core.ports.activity import Verification, VerifierChallenge
 from identity_core.store import Store
 from identity_core.store.activity import StoredVerifierChallenges
+from tests.events import write_rows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HANA, VERA, IVO = "did:ids:hana", "did:ids:vera", "did:ids:ivo"
@@ -28,7 +29,7 @@ ALL = (GOOD, BAD, BY_KEY)
 def filled(store: Store) -> Store:
     async def fill() -> None:
         for each in ALL:
-            await store.activity.write((each,))
+            await write_rows(store, (each,))
 
     asyncio.run(fill())
     return store

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, next_link
+from identity_core.domain.activity import ChainedLine, ChainHead, EventRecord, KeyedHead, next_link
 from identity_core.ports.repositories import AuditRow
 from identity_core.use_cases.audit import CheckAuditChain, CheckedChain
 
@@ -42,7 +42,7 @@ class Log:
     async def cut(self) -> ChainHead:
         return self.gone
 
-    async def cut_through(self, through: ChainHead, row: AuditRow) -> bool:
+    async def cut_through(self, through: ChainHead, event: EventRecord) -> bool:
         raise NotImplementedError
 
     async def drop_cut(self, *, limit: int) -> int:

@@ -25,6 +25,7 @@ from identity_core.wire import (
     ListAuditLinesQuery,
     ListVerificationHistoryQuery,
 )
+from tests.events import write_rows
 from tests.rooms import MovableClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,9 +51,9 @@ def store(tmp_path: Path) -> Store:
     opened = Store.open(tmp_path)
 
     async def fill() -> None:
-        await opened.activity.write((ROW,))
-        await opened.activity.write((BY_KEY,))
-        await opened.activity.write((TimelineEntry(START, "proof.generated", "done", None, holder=HANA, agent=AKI),))
+        await write_rows(opened, (ROW,))
+        await write_rows(opened, (BY_KEY,))
+        await write_rows(opened, (TimelineEntry(START, "proof.generated", "done", None, holder=HANA, agent=AKI),))
 
     asyncio.run(fill())
     return opened
