@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from identity_bbs.bls12381 import keys as bls
+from identity_records.use_cases.verifications import ListVerificationHistory
 
 from identity_core.codec import multikey
 from identity_core.codec.structs import convert
@@ -28,7 +29,7 @@ from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
 from identity_core.use_cases.proofs.verify import CheckAnonymously, ProofStatus, VerifyProof, VerifyStoredProof
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.verifications import CreateVerifierChallenge, ListVerificationHistory
+from identity_core.use_cases.verifications import CreateVerifierChallenge
 from identity_core.wire import ExpectedPredicate, VerifyProofRequest, VerifyStoredProofRequest
 from tests.proving import Proving, Workers
 from tests.rooms import operator, own_key, update_of

@@ -15,13 +15,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @400:AUTH_AMBIGUOUS
   Scenario Outline: Two different credentials are refused
@@ -37,13 +33,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @401:AUTH_REQUIRED
   Scenario Outline: An operation that needs a credential says so
@@ -58,13 +50,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @401:AUTH_FAILED
   Scenario Outline: A credential that no one gave out is refused
@@ -80,13 +68,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @403:FORBIDDEN
   Scenario Outline: A key that may do something else
@@ -102,11 +86,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
-      | listAuditLines          |
 
   @404:DID_NOT_FOUND
   Scenario Outline: A signature of a DID that no one has
@@ -122,9 +102,6 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
@@ -144,13 +121,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @409:REQUEST_IN_PROGRESS
   Scenario Outline: The second comes while the first is being answered
@@ -177,9 +150,6 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
@@ -244,13 +214,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @431:HEADERS_TOO_LARGE
   Scenario Outline: Headers that are too large are refused
@@ -266,13 +232,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @500:INTERNAL_ERROR
   Scenario Outline: A fault of ours has a request id and no details
@@ -289,13 +251,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @503:OVERLOADED
   Scenario Outline: More requests than the server takes on are turned away
@@ -312,13 +270,9 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @503:PLUGIN_UNAVAILABLE
   Scenario Outline: A plugin that raises costs its own requests
@@ -335,11 +289,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
-      | listAuditLines          |
 
   @504:PLUGIN_TIMEOUT
   Scenario Outline: A plugin that hangs is given up at its deadline
@@ -356,11 +306,7 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
-      | listAuditLines          |
 
   @503:DID_QUARANTINED
   Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
@@ -372,9 +318,6 @@ Feature: The door of verification is that of every operation
     Examples:
       | operation               |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |

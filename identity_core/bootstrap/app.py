@@ -11,7 +11,6 @@ from typing import Any
 
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
-from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import load_document
 from identity_core.api.cross_origin import Origins
@@ -44,7 +43,6 @@ from identity_core.ports.custodian import Custodian
 from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
-from identity_core.use_cases.audit import ListAuditLines
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
@@ -178,7 +176,7 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
         *(tags.credentials, tags.proofs, tags.dashboard),
         *(token_keys, challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
-        *(EventHandlers(ListEvents(opened.store.documents)), AuditHandlers(ListAuditLines(opened.store.audit))),
+        *(EventHandlers(ListEvents(opened.store.documents)),),
         *(auth_handlers(opened, token_keys, challenges), token, token.grants, gate, tags.credentials.get.access),
         *(installation_state(opened), authorization_endpoint(opened, gate.signatures, token)),
         await open_consents(opened),

@@ -1,6 +1,4 @@
-"""getDashboardTimeline: what happened to the caller's delegations, credentials and proofs.
-
-eraseRecords: what is kept about a holder goes when the holder says so.
+"""eraseRecords: what is kept about a holder goes when the holder says so.
 
 resetDisclosures: the holder begins the count of questions about a credential anew.
 
@@ -9,17 +7,13 @@ rotateHolderSecret: the holder's next secret, where a custodian keeps it; or the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
-from identity_core.codec import times
 from identity_core.codec.structs import given
-from identity_core.domain.activity import Event, EventRecord, Parties, RequestContext, TimelineQuery
-from identity_core.domain.callers import Caller
+from identity_core.domain.activity import Event, EventRecord, Parties, RequestContext
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
 from identity_core.errors import CredentialNotFound, Forbidden, InvalidRequest, JsonValue
-from identity_core.ports.activity import Timeline, TimelineRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.ports.custodian import Custodian
@@ -30,11 +24,9 @@ from identity_core.use_cases.credentials.read import READ, CredentialAccess
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.records import EraseHolder, Erasure
-from identity_core.use_cases.verifications import Visibility
 from identity_core.values import value_class
 from identity_core.wire import (
     EraseRecordsRequest,
-    GetDashboardTimelineQuery,
     ResetDisclosuresRequest,
     RotateHolderSecretRequest,
 )
@@ -42,21 +34,6 @@ from identity_core.wire import (
 ERASE_SCOPE = "records:erase"
 MOST_TOLD = 1000
 """Credentials that an answer of rotateHolderSecret names."""
-
-
-@value_class
-class GetDashboardTimeline:
-    """Newest first. Raises ``Forbidden`` for a key or a token without ``audit:read``."""
-
-    timeline: Timeline
-
-    async def __call__(
-        self, query: GetDashboardTimelineQuery, caller: Caller, *, before: str | None = None
-    ) -> Sequence[TimelineRow]:
-        """One row more than a page has, where there is one; those with ids before ``before``."""
-        since, until = times.optional(query.after, "after"), times.optional(query.before, "before")
-        dids = Visibility.of(caller).dids
-        return await self.timeline.list(TimelineQuery(dids, query.kind, since, until, before, query.limit + 1))
 
 
 @value_class

@@ -42,9 +42,9 @@ from identity_core.ports.repositories import AuditLog
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.records import SOON_SECONDS, StepSize, erasing_time
 from identity_core.values import value_class
-from identity_core.wire import ListAuditLinesQuery
+from identity_records.use_cases.visibility import SCOPE
+from identity_records.wire import ListAuditLinesQuery
 
-SCOPE = "audit:read"
 log = logging.getLogger("identity")
 
 

@@ -9,22 +9,22 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from identity_records.use_cases.audit import ListAuditLines
+from identity_records.use_cases.timeline import GetDashboardTimeline
+from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
+from identity_records.wire import (
+    GetDashboardTimelineQuery,
+    GetVerificationStatsQuery,
+    ListAuditLinesQuery,
+    ListVerificationHistoryQuery,
+)
 
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden
 from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.store import Store
-from identity_core.use_cases.audit import ListAuditLines
-from identity_core.use_cases.dashboard import GetDashboardTimeline
 from identity_core.use_cases.proofs.stored import ProofAccess
-from identity_core.use_cases.verifications import GetVerificationStats, ListVerificationHistory
-from identity_core.wire import (
-    GetDashboardTimelineQuery,
-    GetVerificationStatsQuery,
-    ListAuditLinesQuery,
-    ListVerificationHistoryQuery,
-)
 from tests.events import write_rows
 from tests.rooms import MovableClock
 

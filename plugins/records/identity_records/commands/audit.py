@@ -37,7 +37,7 @@ from identity_core.domain.activity import (
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
-    from identity_core.bootstrap import AuditTools
+    from identity_records.local_log import AuditTools
 
 PAGE = 1_000
 END_UNCHECKED = "that the end was not cut off and the log not written anew: the keys of the installation tell"
@@ -181,10 +181,10 @@ def _read(settings: Settings, url: str | None, api_key: str | None, after: int) 
 @contextlib.contextmanager
 def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, AuditTools]]:
     """The audit log of the installation, and the loop that it was opened in."""
-    from identity_core import bootstrap
+    from identity_records.local_log import audit_log
 
     refuse_absent(settings, "name the one of the service with --data-dir, or a running service with --url")
-    with opened_part(bootstrap.audit_log(settings)) as opened:
+    with opened_part(audit_log(settings)) as opened:
         yield opened
 
 

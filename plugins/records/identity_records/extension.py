@@ -1,0 +1,52 @@
+"""The extension ``records``: its operations and jobs over the rows that the store's sinks write."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from datetime import timedelta
+
+from identity_core.extension.declaration import Contribution, Extension, Kernel
+from identity_core.extension.metrics import Gauge
+from identity_core.plugin import hookimpl
+from identity_core.store import Store
+from identity_core.use_cases.proofs.stored import ProofAccess
+from identity_records.handlers import RecordsHandlers
+from identity_records.use_cases.audit import CheckAuditChain, CutAuditLog, FollowAuditChain, ListAuditLines
+from identity_records.use_cases.timeline import GetDashboardTimeline
+from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
+from identity_records.wire import DOCUMENT
+
+
+@contextlib.asynccontextmanager
+async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
+    """Open the extension, whose jobs follow the chain of the audit log and cut off what is past its time."""
+    store, clock, days = kernel.need(Store), kernel.clock, kernel.settings.retention.audit_days
+    access = ProofAccess(store.proofs, store.verifier_challenges)
+    handlers = RecordsHandlers(
+        ListAuditLines(store.audit),
+        GetDashboardTimeline(store.timeline),
+        ListVerificationHistory(store.verifications, store.proofs, access, clock),
+        GetVerificationStats(store.verifications),
+    )
+    chain, cutter = FollowAuditChain(store.audit), None
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(chain)
+        if days is not None:
+            cutter = CutAuditLog(store.audit, timedelta(days=days), clock, clock.monotonic)
+            await stack.enter_async_context(cutter)
+        broken = "1 when a line of the audit log does not follow from the one before it."
+        stuck = "1 while lines of the audit log past their time cannot go."
+        gauges = (
+            Gauge("audit_chain_broken", "livemax", broken, lambda: bool(chain.broken)),
+            Gauge("audit_cut_stuck", "livemax", stuck, lambda: bool(cutter is not None and cutter.fault)),
+        )
+        services = {RecordsHandlers: handlers, CheckAuditChain: CheckAuditChain(store.audit)}
+        yield Contribution(handlers=(handlers,), services=services, gauges=gauges)
+
+
+@hookimpl
+def identity_extend() -> Extension:
+    """Return the extension."""
+    return Extension(name="records", kernel=">=1,<2", document=DOCUMENT, open=open_records, vital=True)
