@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
+import orjson
+
+from identity_core.codec.times import parse
 from identity_core.database import Transaction
 from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestContext
+from identity_core.errors import JsonValue
 from identity_core.ports.activity import TimelineEntry, Verification
-from identity_core.ports.repositories import AuditRow
+from identity_core.ports.repositories import AuditLog
 from identity_core.store import Store
 from identity_core.store.activity import ActivityRows
-from identity_core.store.audit import from_line, to_line
+from identity_core.store.audit import to_line
+from identity_core.values import value_class
+
+
+@value_class
+class AuditRow:
+    """A line of the audit log; ``caller`` is an identity such as ``key:ab12…``."""
+
+    at: datetime
+    request_id: str
+    operation: str
+    caller: str | None
+    fingerprint: str | None
+    target: str | None
+    outcome: str
+    details: Mapping[str, JsonValue]
+
+
+def from_line(line: bytes) -> AuditRow:
+    """Return the row of a line as it was hashed."""
+    read = orjson.loads(line)
+    at = parse(read["at"]).astimezone(UTC)
+    names = ("operation", "caller", "fingerprint", "target", "outcome", "details")
+    return AuditRow(at, read["requestId"], *(read[name] for name in names))
+
+
+async def audit_rows(log: AuditLog, *, after: int = 0, limit: int = 1000) -> list[tuple[int, AuditRow]]:
+    """Return the lines after ``after`` by number."""
+    return [(one.sequence, from_line(one.line)) for one in await log.chain(after=after, limit=limit)]
+
 
 EVENT = EventRecord(Event(), RequestContext("anyOperation", SERVICE), datetime(2026, 1, 2, tzinfo=UTC))
 

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from functools import partial
-from typing import Final
+from collections.abc import Iterator
 
 from identity_core.api.caching import AnswerCache
 from identity_core.api.gauges import anchoring_gauges, limiter_gauges, plugin_gauges, witness_gauges
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.extension.metrics import Gauge, Mode
-
-_SINKS: Final[dict[str, tuple[Mode, str]]] = {
-    "lost": ("counter", "Events of which an extension could not write its rows; see the log."),
-    "seconds": ("counter", "Time in which extensions have written rows of events."),
-}
+from identity_core.extension.metrics import Gauge
 
 
 def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
@@ -45,14 +38,13 @@ def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
     yield Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: opened.jobs.watch.log_size)
     yield Gauge("resolution_cache_asked", "counter", "Resolutions that looked in the cache.", lambda: answers.asked)
     yield Gauge("resolution_cache_hits", "counter", "Resolutions that were answered from it.", lambda: answers.hits)
-    for figure, (mode, meaning) in _SINKS.items():
-        yield Gauge(f"event_sink_{figure}", mode, meaning, partial(_by_sink, opened, figure), "sink")
+    sinks = opened.store.activity.sinks
+    lost = "Events of which an extension could not write its rows; see the log."
+    yield Gauge("event_sink_lost", "counter", lost, lambda: {one.name: one.lost for one in sinks}, "sink")
+    seconds = "Time in which extensions have written rows of events."
+    yield Gauge("event_sink_seconds", "counter", seconds, lambda: {one.name: one.seconds for one in sinks}, "sink")
     expiry = "When the first usable API key expires, in Unix time; +Inf: none does."
     yield Gauge("api_key_next_expiry_timestamp_seconds", "livemin", expiry, lambda: _next_expiry(opened))
-
-
-def _by_sink(opened: Runtime, figure: str) -> Mapping[str, float]:
-    return {each.name: getattr(each, figure) for each in opened.store.activity.sinks}
 
 
 def _next_expiry(opened: Runtime) -> float:

@@ -190,10 +190,8 @@ def credential_handlers(
 
 def verification_handlers(opened: Runtime) -> VerificationHandlers:
     """The handlers of the tag ``verifications``."""
-    store = opened.store
-    return VerificationHandlers(
-        challenge=CreateVerifierChallenge(store.verifier_challenges, opened.clock, secrets.token_bytes, LIFETIME),
-    )
+    challenges = opened.store.verifier_challenges
+    return VerificationHandlers(CreateVerifierChallenge(challenges, opened.clock, secrets.token_bytes, LIFETIME))
 
 
 @value_class

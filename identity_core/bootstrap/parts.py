@@ -30,11 +30,10 @@ Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     tags, need = kernel.need(PageTags), kernel.need
     own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, need(ApiKeyHandlers), need(ServiceHandlers))
-    records = (tags.dashboard, need(VerificationHandlers))
-    transparency = (tags.ledger, need(EventHandlers))
+    others = (tags.dashboard, need(VerificationHandlers), tags.ledger, need(EventHandlers))
     pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
     gauges = tuple(kernel_gauges(opened, tags.dids.cache))
-    return Contribution(handlers=(*own, *records, *transparency), pages=pages, gauges=gauges)
+    return Contribution(handlers=(*own, *others), pages=pages, gauges=gauges)
 
 
 PARTS: Final = (_kernel, open_oauth, open_agents)

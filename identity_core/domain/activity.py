@@ -115,49 +115,33 @@ class Event:
 class DidChanged(Event):
     """A version of a DID, which is on the ledger."""
 
-    __slots__ = ()
-
 
 class ApiKeyChanged(Event):
     """An API key that was created, changed, rotated or revoked."""
-
-    __slots__ = ()
 
 
 class CredentialIssued(Event):
     """A credential that was issued or imported."""
 
-    __slots__ = ()
-
 
 class StatusChanged(Event):
     """A new status of a credential or a proof."""
-
-    __slots__ = ()
 
 
 class DelegationChanged(Event):
     """A delegation that was created, suspended, resumed or revoked, or an IBCT that was revoked."""
 
-    __slots__ = ()
-
 
 class ProofMade(Event):
     """A proof that was generated, or its repeated answer."""
-
-    __slots__ = ()
 
 
 class ProofVerified(Event):
     """A verification, whatever its result."""
 
-    __slots__ = ()
-
 
 class Refused(Event):
     """A refused request of an authenticated caller for a change."""
-
-    __slots__ = ()
 
 
 EVERY_EVENT: Final = frozenset[type[Event]]((Event, *Event.__subclasses__()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
@@ -10,7 +10,6 @@ from typing import Protocol
 from identity_core.domain.activity import ChainedLine, ChainHead, EventRecord, KeyedHead
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.dids.stored_version import StoredVersion
-from identity_core.errors import JsonValue
 from identity_core.ports.ledger import Receipt
 from identity_core.values import value_class
 
@@ -199,35 +198,18 @@ class SpentChallenges(Protocol):
         """Do the same to those that were handed out."""
 
 
-@value_class
-class AuditRow:
-    """One line of the audit log. No secrets; ``caller`` is an identity such as ``key:ab12…`` with its fingerprint."""
-
-    at: datetime
-    request_id: str
-    operation: str
-    caller: str | None
-    fingerprint: str | None
-    target: str | None
-    outcome: str
-    details: Mapping[str, JsonValue]
-
-
 class AuditLog(Protocol):
     """An append-only log, chained by hashes, whose head has a tag that only the service can make. Its lines come by ``EventLog``."""
 
-    async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
-        """Lines by number (from 1, without gaps), those after ``after`` first."""
-
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
-        """The same lines as they were hashed, each with its link, for anyone who checks the chain."""
+        """Return lines by number (from 1, without gaps), those after ``after`` first, as they were hashed, each with its link."""
 
     async def head(self) -> KeyedHead | None:
         """The head that the log keeps of itself; None where there is none, or one that somebody else wrote."""
 
     async def cut(self) -> ChainHead:
         """Number and link of the last line that went because it was past its time; an empty log's head where none did, or where somebody
-        else says so. ``read`` and ``chain`` begin behind it."""
+        else says so. ``chain`` begins behind it."""
 
     async def cut_through(self, through: ChainHead, event: EventRecord) -> bool:
         """Cuts the log behind that line and appends ``event``, which tells of it, durably in one transaction. False, and nothing is done,

@@ -31,7 +31,6 @@ from identity_core.domain.activity import (
     encode_cut,
     next_link,
 )
-from identity_core.ports.repositories import AuditRow
 from identity_core.store.records import Repository, delete_first
 from identity_core.store.row_mac import RowMac
 from identity_core.values import value_class
@@ -210,10 +209,6 @@ class AuditLines(Repository):
         kept = self._kept(row)
         return kept is not None and kept.head == (ChainHead() if last is None else ChainHead(last[0], _octets(last[1])))
 
-    async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
-        rows = await self._rows(_READ, {"after": after, "limit": limit})
-        return [(sequence, from_line(bytes(line))) for sequence, line, _ in rows]
-
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
         rows = await self._rows(_READ, {"after": after, "limit": limit})
         return [ChainedLine(sequence, _octets(line), _octets(link)) for sequence, line, link in rows]
@@ -250,21 +245,6 @@ def to_line(sequence: int, record: EventRecord) -> bytes:
     )
 
 
-def from_line(line: bytes) -> AuditRow:
-    """The row that ``to_line`` wrote."""
-    read = orjson.loads(line)
-    return AuditRow(
-        at=parse(read["at"]).astimezone(UTC),
-        request_id=read["requestId"],
-        operation=read["operation"],
-        caller=read["caller"],
-        fingerprint=read["fingerprint"],
-        target=read["target"],
-        outcome=read["outcome"],
-        details=read["details"],
-    )
-
-
 @value_class
 class AuditPlace:
     """A line of the chain: its number, its link and its time."""
@@ -278,7 +258,9 @@ def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | 
     """The line ``sequence``, or the last one; None where there is none. Its table is the same in every version that has been released."""
     where = "ORDER BY sequence DESC LIMIT 1" if sequence is None else "WHERE sequence = :sequence"
     row = transaction.execute(f"{_PLACE} {where}", {} if sequence is None else {"sequence": sequence}).fetchone()
-    return None if row is None else AuditPlace(row[0], _octets(row[2]), from_line(bytes(row[1])).at)
+    if row is None:
+        return None
+    return AuditPlace(row[0], _octets(row[2]), parse(orjson.loads(bytes(row[1]))["at"]).astimezone(UTC))
 
 
 class StoredAuditEnd(Repository):

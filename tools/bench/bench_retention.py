@@ -30,14 +30,13 @@ from identity_records.use_cases.audit import CutAuditLog
 
 from identity_core.codec.times import micros
 from identity_core.ports.proofs import Invocation, RefusedInvocation
-from identity_core.ports.repositories import AuditRow
 from identity_core.ports.retention import KINDS
 from identity_core.store import Store
 from identity_core.store.records import row_id
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.records import SweepRecords
-from tests.events import write_rows
+from tests.events import AuditRow, write_rows
 from tools.bench.bench_storage import SystemClock, fsync_milliseconds, load
 from tools.bench.figures import note
 

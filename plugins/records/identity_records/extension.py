@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from datetime import timedelta
 
 from identity_core.extension.declaration import Contribution, Extension, Kernel
@@ -30,12 +29,9 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
         ListVerificationHistory(store.verifications, store.proofs, access, clock),
         GetVerificationStats(store.verifications),
     )
-    chain, cutter = FollowAuditChain(store.audit), None
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(chain)
-        if days is not None:
-            cutter = CutAuditLog(store.audit, timedelta(days=days), clock, clock.monotonic)
-            await stack.enter_async_context(cutter)
+    chain = FollowAuditChain(store.audit)
+    cutter = None if days is None else CutAuditLog(store.audit, timedelta(days=days), clock, clock.monotonic)
+    async with chain, cutter or contextlib.nullcontext():
         broken = "1 when a line of the audit log does not follow from the one before it."
         stuck = "1 while lines of the audit log past their time cannot go."
         gauges = (

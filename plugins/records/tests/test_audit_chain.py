@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from identity_records.use_cases.audit import CheckAuditChain, CheckedChain
 
 from identity_core.domain.activity import ChainedLine, ChainHead, EventRecord, KeyedHead, next_link
-from identity_core.ports.repositories import AuditRow
 
 
 @dataclass
@@ -36,9 +35,6 @@ class Log:
         # Others have their turn, as with a database.
         await asyncio.sleep(0)
         return [line for line in self.lines if line.sequence > after][:limit]
-
-    async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
-        raise NotImplementedError
 
     async def cut(self) -> ChainHead:
         return self.gone

@@ -13,9 +13,8 @@ import pytest
 
 from identity_core.cli.local_server import LocalServer
 from identity_core.domain.activity import ChainHead, next_link
-from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store
-from tests.events import write_rows
+from tests.events import AuditRow, write_rows
 from tests.unit.cli.conftest import Commands
 
 ROW = AuditRow(datetime(2026, 1, 1, tzinfo=UTC), "r", "createDid", "key:1", "0" * 12, "did:ids:a", "done", {})

@@ -14,11 +14,9 @@ from identity_records.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAu
 
 from identity_core.domain.activity import CUT, GENESIS, ChainHead, check_kept, follow, follow_export
 from identity_core.errors import StorageMismatch
-from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store
-from identity_core.store.audit import from_line
 from identity_core.use_cases.records import FEWEST, HELD_SECONDS, SOON_SECONDS
-from tests.events import event_of, insert_rows
+from tests.events import AuditRow, event_of, from_line, insert_rows
 from tests.rooms import MovableClock
 
 DAY = timedelta(days=1)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from identity_core.database import Cursor, Transaction
 from identity_core.domain.activity import GENESIS, next_link
-from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store, audit
-from tests.events import event_of, insert_rows, write_rows
+from tests.events import AuditRow, audit_rows, event_of, insert_rows, write_rows
 
 ROW = AuditRow(
     at=datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC),
@@ -42,9 +41,9 @@ def test_rows_come_back_as_they_went_in(store: Store) -> None:
     async def scenario() -> None:
         await write_rows(store, (ROW,))
         await write_rows(store, (BARE,), durable=True)
-        assert list(await store.audit.read(after=0, limit=10)) == [(1, ROW), (2, BARE)]
-        assert list(await store.audit.read(after=1, limit=10)) == [(2, BARE)]
-        assert list(await store.audit.read(after=0, limit=1)) == [(1, ROW)]
+        assert list(await audit_rows(store.audit, after=0, limit=10)) == [(1, ROW), (2, BARE)]
+        assert list(await audit_rows(store.audit, after=1, limit=10)) == [(2, BARE)]
+        assert list(await audit_rows(store.audit, after=0, limit=1)) == [(1, ROW)]
 
     asyncio.run(scenario())
 
@@ -58,7 +57,7 @@ def test_two_stores_write_one_chain(store: Store, tmp_path: Path, url: str | Non
 
     asyncio.run(scenario())
     assert links_hold(store)
-    assert len(asyncio.run(store.audit.read(after=0, limit=100))) == 60
+    assert len(asyncio.run(audit_rows(store.audit, after=0, limit=100))) == 60
 
 
 def test_an_edited_line_breaks_the_chain(store: Store) -> None:
@@ -103,7 +102,7 @@ def test_the_head_says_where_the_chain_ends(tmp_path: Path, url: str | None) -> 
         assert not await store.audit.is_whole()
         # What comes next does not cover it up: a gap stays.
         await write_rows(store, (ROW,))
-        assert [number for number, _ in await store.audit.read(after=0, limit=10)] == [1, 2, 6]
+        assert [number for number, _ in await audit_rows(store.audit, after=0, limit=10)] == [1, 2, 6]
         await store.close()
 
     asyncio.run(scenario())
@@ -143,7 +142,11 @@ def test_lines_that_the_head_does_not_know_stay_and_are_told(tmp_path: Path, url
         insert = "INSERT INTO audit_lines (sequence, line, link) VALUES (2, :line, :link)"
         store.database.write_now(lambda tx: tx.execute(insert, row).rowcount)
         await write_rows(store, (ROW,))
-        assert [found.request_id for _, found in await store.audit.read(after=0, limit=10)] == ["r-1", "r-2", "r-1"]
+        assert [found.request_id for _, found in await audit_rows(store.audit, after=0, limit=10)] == [
+            "r-1",
+            "r-2",
+            "r-1",
+        ]
         assert not await store.audit.is_whole()
         await store.close()
 
@@ -205,7 +208,7 @@ def test_a_line_that_is_undone_is_not_what_the_next_one_follows(tmp_path: Path, 
         assert [type(one) for one in ended] == [LookupError, type(None), LookupError, type(None)]
         assert await store.audit.is_whole()
         assert links_hold(store)
-        assert [row for _, row in await store.audit.read(after=0, limit=10)] == [ROW] * 3
+        assert [row for _, row in await audit_rows(store.audit, after=0, limit=10)] == [ROW] * 3
         await store.close()
 
     asyncio.run(scenario())

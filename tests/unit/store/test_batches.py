@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from identity_core.database import BatchJob, ConstraintViolated, Database, Transaction
-from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store
-from tests.events import insert_rows
+from tests.events import AuditRow, insert_rows
 
 ROW = AuditRow(datetime(2026, 1, 2, tzinfo=UTC), "r", "createDid", None, None, None, "done", {})
 

@@ -24,6 +24,7 @@ from identity_core.ports.delegations import DelegationFilter
 from identity_core.ports.ledger import NewestEntry
 from identity_core.store import Store
 from tests import servers
+from tests.events import audit_rows
 from tests.fault import service_process
 from tests.kept import is_called_back, kept_proofs
 from tests.unit.store.earlier.make import ARCHIVE, COUNTS, rows_of
@@ -81,7 +82,7 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
             "schemas": len((await store.credential_schemas.list(after=None, limit=ALL, octets=10**9)).items),
             "timeline": len(await store.timeline.list(TimelineQuery(None, limit=ALL))),
             "verifications": len(await store.verifications.list(VerificationQuery(None, None, limit=ALL))),
-            "audit": len(await store.audit.read(after=0, limit=ALL)),
+            "audit": len(await audit_rows(store.audit, after=0, limit=ALL)),
             "dids": len(await store.index_rows.dids(after="", limit=ALL)),
             "keys": len(await store.api_key_tags.known()),
         }

@@ -33,10 +33,10 @@ from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, Overloaded
-from identity_core.ports.repositories import AuditRow, IndexedVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd
-from tests.events import EVENT, event_of, insert_rows
+from tests.events import EVENT, AuditRow, event_of, insert_rows
 from tests.unit.store.test_documents import START, version
 
 FOLDER = Path(identity_core.store.__file__).parent

@@ -40,6 +40,7 @@ from identity_core.wire import (
     VerifyCredentialRequest,
 )
 from tests.credentials import ATTRIBUTES, VALUES, a_key, set_in, shown_to_holder, sign
+from tests.events import audit_rows
 from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, context, held_key, key_caller
 
 REVOCATION, SUSPENSION = StatusPurpose
@@ -445,7 +446,7 @@ def test_the_audit_names_operator_and_target(office: Office) -> None:
     caller = key_caller(targets=frozenset({str(office.ivo)}))
     shown = run(office.issue(office.new(), context(caller, "issueCredential")))
     run(office.get(shown.credential.id, context(caller, "getCredential")))
-    lines = [row for _, row in run(office.rooms.store.audit.read(after=0, limit=99))]
+    lines = [row for _, row in run(audit_rows(office.rooms.store.audit, after=0, limit=99))]
     written = {row.operation: row for row in lines}
     for operation, target in (("issueCredential", office.ivo), ("getCredential", office.hana)):
         assert written[operation].fingerprint == "0f1e2d3c4b5a"

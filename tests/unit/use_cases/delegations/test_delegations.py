@@ -55,6 +55,7 @@ from identity_core.wire import (
     RevokeDelegationRequest,
     RevokeIbctRequest,
 )
+from tests.events import audit_rows
 from tests.kept import is_called_back
 from tests.rooms import START, Rooms, secret_of
 
@@ -124,7 +125,7 @@ class Desk:
         return [row.entry.kind for row in reversed(rows)]
 
     async def audited(self) -> list[Any]:
-        rows = await self.rooms.store.audit.read(after=0, limit=100)
+        rows = await audit_rows(self.rooms.store.audit, after=0, limit=100)
         return [row for _, row in rows if row.operation == "test"]
 
 

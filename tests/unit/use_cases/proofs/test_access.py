@@ -14,6 +14,7 @@ from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.errors import Forbidden, ProofNotFound
 from identity_core.wire import RevokeProofRequest
+from tests.events import audit_rows
 from tests.proving import Ledger
 from tests.verifying import OPERATOR, Verifying
 
@@ -102,7 +103,9 @@ def test_revoking(tmp_path: Path) -> None:
         assert again == revoked
         told = await rooms.store.timeline.list(TimelineQuery(frozenset({made.agent}), kind="proof.revoked"))
         assert [(row.entry.actor, row.entry.proof_id) for row in told] == [(f"did:{made.holder}", made.id)]
-        lines = [row for _, row in await rooms.store.audit.read(after=0, limit=1000) if row.operation == "revokeProof"]
+        lines = [
+            row for _, row in await audit_rows(rooms.store.audit, after=0, limit=1000) if row.operation == "revokeProof"
+        ]
         assert [(row.request_id, row.target) for row in lines] == [("r-8", made.holder)]
 
     tell(tmp_path, story)

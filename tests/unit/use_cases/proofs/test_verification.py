@@ -22,6 +22,7 @@ from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.proofs.verify import expectation_of
 from identity_core.wire import DeactivateDidRequest
+from tests.events import audit_rows
 from tests.verifying import OPERATOR, Verifying, asking
 
 CHALLENGE = "a challenge of Vera's own"
@@ -378,7 +379,7 @@ def test_what_is_left_behind(tell: Any) -> None:
         told = await rooms.store.timeline.list(TimelineQuery(frozenset({made.holder}), kind="proof.verified"))
         assert [(row.entry.outcome, row.entry.code) for row in told] == [("done", None), ("refused", "DOMAIN_MISMATCH")]
         assert not await rooms.store.timeline.list(TimelineQuery(frozenset({made.agent}), kind="proof.verified"))
-        lines = [row for _, row in await rooms.store.audit.read(after=0, limit=1000)]
+        lines = [row for _, row in await audit_rows(rooms.store.audit, after=0, limit=1000)]
         (line,) = [row for row in lines if row.operation == "verifyStoredProof"]
         assert (line.target, line.fingerprint, line.details["verified"]) == (made.id, "0f1e2d3c4b5a", True)
 
