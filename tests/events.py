@@ -16,8 +16,8 @@ from identity_core.errors import JsonValue
 from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.ports.repositories import AuditLog
 from identity_core.store import Store
-from identity_core.store.activity import ActivityRows
 from identity_core.store.audit import to_line
+from identity_core.store.events import ActivityRows
 from identity_core.values import value_class
 
 

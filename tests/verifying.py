@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from identity_bbs.bls12381 import keys as bls
+from identity_records.store import StoredVerifications
 from identity_records.use_cases.verifications import ListVerificationHistory
 
 from identity_core.codec import multikey
@@ -87,7 +88,9 @@ class Verifying(Proving):
             check, CheckAnonymously(check, 16), freshness, store.proofs, status, record, self.clock
         )
         self.stored = VerifyStoredProof(self.received)
-        self.verified_before = ListVerificationHistory(store.verifications, store.proofs, access, self.clock)
+        self.verified_before = ListVerificationHistory(
+            StoredVerifications(store.database), store.proofs, access, self.clock
+        )
         self.get = GetProof(access, record, self.clock)
         self.revoke = RevokeProof(access, store.proofs, None, record, self.clock)
 

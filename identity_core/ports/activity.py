@@ -20,11 +20,7 @@ from identity_core.database import Transaction
 from identity_core.domain.activity import (
     Event,
     EventRecord,
-    TimelineQuery,
-    VerificationCounts,
-    VerificationQuery,
 )
-from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.checks import BoundPart, compared_of
 from identity_core.values import value_class
 
@@ -45,24 +41,6 @@ class TimelineEntry:
     delegation_id: str | None = None
     credential_id: str | None = None
     proof_id: str | None = None
-
-
-@value_class
-class TimelineRow:
-    """A stored event. Ids ascend with time; ``anchor`` is that of the proof as it is now, None without one."""
-
-    id: str
-    entry: TimelineEntry
-    anchor: Anchor | None
-
-
-class Timeline(Protocol):
-    """Events, read by those whom they concern."""
-
-    async def list(self, wish: TimelineQuery) -> Sequence[TimelineRow]:
-        """Newest first. A row concerns its holder and its agent; its issuer only where it is about the credential itself, because
-        an issuer must not learn when and where its credentials are shown."""
-        ...
 
 
 @value_class
@@ -91,15 +69,6 @@ class Verification:
         return compared_of(self.codes) if self.verified else ()
 
 
-@value_class
-class VerificationRow:
-    """A stored verification. Ids ascend with time; ``anchor`` is that of the proof as it is now."""
-
-    id: str
-    verification: Verification
-    anchor: Anchor | None
-
-
 class EventSink(Protocol):
     """What writes rows of some events, such as the audit log. An extension has one in ``Contribution.events``."""
 
@@ -123,18 +92,6 @@ class EventLog(Protocol):
     def write(self, records: Sequence[EventRecord], *, durable: bool = False) -> Awaitable[None]:
         """Queue events that have no change in the store; their rows are stored, in one transaction, when the awaitable resolves. They then
         outlive the process. They outlive a loss of power only if ``durable``, because most changes are durable themselves."""
-        ...
-
-
-class Verifications(Protocol):
-    """The verification history."""
-
-    async def list(self, wish: VerificationQuery) -> Sequence[VerificationRow]:
-        """Newest first."""
-        ...
-
-    async def counts(self, wish: VerificationQuery) -> VerificationCounts:
-        """Of all rows of the wish, without its ``before`` and ``limit``."""
         ...
 
 

@@ -11,16 +11,15 @@ from typing import Final
 
 from identity_core.database import MAPPED_MEBIBYTES, READERS, Database, open_database
 from identity_core.store import migrations
-from identity_core.store.activity import ActivityRows, StoredTimeline, StoredVerifications, StoredVerifierChallenges
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
-from identity_core.store.challenges import StoredSpentChallenges
+from identity_core.store.challenges import StoredSpentChallenges, StoredVerifierChallenges
 from identity_core.store.consent_replies import StoredConsentReplies
 from identity_core.store.cosigned import StoredCosignedCheckpoints
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
-from identity_core.store.events import OpenSink, StoredEvents
+from identity_core.store.events import ActivityRows, OpenSink, StoredEvents
 from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
@@ -63,11 +62,9 @@ class Store:
         self.idempotency = StoredIdempotencyKeys(database)
         self.transparency = TransparencyTree(database)
         self.cosigned_checkpoints = StoredCosignedCheckpoints(database)
-        self.timeline = StoredTimeline(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
         self.status_gaps = StoredStatusGaps(database)
-        self.verifications = StoredVerifications(database)
         self.verifier_challenges = StoredVerifierChallenges(database)
         self.delegations = StoredDelegations(database)
         self.holder_secrets = StoredHolderSecrets(database, self.activity)

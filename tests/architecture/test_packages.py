@@ -43,6 +43,7 @@ PACKAGES = {
         "plugins/ledger_evm/identity_ledger_evm/commands.py",
         "plugins/custodian_pkcs11/identity_custodian_pkcs11/commands.py",
         "plugins/wallets/identity_wallets/commands.py",
+        "plugins/records/identity_records/commands/",
     ),
     "uvicorn": ("identity_core/cli/",),
     "tomllib": ("identity_core/settings/", "plugins/keys_file/"),
@@ -56,6 +57,7 @@ CATCH_ALL = (
     "identity_core/extension/",
     "identity_core/cli/",
     "identity_core/database/",
+    "identity_core/store/events.py",  # a sink is code of an extension
 )
 
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "misc"}

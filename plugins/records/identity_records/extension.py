@@ -12,6 +12,7 @@ from identity_core.plugin import hookimpl
 from identity_core.store import Store
 from identity_core.use_cases.proofs.stored import ProofAccess
 from identity_records.handlers import RecordsHandlers
+from identity_records.store import StoredTimeline, StoredVerifications
 from identity_records.use_cases.audit import CheckAuditChain, CutAuditLog, FollowAuditChain, ListAuditLines
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
@@ -23,11 +24,12 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension, whose jobs follow the chain of the audit log and cut off what is past its time."""
     store, clock, days = kernel.need(Store), kernel.clock, kernel.settings.retention.audit_days
     access = ProofAccess(store.proofs, store.verifier_challenges)
+    verifications = StoredVerifications(store.database)
     handlers = RecordsHandlers(
         ListAuditLines(store.audit),
-        GetDashboardTimeline(store.timeline),
-        ListVerificationHistory(store.verifications, store.proofs, access, clock),
-        GetVerificationStats(store.verifications),
+        GetDashboardTimeline(StoredTimeline(store.database)),
+        ListVerificationHistory(verifications, store.proofs, access, clock),
+        GetVerificationStats(verifications),
     )
     chain = FollowAuditChain(store.audit)
     cutter = None if days is None else CutAuditLog(store.audit, timedelta(days=days), clock, clock.monotonic)

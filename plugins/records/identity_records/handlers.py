@@ -8,9 +8,9 @@ from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import verdict_of
-from identity_core.ports.activity import TimelineRow, VerificationRow
 from identity_core.values import value_class
 from identity_records import wire
+from identity_records.queries import TimelineRow, VerificationRow
 from identity_records.use_cases.audit import ListAuditLines
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory

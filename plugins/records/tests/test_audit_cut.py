@@ -46,7 +46,7 @@ def sweeper(store: Store, days: float = 5) -> CutAuditLog:
     return CutAuditLog(store.audit, days * DAY, MovableClock(NOW), lambda: 0.0)
 
 
-def told(store: Store, story: Callable[[], Awaitable[None]]) -> None:
+def run_story(store: Store, story: Callable[[], Awaitable[None]]) -> None:
     async def keyed() -> None:
         await store.audit.key_from_here()
         await story()
@@ -86,7 +86,7 @@ def test_old_lines_go_in_whole_days_and_the_chain_holds(store: Store) -> None:
         assert await sweep.step() == sweep.interval_seconds
         assert await check(store) == 7, "what is quiet is not cut again"
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_log_is_cut_again_and_goes_on_after_a_restart(store: Store) -> None:
@@ -100,7 +100,7 @@ def test_a_log_is_cut_again_and_goes_on_after_a_restart(store: Store) -> None:
         await lines(store, 0)
         assert await check(store) == 7
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_log_of_which_all_is_old_keeps_what_tells_of_it(store: Store) -> None:
@@ -111,7 +111,7 @@ def test_a_log_of_which_all_is_old_keeps_what_tells_of_it(store: Store) -> None:
         assert await stored(store) == [3]
         assert await check(store) == 3
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_lines_go_a_few_at_a_time(store: Store) -> None:
@@ -121,7 +121,7 @@ def test_lines_go_a_few_at_a_time(store: Store) -> None:
         assert await store.audit.cut_through(ChainHead(7, last.link), event_of(row(NOW)))
         assert [await store.audit.drop_cut(limit=3) for _ in range(4)] == [3, 3, 1, 0]
 
-    told(store, story)
+    run_story(store, story)
 
 
 @dataclass
@@ -166,7 +166,7 @@ def test_what_does_not_hold_is_not_cut(store: Store, change: str) -> None:
             await sweeper(store).step()
         assert (await stored(store), await store.audit.cut()) == (before, ChainHead())
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_log_whose_head_somebody_else_made_is_not_cut(store: Store) -> None:
@@ -177,7 +177,7 @@ def test_a_log_whose_head_somebody_else_made_is_not_cut(store: Store) -> None:
             await sweeper(store).step()
         assert (await stored(store), await store.audit.cut()) == ([1, 2, 3], ChainHead())
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_cut_that_somebody_else_wrote_is_none_and_deletes_nothing(store: Store) -> None:
@@ -192,7 +192,7 @@ def test_a_cut_that_somebody_else_wrote_is_none_and_deletes_nothing(store: Store
         assert await stored(store) == [1, 2, 3, 4]
         assert "line 1 is missing" in (await CheckAuditChain(store.audit)()).broken
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_the_tag_of_one_cut_is_not_that_of_another(store: Store) -> None:
@@ -202,7 +202,7 @@ def test_the_tag_of_one_cut_is_not_that_of_another(store: Store) -> None:
         await execute(store, "UPDATE audit_head SET cut_sequence = 4")
         assert await store.audit.cut() == ChainHead()
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_two_who_cut_at_once_cut_once(store: Store) -> None:
@@ -223,7 +223,7 @@ def test_two_who_cut_at_once_cut_once(store: Store) -> None:
         assert head is not None
         return head.head.sequence
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_line_that_is_changed_in_the_middle_is_told_by_the_job_that_follows_the_chain(
@@ -247,7 +247,7 @@ def test_a_line_that_is_changed_in_the_middle_is_told_by_the_job_that_follows_th
             f"ALARM: the audit log is not what was written: {following.broken}"
         ], "told once"
 
-    told(store, story)
+    run_story(store, story)
 
 
 class CutMeanwhile:
@@ -273,7 +273,7 @@ def test_what_is_cut_off_meanwhile_is_not_missed(store: Store) -> None:
         checked = await checking()
         assert (checked.verified, checked.broken) == (checked.total, "")
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_log_whose_head_is_not_ours_is_told_as_one_that_cannot_be_cut(store: Store) -> None:
@@ -288,4 +288,4 @@ def test_a_log_whose_head_is_not_ours_is_told_as_one_that_cannot_be_cut(store: S
         assert sweep.fault == ""
         assert (await store.audit.cut()).sequence == 1
 
-    told(store, story)
+    run_story(store, story)

@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_records.queries import TimelineQuery, VerificationQuery
+from identity_records.store import StoredTimeline, StoredVerifications
 
 from identity_core.codec.times import printed
-from identity_core.domain.activity import TimelineQuery, VerificationQuery
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.status_list import ENTRIES, list_id
 from identity_core.domain.dids.did import Did
@@ -52,8 +53,8 @@ async def events(store: Store, at: datetime, *holders: str) -> None:
 
 
 async def left(store: Store, holder: str | None) -> tuple[int, int]:
-    timeline = await store.timeline.list(TimelineQuery(None if holder is None else frozenset({holder})))
-    seen = await store.verifications.list(VerificationQuery(None, None, holder=holder))
+    timeline = await StoredTimeline(store.database).list(TimelineQuery(None if holder is None else frozenset({holder})))
+    seen = await StoredVerifications(store.database).list(VerificationQuery(None, None, holder=holder))
     return len(timeline), len(seen)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from identity_core.codec import times
-from identity_core.domain.activity import TimelineQuery
 from identity_core.domain.callers import Caller
-from identity_core.ports.activity import Timeline, TimelineRow
 from identity_core.values import value_class
+from identity_records.queries import TimelineQuery, TimelineRow
+from identity_records.store import StoredTimeline
 from identity_records.use_cases.visibility import Visibility
 from identity_records.wire import GetDashboardTimelineQuery
 
@@ -17,7 +17,7 @@ from identity_records.wire import GetDashboardTimelineQuery
 class GetDashboardTimeline:
     """Newest first. Raises ``Forbidden`` for a key or a token without ``audit:read``."""
 
-    timeline: Timeline
+    timeline: StoredTimeline
 
     async def __call__(
         self, query: GetDashboardTimelineQuery, caller: Caller, *, before: str | None = None

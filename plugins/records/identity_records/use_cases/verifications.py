@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from identity_core.codec import times
-from identity_core.domain.activity import VerificationCounts, VerificationQuery
 from identity_core.domain.callers import Caller
-from identity_core.ports.activity import VerificationRow, Verifications
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.proofs.stored import ProofAccess
 from identity_core.values import value_class
+from identity_records.queries import VerificationCounts, VerificationQuery, VerificationRow
+from identity_records.store import StoredVerifications
 from identity_records.use_cases.visibility import Visibility
 from identity_records.wire import GetVerificationStatsQuery, ListVerificationHistoryQuery
 
@@ -25,7 +25,7 @@ from identity_records.wire import GetVerificationStatsQuery, ListVerificationHis
 class ListVerificationHistory:
     """Newest first. Raises ``InvalidRequest``, ``Forbidden``."""
 
-    verifications: Verifications
+    verifications: StoredVerifications
     proofs: Proofs
     access: ProofAccess
     clock: Clock
@@ -63,7 +63,7 @@ class ListVerificationHistory:
 class GetVerificationStats:
     """The same rows, counted. Raises ``Forbidden``."""
 
-    verifications: Verifications
+    verifications: StoredVerifications
 
     async def __call__(self, query: GetVerificationStatsQuery, caller: Caller) -> VerificationCounts:
         return await self.verifications.counts(_seen(_wanted(query), Visibility.of(caller)))

@@ -9,9 +9,10 @@ from typing import Any
 
 import orjson
 import pytest
+from identity_records.queries import TimelineQuery
+from identity_records.store import StoredTimeline
 
 from identity_core.codec import multibase
-from identity_core.domain.activity import TimelineQuery
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
@@ -295,7 +296,9 @@ def test_suspend_resume_revoke(office: Office) -> None:
     assert change(office, credential.id, ivo, REVOCATION, True).version == 4
     with pytest.raises(Conflict):
         change(office, credential.id, ivo, SUSPENSION, True)
-    rows = run(office.rooms.store.timeline.list(TimelineQuery(frozenset({str(office.hana)}), "credential")))
+    rows = run(
+        StoredTimeline(office.rooms.store.database).list(TimelineQuery(frozenset({str(office.hana)}), "credential"))
+    )
     kinds = [row.entry.kind for row in rows]
     assert kinds == ["credential.revoked", "credential.resumed", "credential.suspended", "credential.issued"]
 

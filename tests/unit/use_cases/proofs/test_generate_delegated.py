@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_records.queries import TimelineQuery
+from identity_records.store import StoredTimeline
 
 from identity_core.codec import jcs
-from identity_core.domain.activity import TimelineQuery
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.delegation import Suspension
@@ -654,7 +655,7 @@ def test_nothing_that_is_written_tells_a_value(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         await rooms.proven(rooms.body(value=18))
         await rooms.ask(rooms.body(value=181, token=rooms.token(action=UNPINNED)))
-        told = repr(await rooms.store.timeline.list(TimelineQuery(None)))
+        told = repr(await StoredTimeline(rooms.store.database).list(TimelineQuery(None)))
         audited = repr([row for _, row in await audit_rows(rooms.store.audit, after=0, limit=100)])
         assert "proof.generated" in told
         assert "proof.refused" in told
@@ -672,7 +673,7 @@ def test_a_stranger_writes_nothing_into_the_holders_timeline(tmp_path: Path) -> 
         token = rooms.token() | {"action": UNPINNED}
         with pytest.raises(IbctInvalid):
             await rooms.ask(rooms.body(token=token))
-        assert await rooms.store.timeline.list(TimelineQuery(None)) == []
+        assert await StoredTimeline(rooms.store.database).list(TimelineQuery(None)) == []
         (_, row) = (await audit_rows(rooms.store.audit, after=0, limit=100))[-1]
         assert (row.outcome, row.details["code"], row.target) == ("refused", "IBCT_INVALID", str(rooms.did(rooms.hana)))
 

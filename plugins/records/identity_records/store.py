@@ -1,0 +1,141 @@
+"""What happened and what was verified, read newest first along the index of each role. The sink of the kernel writes the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import orjson
+
+from identity_core.database import Transaction
+from identity_core.domain.proofs.checks import compared_of
+from identity_core.store.events import EVENTS, VERIFICATIONS
+from identity_core.store.proofs import anchors_of
+from identity_core.store.records import Repository, bounds
+from identity_records.queries import (
+    TimelineQuery,
+    TimelineRow,
+    VerificationCounts,
+    VerificationQuery,
+    VerificationRow,
+)
+
+_EVENT_PAGE = f"SELECT id, {EVENTS.columns} FROM timeline WHERE id >= :since AND id < :before"  # noqa: S608  (its own text)
+_LAST = " ORDER BY id DESC LIMIT :limit"
+# Each kind is found by one look into the index on kinds, so that no row is read but the first of each.
+_KINDS_OF_NOUN = """
+WITH RECURSIVE kinds(kind) AS (
+    SELECT min(kind) FROM timeline WHERE kind >= :first AND kind < :after
+    UNION ALL
+    SELECT (SELECT min(kind) FROM timeline WHERE kind > kinds.kind AND kind < :after) FROM kinds WHERE kinds.kind IS NOT NULL
+)
+SELECT kind FROM kinds WHERE kind IS NOT NULL
+"""
+_OF_CREDENTIALS = "credential"
+
+
+class StoredTimeline(Repository):
+    """The timeline."""
+
+    async def list(self, wish: TimelineQuery) -> Sequence[TimelineRow]:
+        return await self._database.read(lambda transaction: _read_events(transaction, wish))
+
+
+def _read_events(transaction: Transaction, wish: TimelineQuery) -> list[TimelineRow]:
+    since, before = bounds(wish.since, wish.until, wish.before)
+    parameters: dict[str, object] = {"since": since, "before": before, "limit": wish.limit}
+    # Each page runs along one index; a page of each is enough for the page of all.
+    pages = [
+        f"SELECT * FROM ({_EVENT_PAGE}{part}{_LAST}) AS page"  # noqa: S608
+        for part in _timeline_parts(transaction, wish, parameters)
+    ]
+    if not pages:
+        return []
+    rows = transaction.execute(" UNION ".join(pages) + _LAST, parameters).fetchall()
+    found = [(row[0], EVENTS.read(row[1:])) for row in rows]
+    anchors = anchors_of(transaction, [entry.proof_id for _, entry in found])
+    return [TimelineRow(id, entry, anchors.get(entry.proof_id or "")) for id, entry in found]
+
+
+def _timeline_parts(transaction: Transaction, wish: TimelineQuery, parameters: dict[str, object]) -> list[str]:
+    """A condition for each role and kind, whose values are added to ``parameters``."""
+    kinds = [""] if wish.kind is None else _kinds_of(transaction, wish.kind)
+    roles = {"": kinds}
+    if wish.dids is not None:
+        names = {f"did{number}": did for number, did in enumerate(sorted(wish.dids))}
+        parameters |= names
+        wanted = ", ".join(f":{name}" for name in names)
+        credential = _kinds_of(transaction, _OF_CREDENTIALS) if wish.kind is None else kinds
+        shown = [kind for kind in credential if kind.startswith(f"{_OF_CREDENTIALS}.")]
+        of_role = {"holder": kinds, "agent": kinds, "issuer": shown}
+        roles = {f" AND {role} IN ({wanted})": of for role, of in of_role.items() if names}
+    number_of = {
+        kind: number for number, kind in enumerate(dict.fromkeys(kind for of in roles.values() for kind in of))
+    }
+    parameters |= {f"kind{number}": kind for kind, number in number_of.items()}
+    return [f"{role} AND kind = :kind{number_of[kind]}" if kind else role for role, of in roles.items() for kind in of]
+
+
+def _kinds_of(transaction: Transaction, wanted: str) -> list[str]:
+    """Those of a noun that there are rows of; a whole kind is the only one."""
+    if "." in wanted:
+        return [wanted]
+    noun = {"first": f"{wanted}.", "after": f"{wanted}/"}  # the character after the full stop
+    return [row[0] for row in transaction.execute(_KINDS_OF_NOUN, noun).fetchall()]
+
+
+class StoredVerifications(Repository):
+    """The verification history."""
+
+    async def list(self, wish: VerificationQuery) -> Sequence[VerificationRow]:
+        parts, parameters = _parts(wish, before=wish.before)
+        # A page of each role along its own index is enough for the page of all.
+        select = f"SELECT id, {VERIFICATIONS.columns} FROM verifications"  # noqa: S608
+        pages = [f"SELECT * FROM ({select}{part}{_LAST}) AS page" for part in parts]  # noqa: S608
+        sql = " UNION ".join(pages) + _LAST
+        return await self._database.read(
+            lambda transaction: _read_verifications(transaction, sql, parameters | {"limit": wish.limit})
+        )
+
+    async def counts(self, wish: VerificationQuery) -> VerificationCounts:
+        parts, parameters = _parts(wish, before=None)
+        seen = " UNION ".join(f"SELECT id, verified, codes FROM verifications{part}" for part in parts)  # noqa: S608
+        sql = f"SELECT verified, codes, count(*) FROM ({seen}) AS seen GROUP BY verified, codes"  # noqa: S608
+        rows = await self._rows(sql, parameters)
+        reasons: Counter[str] = Counter()
+        valid = held = 0
+        for verified, encoded, count in rows:
+            codes = orjson.loads(bytes(encoded))
+            held += count if verified else 0
+            valid += count if verified and not compared_of(codes) else 0
+            reasons.update(dict.fromkeys(() if verified else codes, count))
+        return VerificationCounts(sum(row[2] for row in rows), valid, held, dict(sorted(reasons.items())))
+
+
+def _parts(wish: VerificationQuery, *, before: str | None) -> tuple[list[str], dict[str, object]]:
+    """A WHERE for each role in which rows are seen. Only names of this file and of parameters go into the text."""
+    since, last = bounds(wish.since, wish.until, before)
+    parameters: dict[str, object] = {"since": since, "before": last}
+    common = " WHERE id >= :since AND id < :before"
+    if wish.verified is not None:
+        parameters["verified"] = int(wish.verified)
+        common += " AND verified = :verified"
+    for name, value in (("holder", wish.holder), ("issuer", wish.issuer)):
+        if value is not None:
+            parameters[name] = value
+            common += f" AND {name} = :{name}"
+    if wish.caller is None and wish.dids is None:
+        return [common], parameters
+    names = {f"did{number}": did for number, did in enumerate(sorted(wish.dids or ()))}
+    parameters |= names | {"caller": wish.caller or ""}
+    roles = ["caller = :caller"]
+    if names:
+        wanted = ", ".join(f":{name}" for name in names)
+        roles += [f"verifier IN ({wanted})", f"holder IN ({wanted})"]
+    return [f"{common} AND {role}" for role in roles], parameters
+
+
+def _read_verifications(transaction: Transaction, sql: str, parameters: dict[str, object]) -> list[VerificationRow]:
+    found = [(row[0], VERIFICATIONS.read(row[1:])) for row in transaction.execute(sql, parameters).fetchall()]
+    anchors = anchors_of(transaction, [verification.proof_id for _, verification in found])
+    return [VerificationRow(id, one, anchors.get(one.proof_id or "")) for id, one in found]
