@@ -72,10 +72,8 @@ class Verification:
 class EventSink(Protocol):
     """What writes rows of some events, such as the audit log. An extension has one in ``Contribution.events``."""
 
-    @property
-    def kinds(self) -> frozenset[type[Event]]:
-        """The types of the events that it gets."""
-        ...
+    # The types of the events that it gets.
+    kinds: frozenset[type[Event]]
 
     def write(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
         """Write the rows of one or more events, in the transaction of their changes. It must do nothing but SQL and arithmetic. It may be

@@ -97,7 +97,7 @@ class AuditLines(Repository):
 
         If no other process writes, the head is not read: the statement that moves it shows whether it is where the line before left it.
         """
-        records = [one for one in records if one.event.verification is None or one.context.caller.key is not None]
+        records = [one for one in records if one.event.verification is None or one.context.caller.key]
         if not records:
             return
         if self._group != transaction.group and (self._is_shared or not self._is_ours):

@@ -30,14 +30,15 @@ log = logging.getLogger("identity.events")
 
 @dataclass(slots=True, eq=False)
 class OpenSink:
-    """A sink of the part ``name``. Unless it is vital, it has the number of events that it has ``lost``, of writes that were ``slow``, and
-    the ``seconds`` of all. A loss counts again if the database repeats the transaction."""
+    """A sink of the part ``name``. Unless it is vital, it has the number of events that it has ``lost``, and the ``seconds`` of its writes.
+
+    A loss counts again if the database repeats the transaction.
+    """
 
     name: str
     sink: EventSink
     is_vital: bool
     lost: int = 0
-    slow: int = 0
     seconds: float = 0.0
 
     def attempt(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
@@ -47,8 +48,7 @@ class OpenSink:
         took = perf_counter() - begun
         self.seconds += took
         if took > SLOW_SECONDS:
-            self.slow += 1
-            self._report(self.slow, "took %.1f s for %d events", took, len(records))
+            log.error("the event sink of %s took %.1f s for %d events", self.name, took, len(records))
 
     def _attempt(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
         transaction.execute("SAVEPOINT event_sink")
@@ -63,14 +63,11 @@ class OpenSink:
                     self._attempt(transaction, (one,))
             else:
                 self.lost += 1
-                # Not its text, which may have what no log may have.
-                self._report(self.lost, "lost %s: %s", type(records[0].event).__name__, type(error).__name__)
+                # The 1st, 2nd, 4th time and so on. Not the text of the error, which may contain what no log may have.
+                if self.lost & (self.lost - 1) == 0:
+                    kinds = type(records[0].event).__name__, type(error).__name__
+                    log.error("the event sink of %s lost %s: %s (%d times)", self.name, *kinds, self.lost)
         transaction.execute("RELEASE SAVEPOINT event_sink")
-
-    def _report(self, count: int, what: str, *values: object) -> None:
-        """Log the 1st, 2nd, 4th, 8th time and so on, so that a sink that always fails fills no log."""
-        if count & (count - 1) == 0:
-            log.error(f"the event sink of %s {what} (%d times)", self.name, *values, count)
 
 
 class StoredEvents:
@@ -87,8 +84,7 @@ class StoredEvents:
         """Have the sinks write the events within ``transaction``."""
         for each in self.sinks:
             if wanted := [one for one in records if type(one.event) in each.sink.kinds]:
-                write = each.sink.write if each.is_vital else each.attempt
-                write(transaction, wanted)
+                (each.sink.write if each.is_vital else each.attempt)(transaction, wanted)
 
 
 EVENTS: Final = Table("timeline", TimelineEntry, extra=("id",))

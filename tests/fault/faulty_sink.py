@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Sequence
 
 from features.faults.words import Broken, faults
 from identity_core.database import Transaction
-from identity_core.domain.activity import DidChanged, EventRecord
+from identity_core.domain.activity import DidChanged, Event, EventRecord
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
 
 
 class FaultySink:
-    kinds = frozenset({DidChanged})
+    kinds: frozenset[type[Event]] = frozenset({DidChanged})
 
     def write(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
         if "sink:raise" in faults():

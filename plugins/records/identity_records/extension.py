@@ -34,11 +34,13 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     chain = FollowAuditChain(store.audit)
     cutter = None if days is None else CutAuditLog(store.audit, timedelta(days=days), clock, clock.monotonic)
     async with chain, cutter or contextlib.nullcontext():
-        broken = "1 when a line of the audit log does not follow from the one before it."
-        stuck = "1 while lines of the audit log past their time cannot go."
+        broken, stuck = (
+            "A line of the audit log does not follow from the one before.",
+            "Lines past their time cannot go.",
+        )
         gauges = (
-            Gauge("audit_chain_broken", "livemax", broken, lambda: bool(chain.broken)),
-            Gauge("audit_cut_stuck", "livemax", stuck, lambda: bool(cutter is not None and cutter.fault)),
+            Gauge("audit_chain_broken", "livemax", f"1: {broken}", lambda: bool(chain.broken)),
+            Gauge("audit_cut_stuck", "livemax", f"1: {stuck}", lambda: bool(cutter is not None and cutter.fault)),
         )
         services = {RecordsHandlers: handlers, CheckAuditChain: CheckAuditChain(store.audit)}
         yield Contribution(handlers=(handlers,), services=services, gauges=gauges)

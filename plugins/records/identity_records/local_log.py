@@ -13,20 +13,11 @@ from identity_core.ports.custodian import KeyNotHeld
 from identity_core.ports.repositories import AuditLog
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.values import value_class
-
-
-@value_class
-class AuditTools:
-    """The audit log, and whether the custodian holds what its head is checked with."""
-
-    log: AuditLog
-    is_keyed: bool
 
 
 @contextlib.asynccontextmanager
-async def audit_log(settings: Settings) -> AsyncIterator[AuditTools]:
-    """The audit log beside a running service. Where the installation's keys are not at hand, only the chain can be checked."""
+async def audit_log(settings: Settings) -> AsyncIterator[tuple[AuditLog, bool]]:
+    """Open the audit log, and return whether the custodian holds what its head is checked with. Else only the chain can be checked."""
     async with AsyncExitStack() as stack:
         secret = await _secret_of(settings, stack)
         store = Store.open(
@@ -38,7 +29,7 @@ async def audit_log(settings: Settings) -> AsyncIterator[AuditTools]:
             readers=settings.database_readers,
         )
         stack.push_async_callback(store.close)
-        yield AuditTools(store.audit, secret is not None)
+        yield store.audit, secret is not None
 
 
 async def _secret_of(settings: Settings, stack: AsyncExitStack) -> bytes | None:

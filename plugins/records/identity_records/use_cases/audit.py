@@ -126,10 +126,7 @@ class FollowAuditChain(Repeating):
     _check: CheckAuditChain = field(init=False)
 
     def __post_init__(self) -> None:
-        self._check = self._from_the_front()
-
-    def _from_the_front(self) -> CheckAuditChain:
-        return CheckAuditChain(self.audit, most=PAGE)
+        self._check = CheckAuditChain(self.audit, most=PAGE)
 
     async def step(self) -> float:
         checked = await self._check()
@@ -138,7 +135,7 @@ class FollowAuditChain(Repeating):
         if checked.broken and checked.broken != self.broken:
             log.error("ALARM: the audit log is not what was written: %s", checked.broken)
         self.broken = checked.broken
-        self._check = self._from_the_front()
+        self._check = CheckAuditChain(self.audit, most=PAGE)
         return ANEW_SECONDS
 
 
