@@ -17,7 +17,7 @@ import pytest
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import EVERY_EVENT, SERVICE, DidChanged, Event, EventRecord, Parties, RequestContext
 from identity_core.ports.activity import EventSink
-from identity_core.store import Store, activity, audit, documents, events
+from identity_core.store import Store, audit, documents, events
 from identity_core.store.events import SLOW_SECONDS, OpenSink
 from tests.attack.stranger import rounds
 from tests.fault.killed_before_a_line import KilledBeforeALine
@@ -30,7 +30,7 @@ __all__ = ["new_stored_database", "postgres_server"]
 STEP = max(1, 8 // rounds(1))
 TABLES = ("did_versions", "audit_lines", "timeline", "sink_rows")
 AT = MovableClock().now()
-TRACED = {__file__, *(module.__file__ for module in (activity, audit, documents, events))}
+TRACED = {__file__, *(module.__file__ for module in (audit, documents, events))}
 
 
 class Sink:
