@@ -13,7 +13,7 @@ from setuptools import build_meta
 
 
 def build(project: Path, output: Path, scratch: Path) -> None:
-    copied = scratch / project.name
+    copied = scratch / f"{project.parent.name}-{project.name}"
 
     def skipped(folder: str, names: list[str]) -> set[str]:
         at_top = {
