@@ -34,7 +34,7 @@ def build(project: Path, output: Path, scratch: Path) -> None:
     shutil.copytree(project, copied, ignore=skipped)
     os.chdir(copied)
     sdist = output / build_meta.build_sdist(str(output))
-    unpacked = scratch / f"{project.name}-unpacked"
+    unpacked = scratch / f"{copied.name}-unpacked"
     with tarfile.open(sdist) as archive:
         archive.extractall(unpacked, filter="data")
     (top,) = unpacked.iterdir()
