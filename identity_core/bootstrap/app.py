@@ -25,13 +25,12 @@ from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
-from identity_core.bootstrap.agents import agent_places, open_consents
 from identity_core.bootstrap.authorization import authorization_endpoint, code_grant
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.parts import own_parts
-from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
+from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import installation_state, open_dependencies, service_handlers
-from identity_core.bootstrap.runtime import Runtime
+from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.extension.choice import documents_of
@@ -95,7 +94,7 @@ def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusa
     authenticate = AuthenticateClient(
         opened.reader, opened.store.spent_challenges, opened.clock, origin, frozenset({origin + TOKEN_PATH})
     )
-    resources, issue = resources_of(origin, agent_places(opened.settings)), issue_token(opened, token_keys)
+    resources, issue = resources_of(origin, opened.resources), issue_token(opened, token_keys)
     grants = TokenGrants(code_grant(opened, authenticate, issue, refusals, resources))
     return TokenEndpoint(authenticate, issue, refusals, resources, opened.mismatch, grants)
 
@@ -179,7 +178,6 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
         *(EventHandlers(ListEvents(opened.store.documents)),),
         *(auth_handlers(opened, token_keys, challenges), token, token.grants, gate, tags.credentials.get.access),
         *(installation_state(opened), authorization_endpoint(opened, gate.signatures, token)),
-        await open_consents(opened),
     )
     ports = {Custodian: opened.custodian, Database: opened.store.database, CopyStatus: UnknownCopyStatus()}
     return {type(each): each for each in shared} | ports
@@ -191,7 +189,8 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     chosen, operations = opened.extensions, dict[str, Run]()
     around = (settings, origin_of(settings), opened.mismatch, clock, opened.reader, opened.store.spent_challenges)
     shared = (opened.challenge_secret, opened.plugins, services, operations)
-    kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge]())
+    roots = dict.fromkeys(("agents", "consents"), await consents_secret(opened.custodian))
+    kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), roots=roots)
     parts = [*own_parts(opened), *chosen.on]
     added = await open_extensions(parts, kernel, stack)
     for one, each in zip(parts, added, strict=True):
@@ -214,6 +213,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
         off=documents_of(chosen.off),
+        unserved=unserved_resources(chosen, settings),
     )
     return build_app(
         load_document(documents_of(chosen.on)),

@@ -120,6 +120,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
     operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
     ``adopts``: its tables whose names do not begin with ``<name>_``.
+    ``resources``: paths outside of its document that have access tokens of their own, each with the setting that serves it. Such a setting
+    turns the extension on as well, so an upgrade keeps it on by the setting alone.
     """
 
     name: str
@@ -132,3 +134,4 @@ class Extension(Struct, frozen=True, kw_only=True):
     vital: bool = False
     default: bool = True
     adopts: tuple[str, ...] = ()
+    resources: Mapping[str, str] = {}

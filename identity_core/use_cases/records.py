@@ -50,6 +50,32 @@ class StepSize:
 
 
 @dataclass(slots=True)
+class ForgetRows(Repeating):
+    """Deletes expired rows of an extension.
+
+    ``forget``: deletes at most ``limit`` rows that expired by a time and returns their number. ``kept_after``: how long each is stored
+    after its end.
+    """
+
+    complaint = "expired rows cannot be deleted"
+    interval_seconds = 30.0
+
+    forget: Callable[..., Awaitable[int]]
+    clock: Clock
+    kept_after: timedelta = timedelta(0)
+    size: StepSize = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.size = StepSize(self.clock.monotonic)
+
+    async def step(self) -> float:
+        """Delete some of them. Return the pause, which is short while there are more."""
+        until = erasing_time(self.clock) - self.kept_after
+        more = await self.size.step(lambda limit: self.forget(until, limit=limit))
+        return SOON_SECONDS if more else self.interval_seconds
+
+
+@dataclass(slots=True)
 class SweepRecords(Repeating):
     """Erases what is older than ``kept`` says; a kind that is not in it is kept for good. ``monotonic`` is in seconds."""
 

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import uvloop
+from identity_consents.store import StoredConsentReplies
 from identity_records.use_cases.audit import CutAuditLog
 
 from identity_core.codec.times import micros
@@ -35,7 +36,7 @@ from identity_core.store import Store
 from identity_core.store.records import row_id
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.records import SweepRecords
+from identity_core.use_cases.records import ForgetRows, SweepRecords
 from tests.events import AuditRow, write_rows
 from tools.bench.bench_storage import SystemClock, fsync_milliseconds, load
 from tools.bench.figures import note
@@ -273,13 +274,13 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
         asked=store.verifier_challenges,
         proof_lifetime=DAY,
         answers=store.idempotency,
-        consents=store.consent_replies,
         usage=store.usage,
         clock=clock,
         monotonic=clock.monotonic,
     )
     sweeps = (
         expired,
+        ForgetRows(StoredConsentReplies(store.database).forget, clock),
         SweepRecords(store.retention, dict.fromkeys(KINDS, DAY), clock, clock.monotonic),
         CutAuditLog(store.audit, DAY, clock, clock.monotonic),
     )

@@ -13,6 +13,7 @@ from setuptools import build_meta
 
 
 def build(project: Path, output: Path, scratch: Path) -> None:
+    # A checkout may have the name of a plugin.
     copied = scratch / f"{project.parent.name}-{project.name}"
 
     def skipped(folder: str, names: list[str]) -> set[str]:
