@@ -38,8 +38,8 @@ BODIES: dict[str, Any] = {
 }
 
 
-def _drafted(world: World, operation: Operation) -> Draft:
-    """An operator asks."""
+def drafted(world: World, operation: Operation) -> Draft:
+    """Return the request of an operator."""
     path = operation.path
     if "{proofId}" in path:
         path = path.replace("{proofId}", proof_of(world)["proofId"])
@@ -62,7 +62,6 @@ def _signed_by_hana(world: World, operation: Operation) -> Draft:
 
 DRAFTS |= dict.fromkeys(OF_A_HOLDER, _signed_by_hana)
 for _name in (
-    "verifyProof", "verifyStoredProof", "getProof", "revokeProof", "createVerifierChallenge", "listVerificationHistory",
-    "getVerificationStats", "getDashboardTimeline", "listAuditLines",
+    "verifyProof", "verifyStoredProof", "getProof", "revokeProof", "createVerifierChallenge",
 ):  # fmt: skip
-    DRAFTS[_name] = _drafted
+    DRAFTS[_name] = drafted

@@ -115,15 +115,6 @@ class AttributeReference(Struct, frozen=True, kw_only=True):
     credential: int
     attribute_name: str
 
-class AuditLine(Struct, frozen=True, kw_only=True):
-    sequence: int
-    line: str
-    link: str
-
-class AuditLog(Struct, frozen=True, kw_only=True):
-    items: tuple[AuditLine, ...]
-    next_after: int
-
 class Author(Struct, frozen=True, kw_only=True):
     kind: str
     did: str | UnsetType = UNSET
@@ -499,13 +490,6 @@ class ExpectedPredicate(Struct, frozen=True, kw_only=True):
     type: str
     value: str | list[Any] | dict[str, Any] | int | float | bool | None
 
-class GetDashboardTimelineQuery(Struct, frozen=True, kw_only=True):
-    after: str | None = None
-    before: str | None = None
-    kind: str | None = None
-    limit: int = 50
-    cursor: str | None = None
-
 class GetDidAuthChallengeQuery(Struct, frozen=True, kw_only=True):
     did: str
     purpose: str | None = None
@@ -527,13 +511,6 @@ class GetLedgerConsistencyProofQuery(Struct, frozen=True, kw_only=True):
 class GetLedgerInclusionProofQuery(Struct, frozen=True, kw_only=True):
     transaction: str
     size: int | None = None
-
-class GetVerificationStatsQuery(Struct, frozen=True, kw_only=True):
-    from_: str | None = None
-    to: str | None = None
-    verified: bool | None = None
-    holder_did: str | None = None
-    issuer_did: str | None = None
 
 class Health(Struct, frozen=True, kw_only=True):
     status: Literal["ok"]
@@ -676,10 +653,6 @@ class ListApiKeysQuery(Struct, frozen=True, kw_only=True):
     limit: int = 50
     cursor: str | None = None
 
-class ListAuditLinesQuery(Struct, frozen=True, kw_only=True):
-    after: int = 0
-    limit: int = 100
-
 class ListCredentialSchemasQuery(Struct, frozen=True, kw_only=True):
     limit: int = 50
     cursor: str | None = None
@@ -711,15 +684,6 @@ class ListDidsQuery(Struct, frozen=True, kw_only=True):
 class ListEventsQuery(Struct, frozen=True, kw_only=True):
     after: int = 0
     limit: int = 100
-
-class ListVerificationHistoryQuery(Struct, frozen=True, kw_only=True):
-    from_: str | None = None
-    to: str | None = None
-    verified: bool | None = None
-    holder_did: str | None = None
-    issuer_did: str | None = None
-    limit: int = 50
-    cursor: str | None = None
 
 class NewServiceEndpoint(Struct, frozen=True, kw_only=True):
     id: str | UnsetType = UNSET
@@ -783,10 +747,6 @@ class Readiness(Struct, frozen=True, kw_only=True):
     status: Literal["ready", "unavailable"]
     dependencies: dict[str, str] | UnsetType = UNSET
     plugins: dict[str, PluginCondition] | UnsetType = UNSET
-
-class ReasonCount(Struct, frozen=True, kw_only=True):
-    code: str
-    count: int
 
 class RecoverDidRequest(Struct, frozen=True, kw_only=True):
     new_authentication_key: VerificationMethodInput
@@ -933,25 +893,6 @@ class StatusListProof(Struct, frozen=True, kw_only=True):
     proof_purpose: str
     proof_value: str
 
-class Timeline(Struct, frozen=True, kw_only=True):
-    items: tuple[TimelineItem, ...]
-    next_cursor: str | None
-
-class TimelineItem(Struct, frozen=True, kw_only=True):
-    id: str
-    at: str
-    kind: str
-    outcome: str
-    code: str | None
-    actor: str | None
-    holder_did: str | None
-    agent_did: str | None
-    issuer_did: str | None
-    delegation_id: str | None
-    credential_id: str | None
-    proof_id: str | None
-    anchor: Anchor | None
-
 class UpdateApiKeyRequest(Struct, frozen=True, kw_only=True):
     name: str | UnsetType = UNSET
     admin: bool | UnsetType = UNSET
@@ -1004,26 +945,6 @@ class VerifiableCredential(Struct, frozen=True, kw_only=True):
     credential_status: tuple[CredentialStatusEntry, ...]
     proof: CredentialProof
 
-class VerificationHistory(Struct, frozen=True, kw_only=True):
-    items: tuple[VerificationHistoryRow, ...]
-    next_cursor: str | None
-
-class VerificationHistoryRow(Struct, frozen=True, kw_only=True):
-    id: str
-    ts: str
-    verified: bool
-    verdict: Literal["valid", "unbound", "invalid"]
-    missing: tuple[Literal["predicate", "challenge", "domain", "issuerDid"], ...]
-    verifier_did: str | None
-    key_fingerprint: str | None
-    holder_did: str | None
-    issuer_did: str | None
-    schema_id: str | None
-    proof_id: str | None
-    predicate: VerifiedPredicate | None
-    reasons: tuple[VerificationReason, ...]
-    anchor: Anchor | None
-
 class VerificationMethod(Struct, frozen=True, kw_only=True):
     id: str
     type: str
@@ -1035,9 +956,6 @@ class VerificationMethodInput(Struct, frozen=True, kw_only=True):
     type: str
     public_key_multibase: str
     proof_of_possession: str | UnsetType = UNSET
-
-class VerificationReason(Struct, frozen=True, kw_only=True):
-    code: str
 
 class VerificationResult(Struct, frozen=True, kw_only=True):
     verified: bool
@@ -1054,17 +972,6 @@ class VerificationResult(Struct, frozen=True, kw_only=True):
     issuer_did: str | None
     schema_id: str | None
     anchor: Anchor | None
-
-class VerificationStats(Struct, frozen=True, kw_only=True):
-    total: int
-    valid: int
-    verified: int
-    refused: int
-    reasons: tuple[ReasonCount, ...]
-
-class VerifiedPredicate(Struct, frozen=True, kw_only=True):
-    attribute_name: str
-    type: str
 
 class VerifierChallenge(Struct, frozen=True, kw_only=True):
     challenge: str

@@ -10,6 +10,8 @@ from typing import Any
 
 from identity_bbs.bls12381 import keys as bls
 from identity_kit.conformance.prover_cases import BbsIssuer
+from identity_records.store import StoredVerifications
+from identity_records.use_cases.verifications import ListVerificationHistory
 
 from identity_core.codec import multikey
 from identity_core.codec.structs import convert
@@ -28,7 +30,7 @@ from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
 from identity_core.use_cases.proofs.verify import ProofStatus, VerifyProof, VerifyStoredProof
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.verifications import CreateVerifierChallenge, ListVerificationHistory
+from identity_core.use_cases.verifications import CreateVerifierChallenge
 from identity_core.wire import ExpectedPredicate, VerifyProofRequest, VerifyStoredProofRequest
 from tests.proving import Proving, Workers
 from tests.rooms import operator, own_key, update_of
@@ -84,7 +86,9 @@ class Verifying(Proving):
         )
         self.received = VerifyProof(check, check, freshness, store.proofs, status, record, self.clock)
         self.stored = VerifyStoredProof(self.received)
-        self.verified_before = ListVerificationHistory(store.verifications, store.proofs, access, self.clock)
+        self.verified_before = ListVerificationHistory(
+            StoredVerifications(store.database), store.proofs, access, self.clock
+        )
         self.get = GetProof(access, record, self.clock)
         self.revoke = RevokeProof(access, store.proofs, None, record, self.clock)
 

@@ -26,7 +26,7 @@ from identity_core.domain.callers import ApiKey
 from identity_core.errors import InvalidCredential
 from identity_core.plugin import NoSettings, Provider, hookimpl
 from identity_core.ports.ledger import LedgerHead
-from identity_core.store.activity import StoredActivity
+from identity_core.store.events import StoredEvents
 from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.requests import StoredIdempotencyKeys
 from identity_core.use_cases.ledger.storage import WatchStorage
@@ -238,20 +238,20 @@ def identity_provide_did_method() -> Provider[Any]:
     return _wrapping("ids", identity_did_ids, "identity_provide_did_method", Method)
 
 
-_write = StoredActivity.write
+_write = StoredEvents.write
 
 
-def _writing(self: StoredActivity, rows: Any, *, durable: bool = False) -> Awaitable[None]:
+def _writing(self: StoredEvents, records: Any, *, durable: bool = False) -> Awaitable[None]:
     """What changes a record writes rows of it: where no plugin takes part, that is what can take a while."""
 
     async def after_a_while() -> None:
         await strike("audit")
-        await _write(self, rows, durable=durable)
+        await _write(self, records, durable=durable)
 
-    return after_a_while() if faults() else _write(self, rows, durable=durable)
+    return after_a_while() if faults() else _write(self, records, durable=durable)
 
 
-StoredActivity.write = _writing  # type: ignore[method-assign]
+StoredEvents.write = _writing  # type: ignore[method-assign]
 
 _rotate = StoredHolderSecrets.rotate
 

@@ -15,12 +15,8 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @400:AUTH_AMBIGUOUS
   Scenario Outline: Two different credentials are refused
@@ -36,12 +32,8 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @401:AUTH_REQUIRED
   Scenario Outline: An operation that needs a credential says so
@@ -56,12 +48,8 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @401:AUTH_FAILED
   Scenario Outline: A credential that no one gave out is refused
@@ -77,12 +65,8 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @403:FORBIDDEN
   Scenario Outline: A key that may do something else
@@ -98,10 +82,6 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
-      | listAuditLines          |
 
   @404:DID_NOT_FOUND
   Scenario Outline: A signature of a DID that no one has
@@ -117,9 +97,6 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
 
@@ -138,12 +115,8 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @409:REQUEST_IN_PROGRESS
   Scenario Outline: The second comes while the first is being answered
@@ -170,9 +143,6 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
 
@@ -234,12 +204,8 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @431:HEADERS_TOO_LARGE
   Scenario Outline: Headers that are too large are refused
@@ -255,12 +221,8 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @500:INTERNAL_ERROR
   Scenario Outline: A fault of ours has a request id and no details
@@ -277,12 +239,8 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @503:OVERLOADED
   Scenario Outline: More requests than the server takes on are turned away
@@ -299,12 +257,8 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |
-      | listAuditLines          |
 
   @503:PLUGIN_UNAVAILABLE
   Scenario Outline: A plugin that raises costs its own requests
@@ -321,10 +275,6 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
-      | listAuditLines          |
 
   @504:PLUGIN_TIMEOUT
   Scenario Outline: A plugin that hangs is given up at its deadline
@@ -341,10 +291,6 @@ Feature: The door of verification is that of every operation
       | getProof                |
       | revokeProof             |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
-      | listAuditLines          |
 
   @503:DID_QUARANTINED
   Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
@@ -356,8 +302,5 @@ Feature: The door of verification is that of every operation
     Examples:
       | operation               |
       | createVerifierChallenge |
-      | listVerificationHistory |
-      | getVerificationStats    |
-      | getDashboardTimeline    |
       | resetDisclosures        |
       | rotateHolderSecret      |

@@ -16,7 +16,7 @@ from math import ceil
 from typing import Final
 
 from identity_core.api.request import Answer, Handler, Operation, Request
-from identity_core.domain.activity import REFUSED, Event, RequestContext
+from identity_core.domain.activity import REFUSED, Refused, RequestContext
 from identity_core.errors import IdentityError, QuotaExceeded
 from identity_core.ports.api_keys import KEPT, Charge, Usage
 from identity_core.ports.clock import Clock
@@ -165,7 +165,7 @@ class AuditRefusals:
                 if error.status < 500 and request.caller is not None:
                     context = RequestContext(request.operation_id, request.caller, request.request_id)
                     target = next(iter(request.path.values()), None)
-                    event = Event(target=target, outcome=REFUSED, code=error.code)
+                    event = Refused(target=target, outcome=REFUSED, code=error.code)
                     await self.record(context, event, self.clock.now())
                 raise
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
-from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import load_document
 from identity_core.api.cross_origin import Origins
@@ -39,9 +38,9 @@ from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.retention import RecordErasure, RetentionRule
 from identity_core.settings import Settings, SettingsError
+from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
-from identity_core.use_cases.audit import ListAuditLines
 from identity_core.use_cases.auth.bearer import AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.events import ListEvents
@@ -141,7 +140,7 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
         *(tags.credentials, tags.proofs, tags.dashboard),
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
-        *(EventHandlers(ListEvents(opened.store.documents)), AuditHandlers(ListAuditLines(opened.store.audit))),
+        *(EventHandlers(ListEvents(opened.store.documents)),),
         *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
         *(TokenGrants(), TokenResources(opened.resources), installation_state(opened)),
     )
@@ -170,7 +169,11 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     shared = (opened.challenge_secret, opened.plugins, services, operations)
     roots = dict.fromkeys(("agents", "consents"), await consents_secret(opened.custodian))
     kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), retention=retention, roots=roots)
-    added = await open_extensions([*own_parts(opened), *chosen.on], kernel, stack)
+    parts = [*own_parts(opened), *chosen.on]
+    added = await open_extensions(parts, kernel, stack)
+    for one, each in zip(parts, added, strict=True):
+        if each.events is not None:
+            opened.store.activity.sinks.append(OpenSink(one.declared.name, each.events, is_vital=one.declared.vital))
     services[TokenGrants] |= joined(added, "grants")
     services[Dependencies].probes.update(bounded_probes(joined(added, "probes")))
     _require_erasure(settings, retention, services)

@@ -36,12 +36,13 @@ def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
     readers = "Connections that one process reads with; 0: reads wait for none."
     yield Gauge("database_readers", "livemin", readers, lambda: load().readers)
     yield Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: opened.jobs.watch.log_size)
-    jobs, broken = opened.jobs, "1 when a line of the audit log does not follow from the one before it."
-    yield Gauge("audit_chain_broken", "livemax", broken, lambda: bool(jobs.chain.broken))
-    stuck = "1 while lines of the audit log past their time cannot go."
-    yield Gauge("audit_cut_stuck", "livemax", stuck, lambda: bool(jobs.cutter is not None and jobs.cutter.fault))
     yield Gauge("resolution_cache_asked", "counter", "Resolutions that looked in the cache.", lambda: answers.asked)
     yield Gauge("resolution_cache_hits", "counter", "Resolutions that were answered from it.", lambda: answers.hits)
+    sinks = opened.store.activity.sinks
+    lost = "Events of which an extension could not write its rows; see the log."
+    yield Gauge("event_sink_lost", "counter", lost, lambda: {one.name: one.lost for one in sinks}, "sink")
+    seconds = "Time in which extensions have written rows of events."
+    yield Gauge("event_sink_seconds", "counter", seconds, lambda: {one.name: one.seconds for one in sinks}, "sink")
     expiry = "When the first usable API key expires, in Unix time; +Inf: none does."
     yield Gauge("api_key_next_expiry_timestamp_seconds", "livemin", expiry, lambda: _next_expiry(opened))
 

@@ -35,7 +35,7 @@ from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
 from identity_core.use_cases.credentials.status_gaps import GetStatusGaps, GetStatusGapShard
 from identity_core.use_cases.credentials.verify import VerifyCredential
-from identity_core.use_cases.dashboard import GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
+from identity_core.use_cases.dashboard import ResetDisclosures, RotateHolderSecret
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,
     ResumeDelegation,
@@ -68,14 +68,8 @@ from identity_core.use_cases.ledger.read import (
     GetLedgerTransaction,
 )
 from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.use_cases.proofs.stored import ProofAccess
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.verifications import (
-    LIFETIME,
-    CreateVerifierChallenge,
-    GetVerificationStats,
-    ListVerificationHistory,
-)
+from identity_core.use_cases.verifications import LIFETIME, CreateVerifierChallenge
 from identity_core.values import value_class
 
 
@@ -193,14 +187,8 @@ def credential_handlers(
 
 def verification_handlers(opened: Runtime) -> VerificationHandlers:
     """The handlers of the tag ``verifications``."""
-    store = opened.store
-    return VerificationHandlers(
-        challenge=CreateVerifierChallenge(store.verifier_challenges, opened.clock, secrets.token_bytes, LIFETIME),
-        history=ListVerificationHistory(
-            store.verifications, store.proofs, ProofAccess(store.proofs, store.verifier_challenges), opened.clock
-        ),
-        counts=GetVerificationStats(store.verifications),
-    )
+    challenges = opened.store.verifier_challenges
+    return VerificationHandlers(CreateVerifierChallenge(challenges, opened.clock, secrets.token_bytes, LIFETIME))
 
 
 @value_class
@@ -226,7 +214,6 @@ def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: 
         credentials=credential_handlers(opened, sealed_credentials, autonomy),
         proofs=proof_handlers(opened, sealed_credentials, autonomy),
         dashboard=DashboardHandlers(
-            GetDashboardTimeline(opened.store.timeline),
             ResetDisclosures(access, credentials, record, opened.clock),
             RotateHolderSecret(opened.store.holder_secrets, opened.keeper, opened.clock),
         ),

@@ -15,7 +15,6 @@ from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
-from identity_core.use_cases.audit import CutAuditLog, FollowAuditChain
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.credentials.gap_log import RecordGaps
 from identity_core.use_cases.credentials.held_keys import ListKeys
@@ -44,8 +43,6 @@ class Jobs:
     anchorer: AnchorWorker | None
     anchors: ProofAnchoring | None
     publisher: PublishStatusGaps
-    chain: FollowAuditChain
-    cutter: CutAuditLog | None
 
 
 async def begin_jobs(
@@ -59,8 +56,7 @@ async def begin_jobs(
         await attend.guarded()
         await stack.enter_async_context(attend)
     follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
-    cutter = await _forget_expired(settings, store, clock, stack)
-    chain = await stack.enter_async_context(FollowAuditChain(store.audit))
+    await _forget_expired(settings, store, clock, stack)
     logged = await TransparencyLog.over(settings, check.ledger, store, custodian)
     await follow.tell(logged.signer.hear)
     watch = await stack.enter_async_context(await watch_over(settings, logged, store, clock))
@@ -78,7 +74,7 @@ async def begin_jobs(
     watch.hold_up(repair, suspicions, anchorer, feeder, publisher)
     if settings.database_url is not None:
         watch.spare(repair, suspicions, anchorer, follow, feeder)
-    return Jobs(follow, suspicions, logged, watch, feeder, anchorer, anchors, publisher, chain, cutter)
+    return Jobs(follow, suspicions, logged, watch, feeder, anchorer, anchors, publisher)
 
 
 async def _keep_index(
@@ -107,10 +103,8 @@ async def _keep_index(
     return follow, repair, suspicions
 
 
-async def _forget_expired(
-    settings: Settings, store: Store, clock: SystemClock, stack: AsyncExitStack
-) -> CutAuditLog | None:
-    """Deletes what has expired, and what is kept for a time, as long as the process lives. What cuts the audit log, if that is to be."""
+async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, stack: AsyncExitStack) -> None:
+    """Deletes what has expired, and what is kept for a time, as long as the process lives."""
     proof_lifetime = timedelta(seconds=settings.proof.lifetime_seconds)
     forgetting = ForgetExpired(
         store.spent_challenges,
@@ -122,9 +116,6 @@ async def _forget_expired(
         clock.monotonic,
     )
     await stack.enter_async_context(forgetting)
-    if (audit_days := settings.retention.audit_days) is None:
-        return None
-    return await stack.enter_async_context(CutAuditLog(store.audit, timedelta(days=audit_days), clock, clock.monotonic))
 
 
 async def _begin_anchoring(

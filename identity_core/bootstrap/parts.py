@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
-from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.errors import guide_folder
 from identity_core.api.events import EventHandlers
@@ -31,13 +30,11 @@ Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     tags, need = kernel.need(PageTags), kernel.need
     own = (tags.dids, tags.credentials, tags.delegations, tags.proofs)
-    others = (need(ApiKeyHandlers), need(AuthHandlers), need(ServiceHandlers))
-    records = (tags.dashboard, need(AuditHandlers), need(VerificationHandlers))
-    transparency = (tags.ledger, need(EventHandlers))
+    others = (need(ApiKeyHandlers), need(AuthHandlers), need(ServiceHandlers), tags.dashboard)
+    transparency = (need(VerificationHandlers), tags.ledger, need(EventHandlers))
     pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
     gauges = tuple(kernel_gauges(opened, tags.dids.cache))
-    handlers = (*own, *others, *records, *transparency)
-    return Contribution(handlers=handlers, pages=pages, gauges=gauges, probes=kernel_probes(opened))
+    return Contribution(handlers=(*own, *others, *transparency), pages=pages, gauges=gauges, probes=kernel_probes(opened))
 
 
 PARTS: Final = (_kernel,)

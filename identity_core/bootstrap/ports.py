@@ -19,11 +19,9 @@ from typing import Final
 from identity_core.codec import multikey
 from identity_core.domain import callers as key_text
 from identity_core.domain.delegations.delegation import AutonomyTable
-from identity_core.errors import PluginUnavailable
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS, NOT_RECORDED, ClockAhead, LedgerBackend
-from identity_core.ports.repositories import AuditLog
 from identity_core.settings import Settings, StartError, require_extras
 from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK
@@ -209,43 +207,3 @@ async def store_beside(settings: Settings, stack: AsyncExitStack) -> tuple[Plugi
     plugins.database = store.database
     stack.push_async_callback(store.close)
     return plugins, custodian, store
-
-
-@value_class
-class AuditTools:
-    """The audit log, and whether the custodian holds what its head is checked with."""
-
-    log: AuditLog
-    is_keyed: bool
-
-
-@contextlib.asynccontextmanager
-async def audit_log(settings: Settings) -> AsyncIterator[AuditTools]:
-    """The audit log beside a running service. Where the installation's keys are not at hand, only the chain can be checked."""
-    async with AsyncExitStack() as stack:
-        secret = await _secret_of(settings, stack)
-        store = Store.open(
-            settings.data_dir,
-            settings.database_url,
-            processes=max(settings.server.workers, 2),
-            secret=secret or secrets.token_bytes(32),
-            mapped_mebibytes=settings.mapped_mebibytes,
-            readers=settings.database_readers,
-        )
-        stack.push_async_callback(store.close)
-        yield AuditTools(store.audit, secret is not None)
-
-
-async def _secret_of(settings: Settings, stack: AsyncExitStack) -> bytes | None:
-    """What the tags of rows follow from; None where the custodian does not open, or has no key yet. None is made."""
-    is_file = settings.custodian.backend == "sealed" and settings.database_url is None
-    if is_file and not (settings.data_dir / "custodian.sqlite").is_file():
-        # To open it would make one.
-        return None
-    plugins = load_plugins(settings, SystemClock())
-    stack.push_async_callback(plugins.close)
-    try:
-        return await rows_secret(plugins.custodian(settings.custodian.backend))
-    except (StartError, KeyNotHeld, PluginUnavailable) as error:
-        log.warning("the keys of this installation are not at hand: %s", error)
-        return None

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.verification import ProofVerification
@@ -98,9 +98,10 @@ class Parties:
 
 @value_class
 class Event:
-    """What happened. ``kind`` is its name in the timeline, such as ``delegation.created``, where it has ``parties`` to see it; ``target``
+    """An act and what came of it. ``kind`` is its name in the timeline, such as ``delegation.created``, if it has ``parties``; ``target``
     the DID or the identifier that the audit log names; ``outcome`` is ``done``, ``refused`` or ``replayed``, ``code`` that of the refusal.
-    ``details`` are for the audit log: no attribute value, no predicate value, no secret."""
+    ``details`` are for the audit log: no attribute value, no predicate value, no secret. An act that has no type of its own is a plain
+    event."""
 
     kind: str = ""
     target: str | None = None
@@ -109,6 +110,49 @@ class Event:
     code: str | None = None
     details: Mapping[str, JsonValue] = field(default_factory=dict)
     verification: ProofVerification | None = None
+
+
+class DidChanged(Event):
+    """A version of a DID, which is on the ledger."""
+
+
+class ApiKeyChanged(Event):
+    """An API key that was created, changed, rotated or revoked."""
+
+
+class CredentialIssued(Event):
+    """A credential that was issued or imported."""
+
+
+class StatusChanged(Event):
+    """A new status of a credential or a proof."""
+
+
+class DelegationChanged(Event):
+    """A delegation that was created, suspended, resumed or revoked, or an IBCT that was revoked."""
+
+
+class ProofMade(Event):
+    """A proof that was generated, or its repeated answer."""
+
+
+class ProofVerified(Event):
+    """A verification, whatever its result."""
+
+
+class Refused(Event):
+    """A refused request of an authenticated caller for a change."""
+
+
+EVERY_EVENT: Final = frozenset[type[Event]]((Event, *Event.__subclasses__()))
+
+
+class EventRecord(NamedTuple):
+    """An event with the request that it came of, and its time."""
+
+    event: Event
+    context: RequestContext
+    at: datetime
 
 
 GENESIS: Final = bytes(32)
@@ -243,42 +287,3 @@ def check_kept(reached: ChainHead, kept: KeyedHead) -> None:
         raise ChainBroken(f"line {said.sequence + 1} was not written by this service")
     if reached.link != said.link:
         raise ChainBroken("the log does not lead to the head that was written: it was written anew")
-
-
-@value_class
-class TimelineQuery:
-    """Which rows: those that concern one of ``dids`` (None: all), of ``kind`` or of the noun that it is (None: all), from
-    ``since`` on and before ``until``, with ids before ``before``."""
-
-    dids: frozenset[str] | None
-    kind: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    before: str | None = None
-    limit: int = 50
-
-
-@value_class
-class VerificationQuery:
-    """Which rows: those that ``caller`` made or that one of ``dids`` made or held (both None: all), and among them those that
-    the other members name; from ``since`` on, before ``until``, with ids before ``before``."""
-
-    caller: str | None
-    dids: frozenset[str] | None
-    since: datetime | None = None
-    until: datetime | None = None
-    verified: bool | None = None
-    holder: str | None = None
-    issuer: str | None = None
-    before: str | None = None
-    limit: int = 50
-
-
-@value_class
-class VerificationCounts:
-    """How many verifications there were, how many were valid and verified, and how often each reason came up among the others."""
-
-    total: int
-    valid: int
-    verified: int
-    reasons: Mapping[str, int]

@@ -11,6 +11,7 @@ from msgspec import Struct
 from identity_core.errors import IdentityError
 from identity_core.extension.installation import InstallationCheck, RowRule
 from identity_core.extension.metrics import Gauge
+from identity_core.ports.activity import EventSink
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.retention import RetentionRule
@@ -51,6 +52,7 @@ class Contribution(Struct, frozen=True, kw_only=True):
     ``forms`` take a POST of a page, ``endpoints`` take a POST of a program. ``error_shapes`` make refusals in the form of another standard,
     by the name of their schema (``x-error-schema``). ``grants`` are those of the token endpoint by ``grant_type``. ``services`` are got by
     their type with ``Kernel.need``, by the extensions that are opened later; one of the kernel that does nothing is replaced.
+    ``events`` writes rows of events in the transaction of their changes; it is vital if the extension is.
     ``gauges``: the numbers that metrics show of it. ``observers`` are called with each answered request and its duration in seconds, and
     must not raise. ``probes`` are dependencies of ``/ready`` by name, each with a function that returns its state in one word: ``ok``,
     ``degraded`` if requests are still served, else another.
@@ -64,6 +66,7 @@ class Contribution(Struct, frozen=True, kw_only=True):
     error_shapes: Mapping[str, Any] = {}
     grants: Mapping[str, Any] = {}
     services: Mapping[type[Any], Any] = {}
+    events: EventSink | None = None
     gauges: tuple[Gauge, ...] = ()
     observers: tuple[Callable[[Any, float], None], ...] = ()
     probes: Mapping[str, Probe] = {}

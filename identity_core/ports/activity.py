@@ -16,10 +16,12 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
-from identity_core.domain.activity import TimelineQuery, VerificationCounts, VerificationQuery
-from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.database import Transaction
+from identity_core.domain.activity import (
+    Event,
+    EventRecord,
+)
 from identity_core.domain.proofs.checks import BoundPart, compared_of
-from identity_core.ports.repositories import AuditRow
 from identity_core.values import value_class
 
 
@@ -39,24 +41,6 @@ class TimelineEntry:
     delegation_id: str | None = None
     credential_id: str | None = None
     proof_id: str | None = None
-
-
-@value_class
-class TimelineRow:
-    """A stored event. Ids ascend with time; ``anchor`` is that of the proof as it is now, None without one."""
-
-    id: str
-    entry: TimelineEntry
-    anchor: Anchor | None
-
-
-class Timeline(Protocol):
-    """Events, read by those whom they concern."""
-
-    async def list(self, wish: TimelineQuery) -> Sequence[TimelineRow]:
-        """Newest first. A row concerns its holder and its agent; its issuer only where it is about the credential itself, because
-        an issuer must not learn when and where its credentials are shown."""
-        ...
 
 
 @value_class
@@ -85,36 +69,27 @@ class Verification:
         return compared_of(self.codes) if self.verified else ()
 
 
-@value_class
-class VerificationRow:
-    """A stored verification. Ids ascend with time; ``anchor`` is that of the proof as it is now."""
+class EventSink(Protocol):
+    """What writes rows of some events, such as the audit log. An extension has one in ``Contribution.events``."""
 
-    id: str
-    verification: Verification
-    anchor: Anchor | None
+    # The types of the events that it gets.
+    kinds: frozenset[type[Event]]
 
+    def write(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
+        """Write the rows of one or more events, in the transaction of their changes. It must do nothing but SQL and arithmetic. It may be
+        called again with the same events when the transaction was undone, and until the database is closed.
 
-ActivityRow = AuditRow | TimelineEntry | Verification
-
-
-class ActivityLog(Protocol):
-    """Where the rows of events are written."""
-
-    def write(self, rows: Sequence[ActivityRow], *, durable: bool = False) -> Awaitable[None]:
-        """Queues the rows at once; they are stored, in one transaction, when the awaitable resolves. They then outlive the process; a loss
-        of power only when ``durable``, because the records that they tell of are durable themselves."""
+        If the sink is vital, an exception undoes the change. If not, only what the sink has written is undone.
+        """
         ...
 
 
-class Verifications(Protocol):
-    """The verification history."""
+class EventLog(Protocol):
+    """The sinks of all parts."""
 
-    async def list(self, wish: VerificationQuery) -> Sequence[VerificationRow]:
-        """Newest first."""
-        ...
-
-    async def counts(self, wish: VerificationQuery) -> VerificationCounts:
-        """Of all rows of the wish, without its ``before`` and ``limit``."""
+    def write(self, records: Sequence[EventRecord], *, durable: bool = False) -> Awaitable[None]:
+        """Queue events that have no change in the store; their rows are stored, in one transaction, when the awaitable resolves. They then
+        outlive the process. They outlive a loss of power only if ``durable``, because most changes are durable themselves."""
         ...
 
 

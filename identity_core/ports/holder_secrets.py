@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.ports.activity import ActivityRow
+from identity_core.domain.activity import EventRecord
 from identity_core.values import value_class
 
 
@@ -30,8 +30,8 @@ class SecretRotation:
     is_last: bool
 
 
-Tell = Callable[[SecretRotation], Sequence[ActivityRow]]
-"""The rows of audit log and timeline that tell of a change; they are stored with it, or neither is."""
+Tell = Callable[[SecretRotation], EventRecord]
+"""The event of a change; its rows are stored with it, or neither is."""
 
 
 class HolderSecretGenerations(Protocol):

@@ -17,12 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from identity_core.domain.activity import EventRecord
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
 from identity_core.errors import CODES, IdentityError, InternalError, JsonValue
-from identity_core.ports.activity import ActivityRow
 from identity_core.values import value_class
 
 
@@ -187,7 +187,7 @@ class Invocations(Protocol):
         """
         ...
 
-    async def finish(self, lease: Lease, proof: StoredProof, rows: Sequence[ActivityRow]) -> None:
+    async def finish(self, lease: Lease, proof: StoredProof, event: EventRecord) -> None:
         """Stores proof and answer, and the rows of the event that the proof is, in one transaction.
 
         Raises ``DelegationRevoked``, ``IbctRevoked`` or ``CredentialRevoked`` when that happened meanwhile; the proof is then not

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead
+from identity_core.domain.activity import ChainedLine, ChainHead, EventRecord, KeyedHead
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.dids.stored_version import StoredVersion
-from identity_core.errors import JsonValue
 from identity_core.ports.ledger import Receipt
 from identity_core.values import value_class
 
@@ -63,14 +62,14 @@ class DocumentIndex(Protocol):
         """What ``versions`` gives, for such an answer."""
 
     async def record(
-        self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
+        self, versions: Sequence[IndexedVersion], *, owner: str | None = None, event: EventRecord | None = None
     ) -> None:
         """Adds versions, each once (a second time is no error) and moves the cursor over their sequences as far as they are
-        gapless. ``owner`` is the identity of the caller that created the DID. ``line`` is added to the audit log in the same transaction. A
+        gapless. ``owner`` is the identity of the caller that created the DID. The sinks write ``event`` in the same transaction. A
         caller that is cancelled takes nothing of it away."""
 
     def recording(
-        self, made: Callable[[Receipt], tuple[IndexedVersion, AuditRow]], *, owner: str | None
+        self, made: Callable[[Receipt], tuple[IndexedVersion, EventRecord]], *, owner: str | None
     ) -> AbstractContextManager[None]:
         """Records what ``made`` makes of a receipt in the transaction of the next append within the context, where the ledger writes
         through the store's database. Elsewhere ``made`` is not called, and the version is for ``record``."""
@@ -199,38 +198,21 @@ class SpentChallenges(Protocol):
         """Do the same to those that were handed out."""
 
 
-@value_class
-class AuditRow:
-    """One line of the audit log. No secrets; ``caller`` is an identity such as ``key:ab12…`` with its fingerprint."""
-
-    at: datetime
-    request_id: str
-    operation: str
-    caller: str | None
-    fingerprint: str | None
-    target: str | None
-    outcome: str
-    details: Mapping[str, JsonValue]
-
-
 class AuditLog(Protocol):
-    """An append-only log, chained by hashes, whose head has a tag that only the service can make. Its lines come by ``ActivityLog``."""
-
-    async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
-        """Lines by number (from 1, without gaps), those after ``after`` first."""
+    """An append-only log, chained by hashes, whose head has a tag that only the service can make. Its lines come by ``EventLog``."""
 
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
-        """The same lines as they were hashed, each with its link, for anyone who checks the chain."""
+        """Return lines by number (from 1, without gaps), those after ``after`` first, as they were hashed, each with its link."""
 
     async def head(self) -> KeyedHead | None:
         """The head that the log keeps of itself; None where there is none, or one that somebody else wrote."""
 
     async def cut(self) -> ChainHead:
         """Number and link of the last line that went because it was past its time; an empty log's head where none did, or where somebody
-        else says so. ``read`` and ``chain`` begin behind it."""
+        else says so. ``chain`` begins behind it."""
 
-    async def cut_through(self, through: ChainHead, row: AuditRow) -> bool:
-        """Cuts the log behind that line and appends ``row``, which tells of it, durably in one transaction. False, and nothing is done,
+    async def cut_through(self, through: ChainHead, event: EventRecord) -> bool:
+        """Cuts the log behind that line and appends ``event``, which tells of it, durably in one transaction. False, and nothing is done,
         where the log is cut there or further on already, the line is not there, or the head is not ours."""
 
     async def drop_cut(self, *, limit: int) -> int:

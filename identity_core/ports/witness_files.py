@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
-from identity_core.ports.activity import ActivityRow
+from identity_core.domain.activity import EventRecord
 from identity_core.values import value_class
 
 
@@ -27,8 +26,8 @@ class WitnessFiles(Protocol):
         ...
 
     async def replace(
-        self, did: str, before: bytes | None, after: WitnessFile, rows: Sequence[ActivityRow] = ()
+        self, did: str, before: bytes | None, after: WitnessFile, event: EventRecord | None = None
     ) -> bool:
-        """Keeps ``after`` durably in the place of the one with the octets ``before`` (None: where there was none), and ``rows`` with it,
-        both or neither. False where another is there."""
+        """Keeps ``after`` durably in the place of the one with the octets ``before`` (None: where there was none), and the rows of
+        ``event`` with it, both or neither. False where another is there."""
         ...

@@ -11,14 +11,14 @@ from typing import Final
 
 from identity_core.database import MAPPED_MEBIBYTES, READERS, Database, open_database
 from identity_core.store import migrations
-from identity_core.store.activity import StoredActivity, StoredTimeline, StoredVerifications, StoredVerifierChallenges
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
-from identity_core.store.challenges import StoredSpentChallenges
+from identity_core.store.challenges import StoredSpentChallenges, StoredVerifierChallenges
 from identity_core.store.cosigned import StoredCosignedCheckpoints
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
+from identity_core.store.events import ActivityRows, OpenSink, StoredEvents
 from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
@@ -47,21 +47,23 @@ class Store:
         self.database = database
         self.quarantine = QuarantinedDids(database)
         self.audit = AuditLines(database, secret)
-        self.documents = Documents(database, secret, self.quarantine, self.audit)
+        self.activity = StoredEvents(
+            database,
+            OpenSink("audit", self.audit, is_vital=True),
+            OpenSink("activity", ActivityRows(secrets.token_bytes), is_vital=True),
+        )
+        self.documents = Documents(database, secret, self.quarantine, self.activity)
         self.index_rows = StoredIndexRows(database, secret)
         self.spent_challenges = StoredSpentChallenges(database)
         self.usage = StoredUsage(database)
         self.idempotency = StoredIdempotencyKeys(database)
         self.transparency = TransparencyTree(database)
         self.cosigned_checkpoints = StoredCosignedCheckpoints(database)
-        self.timeline = StoredTimeline(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
         self.status_gaps = StoredStatusGaps(database)
-        self.verifications = StoredVerifications(database)
         self.verifier_challenges = StoredVerifierChallenges(database)
         self.delegations = StoredDelegations(database)
-        self.activity = StoredActivity(database, self.audit, secrets.token_bytes)
         self.holder_secrets = StoredHolderSecrets(database, self.activity)
         self.witness_files = StoredWitnessFiles(database, self.activity)
         self.invocations = StoredInvocations(database, self.activity, secrets.token_bytes)

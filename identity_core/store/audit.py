@@ -21,8 +21,16 @@ import orjson
 
 from identity_core.codec.times import parse, printed_exactly
 from identity_core.database import Database, Transaction
-from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
-from identity_core.ports.repositories import AuditRow
+from identity_core.domain.activity import (
+    EVERY_EVENT,
+    REFUSED,
+    ChainedLine,
+    ChainHead,
+    EventRecord,
+    KeyedHead,
+    encode_cut,
+    next_link,
+)
 from identity_core.store.records import Repository, delete_first
 from identity_core.store.row_mac import RowMac
 from identity_core.values import value_class
@@ -72,7 +80,9 @@ _BARE_TREE = "UPDATE transparency_head SET size = 0, peaks = :peaks WHERE id = 1
 
 
 class AuditLines(Repository):
-    """The port ``AuditLog`` on the tables of the store."""
+    """The port ``AuditLog`` on the tables of the store, and the sink that writes them."""
+
+    kinds = EVERY_EVENT
 
     def __init__(self, database: Database, secret: bytes) -> None:
         super().__init__(database)
@@ -82,15 +92,20 @@ class AuditLines(Repository):
         self._last, self._is_ours, self._is_shared = KeyedHead(ChainHead(), 1), False, False
         self._last_mac = b""
 
-    def append(self, transaction: Transaction, *rows: AuditRow) -> None:
-        """Adds the next lines of the chain within ``transaction``. Where nobody else writes, the head is not read: the statement that moves
-        it says whether it is still where the line before left it."""
+    def write(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
+        """Add the next lines of the chain. Of verifications only those have one that an API key asked for.
+
+        If no other process writes, the head is not read: the statement that moves it shows whether it is where the line before left it.
+        """
+        records = [one for one in records if one.event.verification is None or one.context.caller.key]
+        if not records:
+            return
         if self._group != transaction.group and (self._is_shared or not self._is_ours):
             self._look(transaction)
         self._group = transaction.group
-        if not self._are_added(transaction, rows):
+        if not self._are_added(transaction, records):
             self._look(transaction)
-            self._are_added(transaction, rows)
+            self._are_added(transaction, records)
 
     def _look(self, transaction: Transaction) -> None:
         before = self._last
@@ -98,11 +113,11 @@ class AuditLines(Repository):
         self._last_mac = self._mac.tag(self._last.encode())
         self._is_shared = self._last != before
 
-    def _are_added(self, transaction: Transaction, rows: Sequence[AuditRow]) -> bool:
+    def _are_added(self, transaction: Transaction, records: Sequence[EventRecord]) -> bool:
         """False where another process wrote since, or what was written here last was undone."""
         before, head, lines = self._last.head, self._last.head, list[tuple[int, bytes, bytes]]()
-        for row in rows:
-            line = to_line(head.sequence + 1, row)
+        for one in records:
+            line = to_line(head.sequence + 1, one)
             head = ChainHead(head.sequence + 1, next_link(head.link, line))
             lines.append((head.sequence, line, head.link))
         moved = KeyedHead(head, self._last.keyed_from)
@@ -142,10 +157,10 @@ class AuditLines(Repository):
         cut = ChainHead(row[0], _octets(row[1]))
         return cut if self._cut_mac.holds(encode_cut(cut), row[2]) else ChainHead()
 
-    async def cut_through(self, through: ChainHead, row: AuditRow) -> bool:
-        return await self._database.write(lambda transaction: self._cut_through(transaction, through, row))
+    async def cut_through(self, through: ChainHead, event: EventRecord) -> bool:
+        return await self._database.write(lambda transaction: self._cut_through(transaction, through, event))
 
-    def _cut_through(self, transaction: Transaction, through: ChainHead, row: AuditRow) -> bool:
+    def _cut_through(self, transaction: Transaction, through: ChainHead, event: EventRecord) -> bool:
         kept = self._kept(transaction.execute(_HEAD).fetchone())
         found = transaction.execute(_HAS, {"sequence": through.sequence}).fetchone()
         if kept is None or found is None or _octets(found[0]) != through.link:
@@ -154,7 +169,7 @@ class AuditLines(Repository):
             return False
         columns = {"sequence": through.sequence, "link": through.link, "mac": self._cut_mac.tag(encode_cut(through))}
         transaction.execute(_CUT_THROUGH, columns)
-        self.append(transaction, row)
+        self.write(transaction, (event,))
         return True
 
     async def drop_cut(self, *, limit: int) -> int:
@@ -194,10 +209,6 @@ class AuditLines(Repository):
         kept = self._kept(row)
         return kept is not None and kept.head == (ChainHead() if last is None else ChainHead(last[0], _octets(last[1])))
 
-    async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
-        rows = await self._rows(_READ, {"after": after, "limit": limit})
-        return [(sequence, from_line(bytes(line))) for sequence, line, _ in rows]
-
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
         rows = await self._rows(_READ, {"after": after, "limit": limit})
         return [ChainedLine(sequence, _octets(line), _octets(link)) for sequence, line, link in rows]
@@ -213,35 +224,24 @@ def _octets(value: bytes | str) -> bytes:
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
-def to_line(sequence: int, row: AuditRow) -> bytes:
-    """The JSON that is stored and hashed; members in a fixed order."""
+def to_line(sequence: int, record: EventRecord) -> bytes:
+    """Return the JSON that is stored and hashed; members in a fixed order."""
+    event, context, key = record.event, record.context, record.context.caller.key
+    details = dict(event.details)
+    if event.outcome == REFUSED and event.code is not None:
+        details["code"] = event.code
     return orjson.dumps(
         {
             "sequence": sequence,
-            "at": printed_exactly(row.at),
-            "requestId": row.request_id,
-            "operation": row.operation,
-            "caller": row.caller,
-            "fingerprint": row.fingerprint,
-            "target": row.target,
-            "outcome": row.outcome,
-            "details": dict(row.details),
+            "at": printed_exactly(record.at),
+            "requestId": context.request_id,
+            "operation": context.operation,
+            "caller": context.caller.identity or None,
+            "fingerprint": None if key is None else key.fingerprint,
+            "target": event.target,
+            "outcome": event.outcome,
+            "details": details,
         }
-    )
-
-
-def from_line(line: bytes) -> AuditRow:
-    """The row that ``to_line`` wrote."""
-    read = orjson.loads(line)
-    return AuditRow(
-        at=parse(read["at"]).astimezone(UTC),
-        request_id=read["requestId"],
-        operation=read["operation"],
-        caller=read["caller"],
-        fingerprint=read["fingerprint"],
-        target=read["target"],
-        outcome=read["outcome"],
-        details=read["details"],
     )
 
 
@@ -258,7 +258,9 @@ def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | 
     """The line ``sequence``, or the last one; None where there is none. Its table is the same in every version that has been released."""
     where = "ORDER BY sequence DESC LIMIT 1" if sequence is None else "WHERE sequence = :sequence"
     row = transaction.execute(f"{_PLACE} {where}", {} if sequence is None else {"sequence": sequence}).fetchone()
-    return None if row is None else AuditPlace(row[0], _octets(row[2]), from_line(bytes(row[1])).at)
+    if row is None:
+        return None
+    return AuditPlace(row[0], _octets(row[2]), parse(orjson.loads(bytes(row[1]))["at"]).astimezone(UTC))
 
 
 class StoredAuditEnd(Repository):

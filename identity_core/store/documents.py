@@ -19,12 +19,13 @@ from datetime import datetime
 from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
 from identity_core.database import BatchJob, Database, Transaction, followed_by
+from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import EARLIER_FORM, is_earlier_form
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import DidQuarantined
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import AuditRow, IndexedVersion
-from identity_core.store.audit import AuditLines
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.store.events import StoredEvents
 from identity_core.store.index_rows import (
     AFTER,
     AT,
@@ -45,8 +46,8 @@ from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac
 
-# Versions with their rows, and the line of the audit log that tells of them.
-_Record = tuple[Sequence[tuple[IndexedVersion, Row]], AuditRow | None]
+# Versions with their rows, and the event of them.
+_Record = tuple[Sequence[tuple[IndexedVersion, Row]], EventRecord | None]
 HEADS_KEPT = 4096
 CHANGED = "a row of the index is not the one that this version writes"
 
@@ -83,13 +84,13 @@ class Documents(Repository):
         database: Database,
         secret: bytes,
         quarantine: QuarantinedDids,
-        audit: AuditLines,
+        events: StoredEvents,
         *,
         heads_kept: int = HEADS_KEPT,
     ) -> None:
         super().__init__(database)
         self.is_embedded = database.dialect == "sqlite"
-        self._audit = audit
+        self._events = events
         self._mac = RowMac(secret, VERSIONS)
         self._cursor = StoredCursor(database, secret, "documents")
         self._quarantine = quarantine
@@ -165,29 +166,28 @@ class Documents(Repository):
         return None if number is None or not self._is_current() else number
 
     async def record(
-        self, versions: Sequence[IndexedVersion], *, owner: str | None = None, line: AuditRow | None = None
+        self, versions: Sequence[IndexedVersion], *, owner: str | None = None, event: EventRecord | None = None
     ) -> None:
         """See ``DocumentIndex.record``. Raises ``Overloaded``, ``PluginUnavailable``; the ledger has the entry all the same."""
-        job = BatchJob(self._insert, ([(version, row_of(version, owner)) for version in versions], line))
+        job = BatchJob(self._insert, ([(version, row_of(version, owner)) for version in versions], event))
         # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
         await self._database.write(job, durable=not self.is_embedded, then=self._recorded)
 
     def recording(
-        self, made: Callable[[Receipt], tuple[IndexedVersion, AuditRow]], *, owner: str | None
+        self, made: Callable[[Receipt], tuple[IndexedVersion, EventRecord]], *, owner: str | None
     ) -> AbstractContextManager[None]:
         """See ``DocumentIndex.recording``."""
 
         def record(transaction: Transaction, receipt: Receipt) -> None:
-            version, line = made(receipt)
-            self._insert(transaction, [([(version, row_of(version, owner))], line)])
+            version, event = made(receipt)
+            self._insert(transaction, [([(version, row_of(version, owner))], event)])
 
         return followed_by(self._database.write, record)
 
     def _insert(self, transaction: Transaction, records: Sequence[_Record]) -> list[list[IndexedVersion]]:
         """Of each record the versions whose rows are in their places now."""
         are_new = are_inserted(transaction, self._mac, *[row for record, _ in records for _, row in record])
-        if lines := [line for _, line in records if line is not None]:
-            self._audit.append(transaction, *lines)
+        self._events.insert(transaction, [event for _, event in records if event is not None])
         return [[each for each, row in record if are_new or self._inserted(transaction, row)] for record, _ in records]
 
     def _inserted(self, transaction: Transaction, row: Row) -> bool:

@@ -13,7 +13,7 @@ from identity_core.database import Database, Transaction
 from identity_core.domain.credentials.holder_secret import FIRST, name_of
 from identity_core.errors import Conflict
 from identity_core.ports.holder_secrets import BoundCredential, SecretRotation, Tell
-from identity_core.store.activity import StoredActivity
+from identity_core.store.events import StoredEvents
 
 _GENERATION: Final = "SELECT generation FROM holder_secrets WHERE holder = :holder"
 _ROTATE: Final = """
@@ -66,7 +66,7 @@ def check_tag(transaction: Transaction, row: Mapping[str, object]) -> int:
 class StoredHolderSecrets:
     """The port ``HolderSecretGenerations`` on the tables of the store."""
 
-    def __init__(self, database: Database, activity: StoredActivity) -> None:
+    def __init__(self, database: Database, activity: StoredEvents) -> None:
         self._database = database
         self._activity = activity
 
@@ -77,7 +77,7 @@ class StoredHolderSecrets:
         def change(transaction: Transaction) -> SecretRotation:
             transaction.execute(_ROTATE, {"holder": holder, "second": FIRST + 1, "now": micros(now)})
             found = _former(transaction, holder, root, now, limit)
-            self._activity.insert(transaction, tell(found))
+            self._activity.insert(transaction, (tell(found),))
             return found
 
         return await self._database.write(change)
@@ -87,7 +87,7 @@ class StoredHolderSecrets:
             found = _former(transaction, holder, root, now, limit)
             present = name_of(holder, found.generation, root)
             transaction.execute(_FORGET, {"holder": holder, "present": present, "now": micros(now)})
-            self._activity.insert(transaction, tell(found))
+            self._activity.insert(transaction, (tell(found),))
             return found
 
         return await self._database.write(change)

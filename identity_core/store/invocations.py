@@ -10,10 +10,10 @@ import orjson
 
 from identity_core.codec.times import micros
 from identity_core.database import Database, Job, Transaction
+from identity_core.domain.activity import EventRecord
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
 from identity_core.errors import IbctReplayed, IdentityError, PredicateNotSatisfied, RequestInProgress
-from identity_core.ports.activity import ActivityRow
 from identity_core.ports.proofs import (
     Consumption,
     Earlier,
@@ -24,8 +24,8 @@ from identity_core.ports.proofs import (
     Precedent,
     RefusedInvocation,
 )
-from identity_core.store.activity import StoredActivity
 from identity_core.store.delegations import read_invoked
+from identity_core.store.events import StoredEvents
 from identity_core.store.proofs import add_proof, find_proof
 from identity_core.store.records import Repository, Table, delete_first
 from identity_core.store.spending import count, in_force, limited, revoked, sealed_values, standing
@@ -71,7 +71,7 @@ WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome = 'proved'
 class StoredInvocations(Repository):
     """See ``Invocations``. ``random`` gives octets for the tokens of leases."""
 
-    def __init__(self, database: Database, activity: StoredActivity, random: Callable[[int], bytes]) -> None:
+    def __init__(self, database: Database, activity: StoredEvents, random: Callable[[int], bytes]) -> None:
         super().__init__(database)
         self._activity = activity
         self._random = random
@@ -164,14 +164,14 @@ class StoredInvocations(Repository):
             transaction.execute(_PRUNE[self._database.dialect], {"now": now, "limit": PRUNED_AT_ONCE})
         self._requests_to_prune -= 1
 
-    async def finish(self, lease: Lease, proof: StoredProof, rows: Sequence[ActivityRow]) -> None:
-        refusal = await self._committed(lambda transaction: self._finish(transaction, lease, proof, rows))
+    async def finish(self, lease: Lease, proof: StoredProof, event: EventRecord) -> None:
+        refusal = await self._committed(lambda transaction: self._finish(transaction, lease, proof, event))
         self._leased.discard(lease.token)
         if refusal is not None:
             raise refusal
 
     def _finish(
-        self, transaction: Transaction, lease: Lease, proof: StoredProof, rows: Sequence[ActivityRow]
+        self, transaction: Transaction, lease: Lease, proof: StoredProof, event: EventRecord
     ) -> IdentityError | None:
         """Returns the refusal instead of raising it, because what is written beside it must stay."""
         invocation, spending = lease.invocation, lease.spending
@@ -184,7 +184,7 @@ class StoredInvocations(Repository):
             _end_refused(transaction, invocation, lease.token, refusal)
             return refusal
         add_proof(transaction, proof)
-        self._activity.insert(transaction, rows)
+        self._activity.insert(transaction, (event,))
         return None
 
     async def release(self, lease: Lease) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from identity_core.database import Database, Transaction
-from identity_core.ports.activity import ActivityRow
+from identity_core.domain.activity import EventRecord
 from identity_core.ports.witness_files import WitnessFile
-from identity_core.store.activity import StoredActivity
+from identity_core.store.events import StoredEvents
 from identity_core.store.records import Repository, Table
 
 _FILES: Final = Table("witness_files", WitnessFile)
@@ -26,7 +26,7 @@ WHERE did = :did AND octets = :before
 class StoredWitnessFiles(Repository):
     """The port ``WitnessFiles`` on the tables of the store."""
 
-    def __init__(self, database: Database, activity: StoredActivity) -> None:
+    def __init__(self, database: Database, activity: StoredEvents) -> None:
         super().__init__(database)
         self._activity = activity
 
@@ -35,16 +35,16 @@ class StoredWitnessFiles(Repository):
         return _FILES.read(rows[0]) if rows else None
 
     async def replace(
-        self, did: str, before: bytes | None, after: WitnessFile, rows: Sequence[ActivityRow] = ()
+        self, did: str, before: bytes | None, after: WitnessFile, event: EventRecord | None = None
     ) -> bool:
         row = {"did": did, "versions": after.versions, "log_octets": after.log_octets, "octets": after.octets}
         statement, row = (_ADD, row) if before is None else (_REPLACE, row | {"before": before})
-        return await self._database.write(lambda transaction: self._replaced(transaction, statement, row, rows))
+        return await self._database.write(lambda transaction: self._replaced(transaction, statement, row, event))
 
     def _replaced(
-        self, transaction: Transaction, statement: str, row: Mapping[str, object], rows: Sequence[ActivityRow]
+        self, transaction: Transaction, statement: str, row: Mapping[str, object], event: EventRecord | None
     ) -> bool:
         if transaction.execute(statement, row).rowcount != 1:
             return False
-        self._activity.insert(transaction, rows)
+        self._activity.insert(transaction, () if event is None else (event,))
         return True

@@ -46,6 +46,7 @@ PACKAGES = {
         "plugins/kit/identity_kit/commands.py",
         "plugins/operations/identity_operations/commands/",
         "plugins/wallets/identity_wallets/commands.py",
+        "plugins/records/identity_records/commands/",
     ),
     "uvicorn": ("identity_core/cli/",),
     "tomllib": ("identity_core/settings/", "plugins/keys_file/"),
@@ -61,6 +62,7 @@ CATCH_ALL = (
     "identity_core/database/",
     "plugins/postgresql/",
     "plugins/operations/identity_operations/commands/",
+    "identity_core/store/events.py",  # a sink is code of an extension
 )
 
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
@@ -229,7 +231,7 @@ def test_packages_say_what_they_are(trees: dict[str, ast.Module]) -> None:
     assert silent == []
 
 
-def test_audit_lines_are_made_in_one_place_and_read_back_in_another() -> None:
-    calls = re.compile(r"\bAuditRow\(")
+def test_audit_lines_are_made_in_one_place() -> None:
+    calls = re.compile(r"\bto_line\(")
     found = {str(path.relative_to(ROOT)) for path in MODULES if calls.search(path.read_text())}
-    assert found == {"identity_core/use_cases/record.py", "identity_core/store/audit.py"}
+    assert found == {"identity_core/store/audit.py"}

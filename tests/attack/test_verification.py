@@ -16,9 +16,11 @@ from typing import Any
 
 import pytest
 from identity_bbs.bls12381 import select
+from identity_records.queries import TimelineQuery, VerificationQuery
+from identity_records.store import StoredTimeline, StoredVerifications
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.activity import RequestContext, TimelineQuery, VerificationQuery
+from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.verification import ProofVerification
@@ -218,8 +220,8 @@ def test_no_value_is_left_behind(tell: Callable[[Story], None], tmp_path: Path) 
         await rooms.verify_stored(made, caller=OPERATOR)
         await rooms.get(made.id, RequestContext("getProof", OPERATOR, "r-6"))
         await rooms.revoke(made.id, RevokeProofRequest(reason="over"), RequestContext("revokeProof", OPERATOR, "r-7"))
-        rows = repr(await rooms.store.timeline.list(TimelineQuery(None)))
-        rows += repr(await rooms.store.verifications.list(VerificationQuery(None, None)))
+        rows = repr(await StoredTimeline(rooms.store.database).list(TimelineQuery(None)))
+        rows += repr(await StoredVerifications(rooms.store.database).list(VerificationQuery(None, None)))
         rows += repr([line.line for line in await rooms.store.audit.chain(after=0, limit=10_000)])
         assert "proof.verified" in rows
         for secret in (str(THRESHOLD), str(THRESHOLD + 1), str(VALUES["income"]), str(VALUES["birthDate"])):

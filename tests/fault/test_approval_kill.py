@@ -22,6 +22,7 @@ from identity_core.store import witness_files
 from identity_core.use_cases.dids import witnessed
 from identity_core.use_cases.dids.witnessed import Approvals, ApproveDidVersion, GetDidApprovals
 from tests.attack.stranger import rounds
+from tests.events import audit_rows
 from tests.fault.killed_before_a_line import KilledBeforeALine
 from tests.rooms import MovableClock
 from tests.unit.domain.log.test_webvh import first
@@ -52,7 +53,7 @@ async def approve(site: Site) -> Approvals:
 
 async def kept(site: Site) -> tuple[int, int]:
     """How many lines the audit log has, and whether the approval is published."""
-    lines = await site.store.audit.read(after=0, limit=10)
+    lines = await audit_rows(site.store.audit, after=0, limit=10)
     return len(lines), int(await site.store.witness_files.find(str(site.of)) is not None)
 
 

@@ -30,17 +30,17 @@ from identity_consents.store import StoredConsentReplies
 from identity_operations.erasure import SweepRecords
 from identity_operations.kinds import KINDS
 from identity_operations.retention import StoredRecords
+from identity_records.use_cases.audit import CutAuditLog
 
 from identity_core.codec.times import micros
 from identity_core.ports.proofs import Invocation, RefusedInvocation
-from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store
 from identity_core.store.records import row_id
 from identity_core.store.retention import RULES
-from identity_core.use_cases.audit import CutAuditLog
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.expiry import ForgetRows
+from tests.events import AuditRow, write_rows
 from tools.bench.bench_storage import SystemClock, fsync_milliseconds, load
 from tools.bench.figures import note
 
@@ -190,7 +190,7 @@ async def seed_audit_log(store: Store, lines: int) -> None:
     await store.audit.key_from_here()
     for first in range(0, lines, at_once):
         rows = [audit_row(_past(number)) for number in range(first, min(lines, first + at_once))]
-        await store.activity.write(rows, durable=False)
+        await write_rows(store, rows, durable=False)
 
 
 def audit_row(at: datetime) -> AuditRow:

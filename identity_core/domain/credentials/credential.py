@@ -99,8 +99,8 @@ class Credential:
         if self.valid_until is not None and now >= self.valid_until:
             raise CredentialExpired(details={"validUntil": printed(self.valid_until)})
 
-    def event(self, kind: str) -> Event:
-        """What happened to it, such as ``credential.issued``."""
+    def event(self, kind: str, made: type[Event] = Event) -> Event:
+        """Return an event of it, of the type ``made``; ``kind`` is such as ``credential.issued``."""
         holder, issuer = str(self.holder), str(self.issuer)
         details: dict[str, JsonValue] = {
             "credentialId": self.id,
@@ -108,7 +108,7 @@ class Credential:
             "status": self.status.value,
             "version": self.version,
         }
-        return Event(kind, issuer, Parties(holder=holder, issuer=issuer, credential_id=self.id), details=details)
+        return made(kind, issuer, Parties(holder=holder, issuer=issuer, credential_id=self.id), details=details)
 
     def status_after(self, purpose: StatusPurpose, value: bool) -> CredentialStatus:
         """The status that setting ``purpose`` to ``value`` leads to. Raises ``Conflict`` for what revocation forbids."""

@@ -16,7 +16,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from identity_core.domain.activity import Event, Parties
+from identity_core.domain.activity import DelegationChanged, Event, Parties
 from identity_core.domain.delegations.action import Action, Grant
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AutonomyTooLow, DelegationInvalid, DelegationNotNarrower, JsonValue
@@ -106,7 +106,7 @@ class Delegation:
         """What happened to it, such as ``delegation.created``."""
         holder, agent = str(self.holder), str(self.agent)
         parties = Parties(holder=holder, agent=agent, delegation_id=self.id)
-        return Event(kind, holder, parties, details={"delegationId": self.id, "agent": agent})
+        return DelegationChanged(kind, holder, parties, details={"delegationId": self.id, "agent": agent})
 
     def covers(self, action: Action, value: JsonValue) -> bool:
         """Whether a grant covers the action for this value."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.domain.activity import DONE, OPERATOR, REPLAYED, Event, RequestAttempt, RequestContext
+from identity_core.domain.activity import DONE, OPERATOR, REPLAYED, ApiKeyChanged, Event, RequestAttempt, RequestContext
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound, JsonValue, Overloaded, VersionConflict
 from identity_core.ports.api_keys import KeyTags
@@ -161,7 +161,7 @@ class RecordKeyChange:
             **more,
         }
         outcome = DONE if context.intent is None else REPLAYED
-        await self.record(context, Event(target=key.id, outcome=outcome, details=details), self.clock.now())
+        await self.record(context, ApiKeyChanged(target=key.id, outcome=outcome, details=details), self.clock.now())
 
 
 ATTEMPTS = 16

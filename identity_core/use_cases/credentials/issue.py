@@ -26,7 +26,7 @@ from identity_bbs.bls12381.backend import G1_OCTETS
 
 from identity_core.codec import multikey, times
 from identity_core.codec.structs import given
-from identity_core.domain.activity import RequestContext
+from identity_core.domain.activity import CredentialIssued, RequestContext
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.bound_credential import (
@@ -173,7 +173,7 @@ class CredentialIntake:
             stored = await self.credentials.add(credential, box, signed.tag, random=self.random)
         if stored is None:
             raise Conflict("Another credential has this id.", details={"member": "id"})
-        await self.record(context, stored.event("credential.issued"), prepared.now)
+        await self.record(context, stored.event("credential.issued", CredentialIssued), prepared.now)
         return ShownCredential(stored, witness, to_holder)
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from identity_core.cache import BoundedCache
 from identity_core.codec import times
 from identity_core.codec.structs import given
-from identity_core.domain.activity import RequestContext
+from identity_core.domain.activity import RequestContext, StatusChanged
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.dids.log import entry
@@ -61,7 +61,7 @@ class SetCredentialStatus:
             with context.keeping(lambda changed: changed):
                 changed = await self.credentials.set_status(credential, status, reason, now)
             if changed is not None:
-                await self.record(context, changed.event(_KINDS[status]), now)
+                await self.record(context, changed.event(_KINDS[status], StatusChanged), now)
                 return changed
         raise Overloaded("Too many others change the status of this credential.", details={"retryAfter": 1})
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from identity_core.codec import times
 from identity_core.codec.structs import UNSET, given
-from identity_core.domain.activity import Event, Parties, RequestContext
+from identity_core.domain.activity import DelegationChanged, Parties, RequestContext
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import FINAL
 from identity_core.errors import Conflict, Forbidden, InvalidRequest
@@ -151,7 +151,7 @@ class RevokeIbct:
             revoked_at = await self.delegations.revoke_ibct(invoker, member, value, keep_until=keep_until, now=now)
         if revoked_at == now:
             # Neither id nor nonce is written: the token may still be on its way.
-            await self.record(context, Event(IBCT_REVOKED, wish.invoker, Parties(holder=wish.invoker)), now)
+            await self.record(context, DelegationChanged(IBCT_REVOKED, wish.invoker, Parties(holder=wish.invoker)), now)
         return IbctRevocation(revoked_at, keep_until)
 
 

@@ -20,7 +20,7 @@ from math import ceil
 from weakref import WeakValueDictionary
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.activity import DONE, REPLAYED, SERVICE, Event, RequestContext
+from identity_core.domain.activity import DONE, REPLAYED, SERVICE, DidChanged, EventRecord, RequestContext
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Expire, Recover
@@ -42,10 +42,9 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyRefused
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, Receipt, require_steady
-from identity_core.ports.repositories import AuditRow, DocumentIndex, IndexedVersion
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner, SignedEntry
-from identity_core.use_cases.record import line_of
 from identity_core.values import value_class
 
 
@@ -189,8 +188,8 @@ class DidWriter:
         version = await self.index.version(did.text, version_id)
         if version is None or version.receipt is None:
             raise self.reader.check.incomplete(did, version_id)
-        line = _line(context, version, version.receipt, outcome=REPLAYED if is_known else DONE)
-        await self.index.record((version,), owner=owner, line=line)
+        event = _event(context, version, version.receipt, outcome=REPLAYED if is_known else DONE)
+        await self.index.record((version,), owner=owner, event=event)
         return version
 
     async def _is_recorded(self, did: Did, version_id: int, entry: bytes) -> bool:
@@ -216,9 +215,9 @@ class DidWriter:
             await context.attempt.intend({"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)})
         changes, made = differences.changes(state, after), list[IndexedVersion]()
 
-        def recorded(receipt: Receipt) -> tuple[IndexedVersion, AuditRow]:
+        def recorded(receipt: Receipt) -> tuple[IndexedVersion, EventRecord]:
             made.append(IndexedVersion(after, receipt, changes))
-            return made[-1], _line(context, made[-1], receipt)
+            return made[-1], _event(context, made[-1], receipt)
 
         try:
             with ExitStack() as stack:
@@ -233,14 +232,15 @@ class DidWriter:
             raise
         version = IndexedVersion(after, receipt, changes)
         if made[-1:] != [version]:
-            await self.index.record((version,), owner=owner, line=_line(context, version, receipt))
+            await self.index.record((version,), owner=owner, event=_event(context, version, receipt))
         self.reader.check.keep(did, version, is_folded=True)
         return version
 
 
-def _line(context: RequestContext, version: IndexedVersion, receipt: Receipt, *, outcome: str = DONE) -> AuditRow:
-    """The line of the audit log that tells of a version."""
+def _event(context: RequestContext, version: IndexedVersion, receipt: Receipt, *, outcome: str = DONE) -> EventRecord:
+    """Return the event of a recorded version."""
     details: dict[str, JsonValue] = {"versionId": version.state.version_id, "transactionHash": receipt.transaction_hash}
     if context.note is not None:
         details["note"] = context.note
-    return line_of(context, Event(target=version.state.did.text, outcome=outcome, details=details), receipt.recorded_at)
+    event = DidChanged(target=version.state.did.text, outcome=outcome, details=details)
+    return EventRecord(event, context, receipt.recorded_at)

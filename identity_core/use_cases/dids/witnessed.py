@@ -18,18 +18,16 @@ import orjson
 
 from identity_core.cache import BoundedCache
 from identity_core.codec.structs import plain
-from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.activity import Event, EventRecord, RequestContext
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import witness
 from identity_core.domain.dids.log.witness import Witnesses
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, DidNotFound, Forbidden, InvalidDocument, Overloaded, VersionConflict
-from identity_core.ports.activity import ActivityRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.witness_files import WitnessFile, WitnessFiles
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
-from identity_core.use_cases.record import rows_of
 from identity_core.values import value_class
 from identity_core.wire import ApproveDidVersionRequest
 
@@ -166,13 +164,13 @@ class PublishApprovals:
             raise VersionConflict(details={"did": str(did)})
         return published
 
-    async def add(self, did: Did, recorded: WitnessedLog, offered: bytes, rows: Sequence[ActivityRow] = ()) -> bool:
-        """Whether there was anything new in ``offered``; ``rows`` are then written with it. Raises as the call."""
+    async def add(self, did: Did, recorded: WitnessedLog, offered: bytes, event: EventRecord | None = None) -> bool:
+        """Whether there was anything new in ``offered``; ``event`` is then written with it. Raises as the call."""
         kept = await self.files.find(str(did))
         old, after = None if kept is None else kept.octets, recorded.merged(kept, offered)
         if after.octets == (old or witness.NOTHING):
             return False
-        if not await self.files.replace(str(did), old, after, rows):
+        if not await self.files.replace(str(did), old, after, event):
             raise VersionConflict(details={"did": str(did)})
         return True
 
@@ -250,10 +248,10 @@ class ApproveDidVersion:
             raise Forbidden("This is no witness of the version.", details={"did": str(did)})
         offered = orjson.dumps([{"versionId": wish.version_id, "proof": [proof]}])
         details = {"versionId": wish.version_id, "witness": f"did:key:{key}"}
-        rows = rows_of(context, Event(target=str(did), details=details), self.clock.now())
+        event = EventRecord(Event(target=str(did), details=details), context, self.clock.now())
         for _ in range(MAX_RACES):
             try:
-                await self.publish.add(did, recorded, offered, rows)
+                await self.publish.add(did, recorded, offered, event)
                 return await self.approvals(did)
             except VersionConflict:
                 continue

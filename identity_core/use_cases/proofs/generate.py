@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from identity_core.codec.structs import given
-from identity_core.domain.activity import DONE, REFUSED, RequestContext
+from identity_core.domain.activity import DONE, REFUSED, EventRecord, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.proofs.presentation import last_expiry, proof_day
 from identity_core.domain.proofs.proof import Context, Witness, capability_digest
@@ -51,7 +51,7 @@ from identity_core.use_cases.proofs.steps import (
     consumption,
     prove,
 )
-from identity_core.use_cases.record import Record, rows_of
+from identity_core.use_cases.record import Record
 from identity_core.values import value_class
 from identity_core.wire import DelegatedPresentationRequest
 
@@ -219,7 +219,7 @@ class GenerateDelegatedProof:
             salt, caller = self.random(SALT_OCTETS), context.caller
             proof = to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
             event = event_of(attempt, DONE, proof=proof)
-            await self.invocations.finish(lease, proof, rows_of(context, event, proof.created_at))
+            await self.invocations.finish(lease, proof, EventRecord(event, context, proof.created_at))
             is_kept = True
             return proof
         finally:

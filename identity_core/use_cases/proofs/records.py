@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from identity_core.codec.structs import given
-from identity_core.domain.activity import REFUSED, Event, Parties
+from identity_core.domain.activity import REFUSED, Event, Parties, ProofMade, Refused
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
@@ -37,13 +37,13 @@ def event_of(attempt: ProofAttempt, outcome: str, code: str | None = None, proof
         details["issuers"] = [None if one is None else str(one.issuer) for one in attempt.credentials]
     if proof is not None:
         details |= {"proofId": proof.id, "delegationId": proof.delegation_id}
-        return Event("proof.generated", holder, proof.parties, outcome, details=details)
+        return ProofMade("proof.generated", holder, proof.parties, outcome, details=details)
     parties = None
     # That the first of two identical requests still runs is no event of anyone's.
     if outcome == REFUSED and attempt.capability is not None and code != RequestInProgress.code:
         delegation_id = None if attempt.chain is None else attempt.chain.leaf.id
         parties = Parties(holder, agent, delegation_id=delegation_id, credential_id=credential_id)
-    return Event("proof.refused", holder, parties, outcome, code, details)
+    return (Refused if outcome == REFUSED else ProofMade)("proof.refused", holder, parties, outcome, code, details)
 
 
 def to_keep(

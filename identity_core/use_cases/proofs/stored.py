@@ -23,7 +23,7 @@ from datetime import datetime
 from typing import Final
 
 from identity_core.codec.structs import given
-from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.activity import Event, RequestContext, StatusChanged
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import Check, CheckCode, wrong
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
@@ -156,7 +156,7 @@ class RevokeProof:
             raise ProofNotFound
         if stored.revocation == revocation:
             parties = replace(stored.parties, issuer=None)
-            event = Event(REVOKED, stored.holder, parties, details={"proofId": stored.id})
+            event = StatusChanged(REVOKED, stored.holder, parties, details={"proofId": stored.id})
             await self.record(context, event, revocation.at, durable=True)
         if self.anchors is not None and stored.anchor is not None:
             stored = replace(stored, anchor=await self.anchors.revoke(stored.id, given(wish.sync_wait_ms, 0)))

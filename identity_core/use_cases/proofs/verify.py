@@ -28,7 +28,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from identity_core.codec.structs import UNSET, given, plain
-from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.activity import Event, ProofVerified, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
@@ -122,7 +122,7 @@ def _event(verdict: ProofVerification, stored: StoredProof | None) -> Event:
     parties, proof_id = None, None if verdict.presented is None else verdict.presented.context.proof_id
     if stored is not None:
         parties, proof_id = replace(stored.parties, agent=None, issuer=None), stored.id
-    return Event(
+    return ProofVerified(
         "proof.verified",
         proof_id,
         parties,

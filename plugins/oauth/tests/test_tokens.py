@@ -37,6 +37,7 @@ from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, Authentic
 from identity_core.use_cases.auth.bearer import AuthenticateBearer
 from identity_core.use_cases.record import Record
 from identity_core.wire import DeactivateDidRequest
+from tests.events import audit_rows
 from tests.rooms import ORIGIN, START, Rooms, recovery_of, rotation_of, secret_of
 
 MINE = IssueTokenRequest()
@@ -254,7 +255,9 @@ async def test_an_operator_acts_for_a_did_of_its_allowlist(desk: Desk) -> None:
         caller.require_scope("dids:operate")
     with pytest.raises(Forbidden):
         caller.require_key("zkp:prove")
-    rows = [row for _, row in await desk.rooms.store.audit.read(after=0, limit=100) if row.operation == "issueToken"]
+    rows = [
+        row for _, row in await audit_rows(desk.rooms.store.audit, after=0, limit=100) if row.operation == "issueToken"
+    ]
     assert [(row.caller, row.fingerprint, row.target) for row in rows] == [("key:olu", key.fingerprint, str(did))]
 
 

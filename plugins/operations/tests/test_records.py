@@ -11,6 +11,7 @@ import pytest
 
 from identity_core.ports.activity import TimelineEntry
 from identity_core.store import Store
+from tests.events import insert_rows
 from tests.unit.cli.conftest import Commands
 
 HANA, AKI = "did:example:hana", "did:example:aki"
@@ -30,7 +31,7 @@ def folder(identity: Commands, tmp_path: Path) -> Path:
         row = TimelineEntry(AT, "proof.generated", "done", "key:x", None, HANA, AKI)
 
         def insert(writing: object) -> None:
-            store.activity.insert(writing, [row] * 501)  # type: ignore[arg-type]
+            insert_rows(store, writing, [row] * 501)  # type: ignore[arg-type]
 
         await store.database.write(insert)
         await store.close()

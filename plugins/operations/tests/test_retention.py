@@ -13,9 +13,10 @@ import pytest
 from identity_operations.erasure import SweepRecords
 from identity_operations.examination.rows import StoreExamination
 from identity_operations.kinds import KINDS
+from identity_records.queries import TimelineQuery, VerificationQuery
+from identity_records.store import StoredTimeline, StoredVerifications
 
 from identity_core.codec.times import printed
-from identity_core.domain.activity import TimelineQuery, VerificationQuery
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.status_list import ENTRIES, list_id
 from identity_core.domain.dids.did import Did
@@ -28,6 +29,7 @@ from identity_core.use_cases.expiry import FEWEST, FIRST, HELD_SECONDS, MOST, SO
 from plugins.operations.tests.records import stored
 from tests.anchoring import some_proof
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
+from tests.events import write_rows
 from tests.rooms import MovableClock
 
 HANA, IRIS = str(HOLDER), "did:example:iris"
@@ -50,12 +52,12 @@ async def events(store: Store, at: datetime, *holders: str) -> None:
     for holder in holders:
         seen = Verification(at, True, "key:v", None, "ffff", holder, str(ISSUER), "s", "p", "age", "gte", ())
         entry = TimelineEntry(at, "proof.generated", "done", "key:v", None, holder, "did:x:aki")
-        await store.activity.write([entry, seen], durable=True)
+        await write_rows(store, [entry, seen], durable=True)
 
 
 async def rows_left(store: Store, holder: str | None) -> tuple[int, int]:
-    timeline = await store.timeline.list(TimelineQuery(None if holder is None else frozenset({holder})))
-    seen = await store.verifications.list(VerificationQuery(None, None, holder=holder))
+    timeline = await StoredTimeline(store.database).list(TimelineQuery(None if holder is None else frozenset({holder})))
+    seen = await StoredVerifications(store.database).list(VerificationQuery(None, None, holder=holder))
     return len(timeline), len(seen)
 
 

@@ -14,11 +14,12 @@ from identity_postgresql.session import translated_sql
 from identity_core.codec.times import micros
 from identity_core.database import Transaction
 from identity_core.ports.activity import TimelineEntry
-from identity_core.store import Store, activity
+from identity_core.store import Store, challenges
 from identity_core.store.records import delete_first
 from identity_core.store.requests import RETENTION
 from plugins.operations.tests.records import stored
 from tests.credentials import HOLDER, NOW
+from tests.events import write_rows
 
 HANA = str(HOLDER)
 ROWS = 20_000
@@ -70,7 +71,7 @@ def test_without_statistics_a_step_does_not_sort_all_that_is_due(store: Store, u
         connection.execute("ALTER TABLE verifier_challenges SET (autovacuum_enabled = off)")
         rows = "SELECT sha256(n::text::bytea), 'key:a', '', random() * 1000, 1 FROM generate_series(1, %s) AS n"
         connection.execute(f"INSERT INTO verifier_challenges (digest, owner, domain, expires_at, spent) {rows}", [ROWS])
-    sql = f"EXPLAIN {activity._FORGET['postgresql']}"
+    sql = f"EXPLAIN {challenges._FORGET['postgresql']}"
 
     def explained(transaction: Transaction) -> str:
         return "\n".join(line for (line,) in transaction.execute(sql, {"until": 500, "limit": 25}).fetchall())
@@ -107,7 +108,7 @@ CHANGES = ["SELECT 1 FROM timeline FOR UPDATE", "UPDATE timeline SET code = 'cha
 def test_what_the_holder_erases_is_waited_for(store: Store, url: str, change: str) -> None:
     async def scenario() -> None:
         entry = TimelineEntry(NOW, "proof.generated", "done", "key:v", None, HANA, "did:x:aki")
-        await store.activity.write([entry], durable=True)
+        await write_rows(store, [entry], durable=True)
         with psycopg.connect(url) as other:
             other.execute(change)
             erasing = asyncio.ensure_future(stored(store).erase("timeline", HANA, limit=9))

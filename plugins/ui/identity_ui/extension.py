@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any
 
 from identity_consents.consents import HolderConsents, HolderQuestions
+from identity_records.handlers import RecordsHandlers
+from identity_records.use_cases.audit import CheckAuditChain
 
 from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
-from identity_core.api.audit import AuditHandlers
 from identity_core.api.credentials import CredentialHandlers
-from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.events import EventHandlers
@@ -23,14 +23,11 @@ from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.security import Gate
 from identity_core.api.service import ServiceHandlers
-from identity_core.api.verifications import VerificationHandlers
 from identity_core.extension.declaration import Contribution, Extension, Kernel, PeoplePages
 from identity_core.extension.installation import InstallationState
 from identity_core.extension.metrics import render_metrics
 from identity_core.plugin import hookimpl
 from identity_core.ports.custodian import Custodian
-from identity_core.store import Store
-from identity_core.use_cases.audit import CheckAuditChain
 from identity_core.use_cases.record import Record
 from identity_ui import pages
 from identity_ui.anybody import PublicPages
@@ -74,7 +71,7 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
     public = PublicPages(dids, ledger, proofs, sessions, operators, __version__)
     holder = _holder_pages(kernel, sessions)
     async with KeepFigures(partial(render_metrics, kernel.find), time.time) as figures:
-        chain = CheckAuditChain(kernel.need(Store).audit)
+        chain = kernel.need(CheckAuditChain)
         state = kernel.need(InstallationState)
         shown = OperatorPages(_operator_handlers(kernel), state, chain, figures, operators)
         people, forms = ui_pages(public, holder, shown), ui_forms(public, holder, shown)
@@ -97,7 +94,7 @@ def _holder_pages(kernel: Kernel, sessions: Sessions) -> HolderPages:
         kernel.need(DelegationHandlers),
         credentials,
         kernel.need(ProofHandlers),
-        kernel.need(DashboardHandlers),
+        kernel.need(RecordsHandlers),
         None if consents is None else ConsentPages(credentials, sessions, consents),
         sessions,
     )
@@ -108,9 +105,8 @@ def _operator_handlers(kernel: Kernel) -> OperatorHandlers:
         dids=kernel.need(DidHandlers),
         events=kernel.need(EventHandlers),
         ledger=kernel.need(LedgerHandlers),
-        verifications=kernel.need(VerificationHandlers),
         api_keys=kernel.need(ApiKeyHandlers),
-        audit=kernel.need(AuditHandlers),
+        records=kernel.need(RecordsHandlers),
         service=kernel.need(ServiceHandlers),
     )
 
@@ -118,4 +114,4 @@ def _operator_handlers(kernel: Kernel) -> OperatorHandlers:
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="ui", kernel=">=1,<2", open=open_ui, after=("consents",), vital=True)
+    return Extension(name="ui", kernel=">=1,<2", open=open_ui, requires=("records",), after=("consents",), vital=True)

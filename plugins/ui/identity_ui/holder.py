@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
+from identity_records.handlers import RecordsHandlers
+from identity_records.wire import GetDashboardTimelineQuery
+
 from identity_core.api.credentials import CredentialHandlers
-from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.errors import ProofNotFound
 from identity_core.values import value_class
-from identity_core.wire import GetDashboardTimelineQuery, ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
+from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
 from identity_ui.consent import ConsentPages
 from identity_ui.operations import ask
 from identity_ui.render import page, to
@@ -43,7 +45,7 @@ class HolderPages:
     delegations: DelegationHandlers
     credentials: CredentialHandlers
     proofs: ProofHandlers
-    dashboard: DashboardHandlers
+    records: RecordsHandlers
     consent: ConsentPages | None
     sessions: Sessions
 
@@ -131,7 +133,7 @@ class HolderPages:
     async def _timeline(self, template: str, request: Request, session: Session, *, kind: str | None) -> Answer:
         query = GetDashboardTimelineQuery(kind=kind, limit=ROWS, cursor=request.query.get("cursor"))
         found = await ask(
-            self.dashboard.get_dashboard_timeline, "getDashboardTimeline", request, query=query, caller=session.caller
+            self.records.get_dashboard_timeline, "getDashboardTimeline", request, query=query, caller=session.caller
         )
         return page(template, request, signed_in=str(session.did), found=found)
 

@@ -11,29 +11,26 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
+from identity_records.handlers import RecordsHandlers
+from identity_records.use_cases.audit import CheckAuditChain
+from identity_records.wire import GetVerificationStatsQuery, ListAuditLinesQuery, ListVerificationHistoryQuery
 from identity_tlog.note import Checkpoint, Note
 
 from identity_core.api.api_keys import ApiKeyHandlers
-from identity_core.api.audit import AuditHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.events import EventHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.api.service import ServiceHandlers
-from identity_core.api.verifications import VerificationHandlers
 from identity_core.codec.times import printed
 from identity_core.errors import AuthFailed, Forbidden, InvalidRequest
 from identity_core.extension.installation import InstallationState
-from identity_core.use_cases.audit import CheckAuditChain
 from identity_core.values import value_class
 from identity_core.wire import (
     GetLedgerCheckpointQuery,
-    GetVerificationStatsQuery,
     ListApiKeysQuery,
-    ListAuditLinesQuery,
     ListDidsQuery,
     ListEventsQuery,
-    ListVerificationHistoryQuery,
 )
 from identity_ui.figures import figures
 from identity_ui.operations import answer_bytes, ask
@@ -58,9 +55,8 @@ class OperatorHandlers:
     dids: DidHandlers
     events: EventHandlers
     ledger: LedgerHandlers
-    verifications: VerificationHandlers
     api_keys: ApiKeyHandlers
-    audit: AuditHandlers
+    records: RecordsHandlers
     service: ServiceHandlers
 
 
@@ -155,7 +151,7 @@ class OperatorPages:
 
     async def verifications(self, request: Request, session: OperatorSession) -> Answer:
         query = ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor"))
-        handlers = self.asks.verifications
+        handlers = self.asks.records
         found = await ask(
             handlers.list_verification_history, "listVerificationHistory", request, query=query, caller=session.caller
         )
@@ -190,7 +186,7 @@ class OperatorPages:
         end = _number(request, "before", checked.total or checked.verified)
         query = ListAuditLinesQuery(after=max(end - ROWS, 0), limit=ROWS)
         found = await ask(
-            self.asks.audit.list_audit_lines, "listAuditLines", request, query=query, caller=session.caller
+            self.asks.records.list_audit_lines, "listAuditLines", request, query=query, caller=session.caller
         )
         lines = [_line(one) for one in found["items"] if one["sequence"] <= end][::-1]
         return self._page(

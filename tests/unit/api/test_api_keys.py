@@ -29,7 +29,8 @@ from identity_core.use_cases.api_keys.manage import (
 )
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.use_cases.record import Record
-from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock, Rows
+from tests.events import Rows
+from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock
 
 ADMIN = Caller(api_key=key("admin", scopes=None, lineage=None))
 SCOPED = Caller(api_key=key("scoped"))

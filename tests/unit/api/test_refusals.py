@@ -16,23 +16,13 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DelegationNotFound, Forbidden, LedgerUnavailable, Overloaded, QuotaExceeded
 from identity_core.ports.api_keys import Charge
-from identity_core.ports.repositories import AuditRow
 from identity_core.use_cases.record import Record
+from tests.events import AuditRow, Rows
 from tests.operations import known
 from tests.rooms import MovableClock, operator
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 HANA = Caller(did=Did.parse("did:toy:hana"))
-
-
-class Rows:
-    """An audit log that can be looked into."""
-
-    def __init__(self) -> None:
-        self.rows: list[AuditRow] = []
-
-    async def write(self, rows: Sequence[AuditRow], *, durable: bool = False) -> None:
-        self.rows.extend(rows)
 
 
 class Clock:

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 import pytest
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_kit.conformance.prover_cases import BbsIssuer
+from identity_records.queries import TimelineQuery, TimelineRow
+from identity_records.store import StoredTimeline
 from identity_tlog.note import Checkpoint
 
 from identity_core.api import proofs
@@ -23,17 +25,17 @@ from identity_core.bootstrap import TransparencyLog
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.structs import plain
-from identity_core.domain.activity import TimelineQuery
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import ProofInvalid
-from identity_core.ports.activity import TimelineEntry, TimelineRow
+from identity_core.ports.activity import TimelineEntry
 from identity_core.ports.anchoring import LeaseLost
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
 from tests.anchoring import some_proof
+from tests.events import write_rows
 from tests.unit.cli.conftest import Commands
 
 T = TypeVar("T")
@@ -148,8 +150,8 @@ def test_the_history_shows_them(identity: Commands, data: Path, here: Path) -> N
 
     async def row(store: Store) -> TimelineRow:
         event = TimelineEntry(AT, "proof.verified", "done", "test", holder="did:x:hana", proof_id=imported["proofId"])
-        await store.activity.write((event,))
-        return (await store.timeline.list(TimelineQuery(None)))[0]
+        await write_rows(store, (event,))
+        return (await StoredTimeline(store.database).list(TimelineQuery(None)))[0]
 
     shown = {"status": "pre-phase7", "txHash": None, "blockNumber": None, "revokedBlock": None}
     assert plain(anchor(stored(data, row).anchor)) == shown

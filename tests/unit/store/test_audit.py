@@ -9,8 +9,8 @@ from pathlib import Path
 
 from identity_core.database import Cursor, Transaction
 from identity_core.domain.activity import GENESIS, next_link
-from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store, audit
+from tests.events import AuditRow, audit_rows, event_of, insert_rows, write_rows
 
 ROW = AuditRow(
     at=datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC),
@@ -39,11 +39,11 @@ def links_hold(store: Store) -> bool:
 
 def test_rows_come_back_as_they_went_in(store: Store) -> None:
     async def scenario() -> None:
-        await store.activity.write((ROW,))
-        await store.activity.write((BARE,), durable=True)
-        assert list(await store.audit.read(after=0, limit=10)) == [(1, ROW), (2, BARE)]
-        assert list(await store.audit.read(after=1, limit=10)) == [(2, BARE)]
-        assert list(await store.audit.read(after=0, limit=1)) == [(1, ROW)]
+        await write_rows(store, (ROW,))
+        await write_rows(store, (BARE,), durable=True)
+        assert list(await audit_rows(store.audit, after=0, limit=10)) == [(1, ROW), (2, BARE)]
+        assert list(await audit_rows(store.audit, after=1, limit=10)) == [(2, BARE)]
+        assert list(await audit_rows(store.audit, after=0, limit=1)) == [(1, ROW)]
 
     asyncio.run(scenario())
 
@@ -52,24 +52,24 @@ def test_two_stores_write_one_chain(store: Store, tmp_path: Path, url: str | Non
     async def scenario() -> None:
         other = Store.open(tmp_path, url)
         for _ in range(3):
-            await asyncio.gather(*(each.activity.write((ROW,)) for each in (store, other) for _ in range(10)))
+            await asyncio.gather(*(write_rows(each, (ROW,)) for each in (store, other) for _ in range(10)))
         await other.close()
 
     asyncio.run(scenario())
     assert links_hold(store)
-    assert len(asyncio.run(store.audit.read(after=0, limit=100))) == 60
+    assert len(asyncio.run(audit_rows(store.audit, after=0, limit=100))) == 60
 
 
 def test_an_edited_line_breaks_the_chain(store: Store) -> None:
     async def scenario() -> None:
         for _ in range(3):
-            await store.activity.write((ROW,))
+            await write_rows(store, (ROW,))
 
     asyncio.run(scenario())
     assert links_hold(store)
     store.database.write_now(
         lambda tx: tx.execute(
-            "UPDATE audit_lines SET line = :line WHERE sequence = 2", {"line": audit.to_line(2, BARE)}
+            "UPDATE audit_lines SET line = :line WHERE sequence = 2", {"line": audit.to_line(2, event_of(BARE))}
         )
     )
     assert not links_hold(store)
@@ -93,7 +93,7 @@ def test_the_head_says_where_the_chain_ends(tmp_path: Path, url: str | None) -> 
         assert await store.audit.key_from_here() == 1
         assert await store.audit.is_whole()
         for _ in range(5):
-            await store.activity.write((ROW,))
+            await write_rows(store, (ROW,))
         kept = await store.audit.head()
         assert kept is not None
         assert (kept.head.sequence, kept.keyed_from) == (5, 1)
@@ -101,8 +101,8 @@ def test_the_head_says_where_the_chain_ends(tmp_path: Path, url: str | None) -> 
         cut(store, 3)
         assert not await store.audit.is_whole()
         # What comes next does not cover it up: a gap stays.
-        await store.activity.write((ROW,))
-        assert [number for number, _ in await store.audit.read(after=0, limit=10)] == [1, 2, 6]
+        await write_rows(store, (ROW,))
+        assert [number for number, _ in await audit_rows(store.audit, after=0, limit=10)] == [1, 2, 6]
         await store.close()
 
     asyncio.run(scenario())
@@ -112,18 +112,18 @@ def test_a_head_of_another_key_is_none_and_is_not_mended_by_writing(tmp_path: Pa
     async def scenario() -> None:
         store = keyed(tmp_path, url)
         await store.audit.key_from_here()
-        await store.activity.write((ROW,))
+        await write_rows(store, (ROW,))
         thief = keyed(tmp_path, url, secret=b"t" * 32)
         cut(thief, 1)
         await thief.audit.key_from_here()
-        await thief.activity.write((BARE,))
+        await write_rows(thief, (BARE,))
         assert await thief.audit.is_whole()
         for _ in range(2):
             assert await store.audit.head() is None
             assert not await store.audit.is_whole()
-            await store.activity.write((ROW,))
+            await write_rows(store, (ROW,))
         assert await store.audit.key_from_here() == 4
-        await store.activity.write((ROW,))
+        await write_rows(store, (ROW,))
         assert await store.audit.is_whole()
         for each in (store, thief):
             await each.close()
@@ -135,14 +135,18 @@ def test_lines_that_the_head_does_not_know_stay_and_are_told(tmp_path: Path, url
     async def scenario() -> None:
         store = keyed(tmp_path, url)
         await store.audit.key_from_here()
-        await store.activity.write((ROW,))
+        await write_rows(store, (ROW,))
         (last,) = await store.audit.chain(after=0, limit=10)
-        line = audit.to_line(2, BARE)
+        line = audit.to_line(2, event_of(BARE))
         row = {"line": line, "link": next_link(last.link, line)}
         insert = "INSERT INTO audit_lines (sequence, line, link) VALUES (2, :line, :link)"
         store.database.write_now(lambda tx: tx.execute(insert, row).rowcount)
-        await store.activity.write((ROW,))
-        assert [found.request_id for _, found in await store.audit.read(after=0, limit=10)] == ["r-1", "r-2", "r-1"]
+        await write_rows(store, (ROW,))
+        assert [found.request_id for _, found in await audit_rows(store.audit, after=0, limit=10)] == [
+            "r-1",
+            "r-2",
+            "r-1",
+        ]
         assert not await store.audit.is_whole()
         await store.close()
 
@@ -154,12 +158,12 @@ def test_the_head_is_read_only_where_somebody_else_has_written(tmp_path: Path, u
         store = keyed(tmp_path, url)
         await store.audit.key_from_here()
         for _ in range(2):
-            await store.activity.write((ROW,))
+            await write_rows(store, (ROW,))
         alone = await executed(store)
         assert sum("FROM audit_head" in sql for sql in alone) == 0
         assert sum("UPDATE audit_head" in sql for sql in alone) == 1
         other = keyed(tmp_path, url)
-        await other.activity.write((BARE,))
+        await write_rows(other, (BARE,))
         assert sum("FROM audit_head" in sql for sql in await executed(store)) == 1
         assert await store.audit.is_whole()
         assert links_hold(store)
@@ -185,7 +189,7 @@ async def executed(store: Store) -> list[str]:
             noted.append(sql)
             return self.transaction.executemany(sql, rows)
 
-    await store.database.write(lambda transaction: store.activity.insert(Noting(transaction), (ROW,)))
+    await store.database.write(lambda transaction: insert_rows(store, Noting(transaction), (ROW,)))
     return noted
 
 
@@ -193,18 +197,18 @@ def test_a_line_that_is_undone_is_not_what_the_next_one_follows(tmp_path: Path, 
     async def scenario() -> None:
         store = keyed(tmp_path, url)
         await store.audit.key_from_here()
-        await store.activity.write((ROW,))
+        await write_rows(store, (ROW,))
 
         def raises(transaction: Transaction) -> None:
-            store.activity.insert(transaction, (BARE,))
+            insert_rows(store, transaction, (BARE,))
             raise LookupError
 
-        jobs = [store.database.write(raises), store.activity.write((ROW,)), store.database.write(raises)]
-        ended = await asyncio.gather(*jobs, store.activity.write((ROW,)), return_exceptions=True)
+        jobs = [store.database.write(raises), write_rows(store, (ROW,)), store.database.write(raises)]
+        ended = await asyncio.gather(*jobs, write_rows(store, (ROW,)), return_exceptions=True)
         assert [type(one) for one in ended] == [LookupError, type(None), LookupError, type(None)]
         assert await store.audit.is_whole()
         assert links_hold(store)
-        assert [row for _, row in await store.audit.read(after=0, limit=10)] == [ROW] * 3
+        assert [row for _, row in await audit_rows(store.audit, after=0, limit=10)] == [ROW] * 3
         await store.close()
 
     asyncio.run(scenario())
@@ -215,9 +219,9 @@ def test_a_head_whose_columns_somebody_changed_is_not_mended_by_writing(tmp_path
         store = keyed(tmp_path, url)
         await store.audit.key_from_here()
         for _ in range(3):
-            await store.activity.write((ROW,))
+            await write_rows(store, (ROW,))
         store.database.write_now(lambda tx: tx.execute("UPDATE audit_head SET keyed_from = 2 WHERE id = 1").rowcount)
-        await store.activity.write((ROW,))
+        await write_rows(store, (ROW,))
         assert await store.audit.head() is None
         assert not await store.audit.is_whole()
         assert links_hold(store)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from identity_core.database import BatchJob, ConstraintViolated, Database, Transaction
-from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store
+from tests.events import AuditRow, insert_rows
 
 ROW = AuditRow(datetime(2026, 1, 2, tzinfo=UTC), "r", "createDid", None, None, None, "done", {})
 
@@ -101,9 +101,9 @@ def test_lines_that_come_together_move_the_head_of_the_audit_log_once(store: Sto
 
     async def scenario() -> None:
         await store.audit.key_from_here()
-        await store.database.write(lambda transaction: store.audit.append(transaction, ROW))
+        await store.database.write(lambda transaction: insert_rows(store, transaction, (ROW,)))
         told.clear()
-        await store.database.write(lambda transaction: store.audit.append(Told(transaction), ROW, ROW, ROW))  # type: ignore[arg-type]
+        await store.database.write(lambda transaction: insert_rows(store, Told(transaction), (ROW, ROW, ROW)))  # type: ignore[arg-type]
         assert sum("UPDATE audit_head" in sql for sql in told) == 1
         assert await store.audit.is_whole()
         head = await store.audit.head()

@@ -20,10 +20,11 @@ from identity_core.domain.dids.document import DidDocument, ServiceEntry, Verifi
 from identity_core.domain.dids.state import DidState, SpentChallenge
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import AuditRow, IndexedVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
 from identity_core.store.documents import Documents
 from identity_core.store.index_rows import AT
+from tests.events import AuditRow, audit_rows, event_of
 
 START = datetime(2026, 1, 2, 3, 4, 5, 250_000, tzinfo=UTC)
 KEY = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
@@ -220,14 +221,14 @@ def test_a_caller_that_is_cancelled_takes_no_row_with_it(store: Store) -> None:
     async def scenario() -> None:
         await store.documents.record([version("a", 1, 1)])
         assert await store.documents.head("did:ids:a") == version("a", 1, 1)
-        recording = asyncio.ensure_future(store.documents.record([version("a", 2, 2)], line=LINE))
+        recording = asyncio.ensure_future(store.documents.record([version("a", 2, 2)], event=event_of(LINE)))
         await asyncio.sleep(0)
         recording.cancel()
         with pytest.raises(asyncio.CancelledError):
             await recording
         await store.documents.record([version("b", 1, 3)])
         assert await store.documents.head("did:ids:a") == version("a", 2, 2)
-        assert await store.audit.read(after=0, limit=9) == [(1, LINE)]
+        assert await audit_rows(store.audit, after=0, limit=9) == [(1, LINE)]
 
     run(scenario())
 
@@ -235,12 +236,12 @@ def test_a_caller_that_is_cancelled_takes_no_row_with_it(store: Store) -> None:
 def test_a_version_and_its_line_of_the_audit_log_are_one_job_and_one_transaction(store: Store) -> None:
     async def scenario() -> None:
         before = store.database.load().jobs
-        await store.documents.record([version("a", 1, 1)], line=LINE)
+        await store.documents.record([version("a", 1, 1)], event=event_of(LINE))
         assert store.database.load().jobs == before + 1
-        assert await store.audit.read(after=0, limit=9) == [(1, LINE)]
+        assert await audit_rows(store.audit, after=0, limit=9) == [(1, LINE)]
         await store.database.write(lambda writing: writing.execute("ALTER TABLE audit_lines RENAME TO gone"))
         with pytest.raises(DatabaseError):
-            await store.documents.record([version("b", 1, 2)], line=LINE)
+            await store.documents.record([version("b", 1, 2)], event=event_of(LINE))
         assert await store.documents.head("did:ids:b") is None
         await store.database.write(lambda writing: writing.execute("ALTER TABLE gone RENAME TO audit_lines"))
 

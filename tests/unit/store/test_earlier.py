@@ -14,16 +14,18 @@ from urllib.parse import quote
 
 import pytest
 from identity_ledger_sql import SqlLedger
+from identity_records.queries import TimelineQuery, VerificationQuery
+from identity_records.store import StoredTimeline, StoredVerifications
 
 from identity_core.bootstrap import SystemClock
 from identity_core.database import migrate, open_sqlite
-from identity_core.domain.activity import TimelineQuery, VerificationQuery
 from identity_core.domain.dids.document import DidDocument
 from identity_core.ports.credentials import CredentialFilter
 from identity_core.ports.delegations import DelegationFilter
 from identity_core.ports.ledger import NewestEntry
 from identity_core.store import Store
 from tests import servers
+from tests.events import audit_rows
 from tests.fault import service_process
 from tests.kept import is_called_back, kept_proofs
 from tests.unit.store.earlier.make import ARCHIVE, COUNTS, rows_of
@@ -79,9 +81,11 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
             "proofs": len(proofs),
             "receipts": [(await store.outbox.receipt(proof.id)) == proof.anchor for proof in proofs],
             "schemas": len((await store.credential_schemas.list(after=None, limit=ALL, octets=10**9)).items),
-            "timeline": len(await store.timeline.list(TimelineQuery(None, limit=ALL))),
-            "verifications": len(await store.verifications.list(VerificationQuery(None, None, limit=ALL))),
-            "audit": len(await store.audit.read(after=0, limit=ALL)),
+            "timeline": len(await StoredTimeline(store.database).list(TimelineQuery(None, limit=ALL))),
+            "verifications": len(
+                await StoredVerifications(store.database).list(VerificationQuery(None, None, limit=ALL))
+            ),
+            "audit": len(await audit_rows(store.audit, after=0, limit=ALL)),
             "dids": len(await store.index_rows.dids(after="", limit=ALL)),
             "keys": len(await store.api_key_tags.known()),
         }
@@ -126,14 +130,14 @@ def test_the_ledger_goes_on(folder: Path) -> None:
 def test_the_timeline_is_read_by_kind(folder: Path) -> None:
     async def read() -> None:
         store = Store.open(folder)
-        whole = await store.timeline.list(TimelineQuery(None, limit=ALL))
+        whole = await StoredTimeline(store.database).list(TimelineQuery(None, limit=ALL))
         holders = [None, *{frozenset({row.entry.holder}) for row in whole if row.entry.holder is not None}]
         assert len({row.entry.kind for row in whole}) > 5
         for dids in holders:
-            seen = await store.timeline.list(TimelineQuery(dids, limit=ALL))
+            seen = await StoredTimeline(store.database).list(TimelineQuery(dids, limit=ALL))
             for kind in {row.entry.kind for row in whole}:
                 for wanted in (kind, kind.partition(".")[0]):
-                    found = await store.timeline.list(TimelineQuery(dids, wanted, limit=ALL))
+                    found = await StoredTimeline(store.database).list(TimelineQuery(dids, wanted, limit=ALL))
                     assert found == [row for row in seen if f"{row.entry.kind}.".startswith(f"{wanted}.")]
         await store.close()
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import NoReturn
 
 import pytest
 
 from identity_core.codec.times import micros
+from identity_core.domain.activity import EventRecord
 from identity_core.errors import CredentialRevoked
-from identity_core.ports.activity import ActivityRow
 from identity_core.ports.holder_secrets import BoundCredential, SecretRotation
 from identity_core.ports.proofs import Consumption
 from identity_core.store import Store
+from tests.events import EVENT
 from tests.unit.store.test_invocations import HOLDER, NOW, code, consume, execute, invocation, question, rows, told
 
 MANY = 10
@@ -31,8 +31,8 @@ async def bound(store: Store, id: str, secret: str, place: int, **change: object
     await execute(store, f"INSERT INTO credentials SELECT '{id}', {columns} FROM credentials WHERE id = 'c-1'")
 
 
-def quiet(_: SecretRotation) -> Sequence[ActivityRow]:
-    return ()
+def quiet(_: SecretRotation) -> EventRecord:
+    return EVENT
 
 
 async def forgotten(store: Store) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from identity_core.database import DatabaseError
+from identity_core.domain.activity import Parties, ProofMade
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof
@@ -38,10 +39,10 @@ from identity_core.errors import (
     RequestInProgress,
     ScopeMismatch,
 )
-from identity_core.ports.activity import TimelineEntry
 from identity_core.ports.proofs import Consumption, Disclosure, Earlier, Invocation, Lease, Outcome, RefusedInvocation
 from identity_core.store import Store
 from identity_core.store.invocations import LEASE, PATIENCE_SECONDS
+from tests.events import EVENT
 from tests.kept import kept_proofs
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -184,7 +185,7 @@ def test_an_invocation_from_its_use_to_its_answer(store: Store) -> None:
         assert isinstance(lease, Lease)
         with pytest.raises(RequestInProgress):
             await seen(store, one, NOW)
-        await store.invocations.finish(lease, stored, ())
+        await store.invocations.finish(lease, stored, EVENT)
         assert await seen(store, one, NOW) == DelegatedProof("d-1", stored.proof, stored.anchor)
         assert await store.proofs.get(stored.id) == stored
         confirmed = Anchor(AnchorStatus.CONFIRMED, "ab", 7, None)
@@ -224,9 +225,9 @@ def test_a_lease_that_ended_is_taken_over_once(store: Store) -> None:
         assert isinstance(lease, Lease)
         # The one that was thought dead comes back too late.
         with pytest.raises(RequestInProgress):
-            await store.invocations.finish(dead, proof(), ())
+            await store.invocations.finish(dead, proof(), EVENT)
         await store.invocations.release(dead)
-        await store.invocations.finish(lease, proof(), ())
+        await store.invocations.finish(lease, proof(), EVENT)
         assert len(await kept_proofs(store)) == 1
         assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
 
@@ -462,8 +463,8 @@ def test_commits_wait_only_while_another_proof_is_made(store: Store, monkeypatch
         first, second = leases
         assert waited == [0.0, PATIENCE_SECONDS, PATIENCE_SECONDS, PATIENCE_SECONDS]
         waited.clear()
-        await store.invocations.finish(first, proof(), ())
-        await store.invocations.finish(second, proof(ibct_id="another", nonce="another"), ())
+        await store.invocations.finish(first, proof(), EVENT)
+        await store.invocations.finish(second, proof(ibct_id="another", nonce="another"), EVENT)
         assert waited == [PATIENCE_SECONDS, 0.0]
         waited.clear()
         given_back = await consume(store, invocation(), spending())
@@ -491,7 +492,7 @@ def test_no_commit_waits_where_all_proofs_that_are_made_are_waiting(
         waited.clear()
         kept = [proof(ibct_id=str(number), nonce=f"nonce {number}") for number in range(3)]
         pairs = zip(leases, kept, strict=True)
-        await asyncio.gather(*(store.invocations.finish(lease, one, ()) for lease, one in pairs))
+        await asyncio.gather(*(store.invocations.finish(lease, one, EVENT) for lease, one in pairs))
         # The last to come finds nobody who is still at work.
         assert waited == [PATIENCE_SECONDS, PATIENCE_SECONDS, 0.0]
         waited.clear()
@@ -571,13 +572,13 @@ def test_a_refusal_beside_the_identical_request(store: Store) -> None:
         assert await code(store.invocations.refuse(one, MISMATCH, NOW)) == "REQUEST_IN_PROGRESS"
         assert isinstance(lease, Lease)
         stored = proof()
-        await store.invocations.finish(lease, stored, ())
+        await store.invocations.finish(lease, stored, EVENT)
         assert await store.invocations.refuse(one, MISMATCH, NOW) == MISMATCH
         assert await seen(store, one, NOW) == DelegatedProof("d-1", stored.proof, None)
         dead = await consume(store, other, spending())
         assert isinstance(dead, Lease)
         assert await store.invocations.refuse(other, MISMATCH, NOW + LEASE) == MISMATCH
-        assert await code(store.invocations.finish(dead, proof(), ())) == "REQUEST_IN_PROGRESS"
+        assert await code(store.invocations.finish(dead, proof(), EVENT)) == "REQUEST_IN_PROGRESS"
         assert await seen(store, other, NOW) == MISMATCH
         assert len(await kept_proofs(store)) == 1
 
@@ -617,7 +618,7 @@ def test_what_is_revoked_is_seen_by_both_transactions(store: Store, sql: str, re
         assert isinstance(refused, RefusedInvocation)
         assert isinstance(refused.error(), refusal)
         with pytest.raises(refusal):
-            await store.invocations.finish(lease, proof(), ())
+            await store.invocations.finish(lease, proof(), EVENT)
         assert await rows(store, "SELECT count(*) FROM proofs") == [(0,)]
         # The identical request need not wait for what will not come.
         assert await seen(store, one, NOW) == refused
@@ -641,7 +642,7 @@ def test_a_token_that_is_called_back(store: Store, kind: str) -> None:
         )
         assert isinstance(lease, Lease)
         with pytest.raises(IbctRevoked):
-            await store.invocations.finish(lease, proof(), ())
+            await store.invocations.finish(lease, proof(), EVENT)
 
     told(store, story)
 
@@ -689,14 +690,14 @@ def test_invocations_that_may_go_go_with_every_16th_request(store: Store) -> Non
 
 def test_a_proof_and_the_rows_of_its_event_are_kept_together_or_not_at_all(store: Store) -> None:
     async def story(store: Store) -> None:
-        event = TimelineEntry(NOW, "proof.generated", "done", "somebody", None, "did:ids:hana")
+        event = EVENT._replace(event=ProofMade("proof.generated", parties=Parties("did:ids:hana")))
         counted = "SELECT (SELECT count(*) FROM proofs), (SELECT count(*) FROM timeline)"
         lease = await consume(store, invocation(), spending())
-        await store.invocations.finish(lease, proof(), (event,))
+        await store.invocations.finish(lease, proof(), event)
         assert await rows(store, counted) == [(1, 1)]
         lease = await consume(store, invocation(), spending())
         await execute(store, "UPDATE credentials SET status = 'revoked'")
-        assert await code(store.invocations.finish(lease, proof(), (event,))) == "CREDENTIAL_REVOKED"
+        assert await code(store.invocations.finish(lease, proof(), event)) == "CREDENTIAL_REVOKED"
         assert await rows(store, counted) == [(1, 1)]
 
     told(store, story)
@@ -709,7 +710,7 @@ def test_proofs_are_kept_as_they_were_made_and_taken_back_once(store: Store) -> 
             lease = await consume(store, invocation(), spending(), NOW)
             assert isinstance(lease, Lease)
             made.append(proof(created_at=NOW + timedelta(seconds=number // 2), agent=f"did:ids:{number % 2}"))
-            await store.invocations.finish(lease, made[-1], ())
+            await store.invocations.finish(lease, made[-1], EVENT)
         made.sort(key=lambda one: (one.created_at, one.id), reverse=True)
         assert await kept_proofs(store) == made
         revocation = ProofRevocation(NOW, "did:did:ids:hana", "a mistake")
@@ -735,7 +736,7 @@ def test_every_credential_of_a_use_is_looked_at_and_opened(store: Store) -> None
         await execute(store, "UPDATE credentials SET status = 'suspended' WHERE id = 'c-2'")
         assert await code(store.invocations.consume(invocation(), both, unopened, NOW)) == "CREDENTIAL_REVOKED"
         with pytest.raises(CredentialRevoked):
-            await store.invocations.finish(lease, proof(), ())
+            await store.invocations.finish(lease, proof(), EVENT)
 
     told(store, story)
 
@@ -794,7 +795,7 @@ def test_the_question_of_a_proof_is_kept(store: Store) -> None:
         made = proof(predicate={}, question=asked)
         lease = await consume(store, invocation(), spending())
         assert isinstance(lease, Lease)
-        await store.invocations.finish(lease, made, ())
+        await store.invocations.finish(lease, made, EVENT)
         kept = await store.proofs.get(made.id)
         assert kept == made
         assert (made.credential_ids, made.predicates) == (("c-1", "c-2"), ())

@@ -24,7 +24,7 @@ from identity_kit.conformance.prover_cases import SCHEMA
 
 import identity_core.store
 from identity_core.database import Transaction
-from identity_core.domain.activity import ChainHead
+from identity_core.domain.activity import ChainHead, EventRecord
 from identity_core.domain.callers import ApiKey
 from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential_schema import CredentialSchema
@@ -33,9 +33,10 @@ from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, Overloaded
-from identity_core.ports.repositories import AuditRow, IndexedVersion
+from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd
+from tests.events import EVENT, AuditRow, event_of, insert_rows
 from tests.unit.store.test_documents import START, version
 
 FOLDER = Path(identity_core.store.__file__).parent
@@ -49,6 +50,7 @@ MADE: dict[Any, Callable[[], Any]] = {
     bytes: lambda: bytes(32),
     datetime: lambda: START,
     Any: lambda: None,
+    EventRecord: lambda: EVENT,
     Did: lambda: Did.parse("did:ids:hana"),
     Schema: lambda: SCHEMA,
     CredentialSchema: lambda: CredentialSchema(SCHEMA),
@@ -138,10 +140,10 @@ def test_every_write_of_every_repository(tmp_path: Path, url: str | None, monkey
             await store.api_key_tags.announce(made(ApiKey), START)
         # And a line of the audit log that was cut off and is still there.
         await store.audit.key_from_here()
-        await store.database.write(lambda transaction: store.audit.append(transaction, made(AuditRow)))
+        await store.database.write(lambda transaction: insert_rows(store, transaction, (made(AuditRow),)))
         sql = "SELECT sequence, link FROM audit_lines"
         first = await store.database.read(lambda transaction: transaction.execute(sql).fetchone())
-        assert await store.audit.cut_through(ChainHead(first[0], bytes(first[1])), made(AuditRow))
+        assert await store.audit.cut_through(ChainHead(first[0], bytes(first[1])), event_of(made(AuditRow)))
         reached: set[str] = set()
         write = store.database.write
 

@@ -15,6 +15,7 @@ from identity_core.database import Transaction
 from identity_core.ports.anchoring import Growth
 from identity_core.ports.api_keys import Charge
 from identity_core.store import Store
+from tests.events import write_rows
 from tests.unit.store.test_audit import ROW, links_hold
 
 LEAF = leaf_hash(b"1")
@@ -58,7 +59,7 @@ async def tree(store: Store) -> None:
 
 
 async def audit(store: Store) -> None:
-    await store.activity.write([ROW])
+    await write_rows(store, [ROW])
 
 
 async def usage(store: Store) -> None:

@@ -15,6 +15,7 @@ from identity_core.ports.anchoring import LeaseLost
 from identity_core.ports.ledger import AnchorTransaction
 from identity_core.use_cases.anchoring import recheck
 from tests.anchoring import AT_ONCE, Anchorage, tell
+from tests.events import audit_rows
 from tests.unit.use_cases.anchoring.timeline import kinds
 
 S = AnchorStatus
@@ -92,7 +93,9 @@ def test_a_revocation_that_vanishes_is_told_again_when_it_is_back(
         assert await rooms.anchor(gone) == replace(before, status=S.REVOKED, revoked_block=7)
         assert await rooms.anchor(kept) == before
         assert await kinds(rooms) == ["anchor.confirmed"] * 2 + ["anchor.reopened"] + ["anchor.revoked"] * 2
-        lines = [row for _, row in await rooms.store.audit.read(after=0, limit=9) if row.operation == "revokeAnchor"]
+        lines = [
+            row for _, row in await audit_rows(rooms.store.audit, after=0, limit=9) if row.operation == "revokeAnchor"
+        ]
         assert [(line.details["revokedBlock"], line.details.get("undoneBlock")) for line in lines] == [
             (3, None),
             (None, 3),

@@ -18,6 +18,7 @@ from identity_core.errors import LedgerUnavailable
 from identity_core.ports.anchoring import LeaseLost, Sealing
 from identity_core.ports.ledger import AnchorTransaction
 from tests.anchoring import AT_ONCE, CHECKPOINT, PENDING, Anchorage, ScriptedChain, tell
+from tests.events import audit_rows
 from tests.rooms import MovableClock
 from tests.transparency import open_ledger
 from tests.unit.use_cases.anchoring.timeline import kinds
@@ -42,7 +43,7 @@ def test_pending_to_confirmed(anchorage: Anchorage) -> None:
             assert await rooms.anchor(proof) == Anchor(S.CONFIRMED, sent.hash, 1, None)
         assert chain.submissions == [root]
         assert await kinds(rooms) == ["anchor.confirmed"] * 5
-        lines = [row for _, row in await rooms.store.audit.read(after=0, limit=9)]
+        lines = [row for _, row in await audit_rows(rooms.store.audit, after=0, limit=9)]
         assert [(line.operation, line.details["status"], line.details["size"]) for line in lines] == [
             ("anchorBatch", "confirmed", 5)
         ]

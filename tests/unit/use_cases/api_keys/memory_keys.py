@@ -1,6 +1,4 @@
-"""A writable key store in a dictionary: a fake that passes the same kit as the real ones. A clock that tests move, and what is
-recorded, in a list.
-"""
+"""A writable key store in a dictionary: a fake that passes the same kit as the real ones. A clock that tests move."""
 
 from __future__ import annotations
 
@@ -9,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound, VersionConflict
-from identity_core.ports.activity import ActivityRow
 
 
 class MemoryKeys:
@@ -63,13 +60,3 @@ class Dice:
     def __call__(self, size: int) -> bytes:
         self.rolled += 1
         return self.rolled.to_bytes(4, "big") * (size // 4) + bytes(size % 4)
-
-
-class Rows:
-    """An ``ActivityLog``."""
-
-    def __init__(self) -> None:
-        self.rows: list[ActivityRow] = []
-
-    async def write(self, rows: Sequence[ActivityRow], *, durable: bool = False) -> None:
-        self.rows.extend(rows)

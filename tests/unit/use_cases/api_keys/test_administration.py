@@ -31,7 +31,8 @@ from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange
 from identity_core.use_cases.record import Record
 from identity_core.wire import CreateApiKeyRequest, ListApiKeysQuery, RotateApiKeyRequest, UpdateApiKeyRequest
-from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock, Rows
+from tests.events import Rows
+from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock
 
 WANTED = CreateApiKeyRequest(
     name="ci", scopes=("dids:create",), allowed_targets=("did:ids:a",), requests_per_second=5.0, burst=9

@@ -16,6 +16,7 @@ from identity_core.errors import PluginUnavailable
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.tagged import UNFINISHED, KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.record import Record
+from tests.events import audit_rows
 from tests.rooms import START, MovableClock
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys
 
@@ -134,7 +135,7 @@ def test_what_lies_there_is_a_key_when_an_operator_says_so(keys: TaggedKeys, sto
         await keys.accept(Record(store.activity))
         assert await keys.get("key_foreign") == key("foreign")
         assert await keys.faults() == []
-        assert [row.operation for _, row in await store.audit.read(after=0, limit=10)] == ["acceptApiKeys"]
+        assert [row.operation for _, row in await audit_rows(store.audit, after=0, limit=10)] == ["acceptApiKeys"]
 
     run(scenario())
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import orjson
 import pytest
+from identity_records.queries import TimelineQuery
+from identity_records.store import StoredTimeline
 
 from identity_core.codec import multibase
-from identity_core.domain.activity import TimelineQuery
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
@@ -41,6 +42,7 @@ from identity_core.wire import (
     VerifyCredentialRequest,
 )
 from tests.credentials import ATTRIBUTES, VALUES, a_key, set_in, shown_to_holder, sign
+from tests.events import audit_rows
 from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, context, held_key, key_caller
 
 REVOCATION, SUSPENSION = StatusPurpose
@@ -295,7 +297,9 @@ def test_suspend_resume_revoke(office: Office) -> None:
     assert change(office, credential.id, ivo, REVOCATION, True).version == 4
     with pytest.raises(Conflict):
         change(office, credential.id, ivo, SUSPENSION, True)
-    rows = run(office.rooms.store.timeline.list(TimelineQuery(frozenset({str(office.hana)}), "credential")))
+    rows = run(
+        StoredTimeline(office.rooms.store.database).list(TimelineQuery(frozenset({str(office.hana)}), "credential"))
+    )
     kinds = [row.entry.kind for row in rows]
     assert kinds == ["credential.revoked", "credential.resumed", "credential.suspended", "credential.issued"]
 
@@ -455,7 +459,7 @@ def test_the_audit_names_operator_and_target(office: Office) -> None:
     caller = key_caller(targets=frozenset({str(office.ivo)}))
     shown = run(office.issue(office.new(), context(caller, "issueCredential")))
     run(office.get(shown.credential.id, context(caller, "getCredential")))
-    lines = [row for _, row in run(office.rooms.store.audit.read(after=0, limit=99))]
+    lines = [row for _, row in run(audit_rows(office.rooms.store.audit, after=0, limit=99))]
     written = {row.operation: row for row in lines}
     for operation, target in (("issueCredential", office.ivo), ("getCredential", office.hana)):
         assert written[operation].fingerprint == "0f1e2d3c4b5a"

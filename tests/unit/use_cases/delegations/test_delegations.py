@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_records.queries import TimelineQuery
+from identity_records.store import StoredTimeline
 
 from identity_core.codec.times import printed_exactly
-from identity_core.domain.activity import RequestContext, TimelineQuery
+from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable, DelegationState
 from identity_core.domain.dids.changes import Authorization
@@ -56,6 +58,7 @@ from identity_core.wire import (
     RevokeDelegationRequest,
     RevokeIbctRequest,
 )
+from tests.events import audit_rows
 from tests.kept import is_called_back
 from tests.rooms import START, Rooms, secret_of
 
@@ -121,11 +124,11 @@ class Desk:
         return await self.create(wish, context(self.as_(by)))
 
     async def kinds(self) -> list[str]:
-        rows = await self.rooms.store.timeline.list(TimelineQuery(None))
+        rows = await StoredTimeline(self.rooms.store.database).list(TimelineQuery(None))
         return [row.entry.kind for row in reversed(rows)]
 
     async def audited(self) -> list[Any]:
-        rows = await self.rooms.store.audit.read(after=0, limit=100)
+        rows = await audit_rows(self.rooms.store.audit, after=0, limit=100)
         return [row for _, row in rows if row.operation == "test"]
 
 

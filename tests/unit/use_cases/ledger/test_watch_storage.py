@@ -16,11 +16,11 @@ from identity_ledger_memory import MemoryLedger
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.ledger import LedgerHead
-from identity_core.ports.repositories import AuditRow
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.storage import QUIET_SECONDS, REST_SECONDS, CheckStorage, WatchStorage
+from tests.events import AuditRow, write_rows
 from tests.rooms import MovableClock
 from tests.transparency import LoggedLedger, run
 
@@ -62,7 +62,7 @@ class Watched(LoggedLedger):
 
     async def audit(self) -> None:
         row = AuditRow(datetime(2026, 1, 1, tzinfo=UTC), "r", "test", None, None, None, "done", {})
-        await self.store.activity.write((row,))
+        await write_rows(self.store, (row,))
 
 
 async def _grown(one: Watched, size: int) -> None:

@@ -7,13 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from identity_records.queries import TimelineQuery
+from identity_records.store import StoredTimeline
 
-from identity_core.domain.activity import RequestContext, TimelineQuery
+from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.errors import Forbidden, ProofNotFound
 from identity_core.wire import RevokeProofRequest
+from tests.events import audit_rows
 from tests.proving import Ledger
 from tests.verifying import OPERATOR, Verifying
 
@@ -100,9 +103,13 @@ def test_revoking(tmp_path: Path) -> None:
             made.id, RevokeProofRequest(reason="another reason"), RequestContext("revokeProof", OPERATOR, "r-9")
         )
         assert again == revoked
-        told = await rooms.store.timeline.list(TimelineQuery(frozenset({made.agent}), kind="proof.revoked"))
+        told = await StoredTimeline(rooms.store.database).list(
+            TimelineQuery(frozenset({made.agent}), kind="proof.revoked")
+        )
         assert [(row.entry.actor, row.entry.proof_id) for row in told] == [(f"did:{made.holder}", made.id)]
-        lines = [row for _, row in await rooms.store.audit.read(after=0, limit=1000) if row.operation == "revokeProof"]
+        lines = [
+            row for _, row in await audit_rows(rooms.store.audit, after=0, limit=1000) if row.operation == "revokeProof"
+        ]
         assert [(row.request_id, row.target) for row in lines] == [("r-8", made.holder)]
 
     tell(tmp_path, story)
@@ -140,7 +147,7 @@ def test_a_failed_anchor_is_a_warning(tmp_path: Path) -> None:
         verdict = await rooms.verify_stored(made)
         assert verdict.verified
         assert verdict.warnings == (CheckCode.ANCHOR_FAILED,)
-        (row,) = await rooms.store.timeline.list(TimelineQuery(None, kind="proof.generated"))
+        (row,) = await StoredTimeline(rooms.store.database).list(TimelineQuery(None, kind="proof.generated"))
         assert row.anchor == Anchor(AnchorStatus.FAILED, None, None, None)
 
     tell(tmp_path, story, anchoring=Ledger(PENDING))

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_records.queries import TimelineQuery
+from identity_records.store import StoredTimeline
 
 from identity_core.codec import jcs
-from identity_core.domain.activity import TimelineQuery
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.delegation import Suspension
@@ -43,6 +44,7 @@ from identity_core.errors import (
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.store.credentials import StoredCredentials
 from identity_core.store.invocations import LEASE
+from tests.events import audit_rows
 from tests.kept import kept_proofs
 from tests.proving import VALUES, Ledger, Proving, Workers, run
 from tests.rooms import ORIGIN, START, rotation_of, secret_of
@@ -653,8 +655,8 @@ def test_nothing_that_is_written_tells_a_value(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         await rooms.proven(rooms.body(value=18))
         await rooms.ask(rooms.body(value=181, token=rooms.token(action=UNPINNED)))
-        told = repr(await rooms.store.timeline.list(TimelineQuery(None)))
-        audited = repr([row for _, row in await rooms.store.audit.read(after=0, limit=100)])
+        told = repr(await StoredTimeline(rooms.store.database).list(TimelineQuery(None)))
+        audited = repr([row for _, row in await audit_rows(rooms.store.audit, after=0, limit=100)])
         assert "proof.generated" in told
         assert "proof.refused" in told
         assert "PREDICATE_NOT_SATISFIED" in audited
@@ -671,8 +673,8 @@ def test_a_stranger_writes_nothing_into_the_holders_timeline(tmp_path: Path) -> 
         token = rooms.token() | {"action": UNPINNED}
         with pytest.raises(IbctInvalid):
             await rooms.ask(rooms.body(token=token))
-        assert await rooms.store.timeline.list(TimelineQuery(None)) == []
-        (_, row) = (await rooms.store.audit.read(after=0, limit=100))[-1]
+        assert await StoredTimeline(rooms.store.database).list(TimelineQuery(None)) == []
+        (_, row) = (await audit_rows(rooms.store.audit, after=0, limit=100))[-1]
         assert (row.outcome, row.details["code"], row.target) == ("refused", "IBCT_INVALID", str(rooms.did(rooms.hana)))
 
     run(tmp_path, story)
@@ -681,7 +683,7 @@ def test_a_stranger_writes_nothing_into_the_holders_timeline(tmp_path: Path) -> 
 def test_an_operators_use_names_key_and_target(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         await rooms.ask(caller=Caller(api_key=key()))
-        (_, row) = (await rooms.store.audit.read(after=0, limit=100))[-1]
+        (_, row) = (await audit_rows(rooms.store.audit, after=0, limit=100))[-1]
         assert (row.fingerprint, row.target) == ("0f1e2d3c4b5a", str(rooms.did(rooms.hana)))
 
     run(tmp_path, story)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_records.wire import ListVerificationHistoryQuery
 
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
@@ -19,7 +20,7 @@ from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.ports.credentials import RegisteredSchema
-from identity_core.wire import CreateVerifierChallengeRequest, ListVerificationHistoryQuery
+from identity_core.wire import CreateVerifierChallengeRequest
 from tests.rooms import START
 from tests.verifying import OPERATOR, Verifying, asking
 

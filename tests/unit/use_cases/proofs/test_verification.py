@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_records.queries import TimelineQuery, VerificationQuery
+from identity_records.store import StoredTimeline, StoredVerifications
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.activity import TimelineQuery, VerificationQuery
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.question import SUITE_2
@@ -22,6 +23,7 @@ from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.proofs.verify import expectation_of
 from identity_core.wire import DeactivateDidRequest
+from tests.events import audit_rows
 from tests.verifying import OPERATOR, Verifying, asking
 
 CHALLENGE = "a challenge of Vera's own"
@@ -356,7 +358,7 @@ def test_without_a_prover_nothing_is_said(tell: Any) -> None:
         rooms.received = replace(rooms.received, check=replace(rooms.received.check, provers=NoProver()))
         with pytest.raises(PluginUnavailable):
             await rooms.verify(made, caller=OPERATOR)
-        assert not await rooms.store.verifications.list(VerificationQuery(None, None))
+        assert not await StoredVerifications(rooms.store.database).list(VerificationQuery(None, None))
 
     tell(story)
 
@@ -365,20 +367,24 @@ def test_what_is_left_behind(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(domain=SHOP)
         await rooms.verify(made)
-        assert not await rooms.store.verifications.list(VerificationQuery(None, None))
+        assert not await StoredVerifications(rooms.store.database).list(VerificationQuery(None, None))
         await rooms.verify(made, asking(domain="https://other.example"), caller=rooms.caller(rooms.vera))
         rooms.clock.move(seconds=1)
         await rooms.verify_stored(made, caller=OPERATOR)
-        first, second = await rooms.store.verifications.list(VerificationQuery(None, None))
+        first, second = await StoredVerifications(rooms.store.database).list(VerificationQuery(None, None))
         assert (first.verification.verified, first.verification.fingerprint) == (True, "0f1e2d3c4b5a")
         said = second.verification
         assert (said.verified, said.codes) == (False, ("DOMAIN_MISMATCH",))
         assert (said.verifier, said.holder) == (str(rooms.did(rooms.vera)), made.holder)
         assert (said.attribute, said.predicate_type, said.issuer) == ("age", "gte", made.issuer)
-        told = await rooms.store.timeline.list(TimelineQuery(frozenset({made.holder}), kind="proof.verified"))
+        told = await StoredTimeline(rooms.store.database).list(
+            TimelineQuery(frozenset({made.holder}), kind="proof.verified")
+        )
         assert [(row.entry.outcome, row.entry.code) for row in told] == [("done", None), ("refused", "DOMAIN_MISMATCH")]
-        assert not await rooms.store.timeline.list(TimelineQuery(frozenset({made.agent}), kind="proof.verified"))
-        lines = [row for _, row in await rooms.store.audit.read(after=0, limit=1000)]
+        assert not await StoredTimeline(rooms.store.database).list(
+            TimelineQuery(frozenset({made.agent}), kind="proof.verified")
+        )
+        lines = [row for _, row in await audit_rows(rooms.store.audit, after=0, limit=1000)]
         (line,) = [row for row in lines if row.operation == "verifyStoredProof"]
         assert (line.target, line.fingerprint, line.details["verified"]) == (made.id, "0f1e2d3c4b5a", True)
 
@@ -393,9 +399,11 @@ def test_what_a_stranger_writes_into_a_proof_names_nobody(tell: Any) -> None:
         octets = base64url_decode(made.proof.proof).replace(b'"value":18', b'"value":10')
         forged = base64url_encode(octets)
         await rooms.verify(made, caller=rooms.caller(rooms.mallory), proof=forged)
-        (row,) = await rooms.store.verifications.list(VerificationQuery(None, None))
+        (row,) = await StoredVerifications(rooms.store.database).list(VerificationQuery(None, None))
         assert row.verification.proof_id == made.id
         assert row.verification.holder is None
-        assert not await rooms.store.timeline.list(TimelineQuery(frozenset({made.holder}), kind="proof.verified"))
+        assert not await StoredTimeline(rooms.store.database).list(
+            TimelineQuery(frozenset({made.holder}), kind="proof.verified")
+        )
 
     tell(story)

@@ -39,7 +39,7 @@ def reads_future(world: World, name: str) -> None:
 
 
 @then(parsers.parse("the timeline tells {kinds}"))
-def tells(world: World, kinds: str) -> None:
+def check_kinds(world: World, kinds: str) -> None:
     items = body_of(world.answer)["items"]
     assert [item["kind"] for item in items] == kinds.split(", ")
     assert no_value_in(world.answer.content)

@@ -7,12 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from identity_records.queries import VerificationQuery
+from identity_records.store import StoredVerifications
 
-from identity_core.domain.activity import VerificationQuery
 from identity_core.errors import Overloaded
 from identity_core.ports.activity import Verification, VerifierChallenge
 from identity_core.store import Store
-from identity_core.store.activity import StoredVerifierChallenges
+from identity_core.store.challenges import StoredVerifierChallenges
+from tests.events import write_rows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HANA, VERA, IVO = "did:ids:hana", "did:ids:vera", "did:ids:ivo"
@@ -28,45 +30,45 @@ ALL = (GOOD, BAD, BY_KEY)
 def filled(store: Store) -> Store:
     async def fill() -> None:
         for each in ALL:
-            await store.activity.write((each,))
+            await write_rows(store, (each,))
 
     asyncio.run(fill())
     return store
 
 
-def shown(store: Store, wish: VerificationQuery) -> list[Verification]:
-    return [row.verification for row in asyncio.run(store.verifications.list(wish))]
+def list_rows(store: Store, wish: VerificationQuery) -> list[Verification]:
+    return [row.verification for row in asyncio.run(StoredVerifications(store.database).list(wish))]
 
 
 def test_rows_come_back_as_they_went_in(filled: Store) -> None:
-    assert shown(filled, VerificationQuery(None, None)) == list(reversed(ALL))
+    assert list_rows(filled, VerificationQuery(None, None)) == list(reversed(ALL))
 
 
 def test_who_sees_what(filled: Store) -> None:
-    assert shown(filled, VerificationQuery(f"did:{VERA}", frozenset({VERA}))) == [BAD, GOOD]
-    assert shown(filled, VerificationQuery(f"did:{HANA}", frozenset({HANA}))) == [BAD, GOOD]
-    assert shown(filled, VerificationQuery("key:k", None)) == [BY_KEY]
+    assert list_rows(filled, VerificationQuery(f"did:{VERA}", frozenset({VERA}))) == [BAD, GOOD]
+    assert list_rows(filled, VerificationQuery(f"did:{HANA}", frozenset({HANA}))) == [BAD, GOOD]
+    assert list_rows(filled, VerificationQuery("key:k", None)) == [BY_KEY]
     # Who issued a credential does not see where it is shown.
-    assert shown(filled, VerificationQuery(f"did:{IVO}", frozenset({IVO}))) == []
-    assert shown(filled, VerificationQuery(None, frozenset())) == []
+    assert list_rows(filled, VerificationQuery(f"did:{IVO}", frozenset({IVO}))) == []
+    assert list_rows(filled, VerificationQuery(None, frozenset())) == []
 
 
 def test_filters(filled: Store) -> None:
     everything = VerificationQuery(None, None)
-    assert shown(filled, replace(everything, verified=False)) == [BAD]
-    assert shown(filled, replace(everything, holder=HANA)) == [BAD, GOOD]
-    assert shown(filled, replace(everything, issuer="did:ids:other")) == []
-    assert shown(filled, replace(everything, since=BAD.at)) == [BY_KEY, BAD]
-    assert shown(filled, replace(everything, until=BAD.at)) == [GOOD]
-    first = asyncio.run(filled.verifications.list(replace(everything, limit=2)))
-    assert shown(filled, replace(everything, before=first[-1].id)) == [GOOD]
+    assert list_rows(filled, replace(everything, verified=False)) == [BAD]
+    assert list_rows(filled, replace(everything, holder=HANA)) == [BAD, GOOD]
+    assert list_rows(filled, replace(everything, issuer="did:ids:other")) == []
+    assert list_rows(filled, replace(everything, since=BAD.at)) == [BY_KEY, BAD]
+    assert list_rows(filled, replace(everything, until=BAD.at)) == [GOOD]
+    first = asyncio.run(StoredVerifications(filled.database).list(replace(everything, limit=2)))
+    assert list_rows(filled, replace(everything, before=first[-1].id)) == [GOOD]
 
 
 def test_counts(filled: Store) -> None:
-    counts = asyncio.run(filled.verifications.counts(VerificationQuery(None, None)))
+    counts = asyncio.run(StoredVerifications(filled.database).counts(VerificationQuery(None, None)))
     assert (counts.total, counts.verified) == (3, 2)
     assert counts.reasons == {"DOMAIN_MISMATCH": 1, "PROOF_EXPIRED": 1}
-    assert asyncio.run(filled.verifications.counts(VerificationQuery("key:k", None))).total == 1
+    assert asyncio.run(StoredVerifications(filled.database).counts(VerificationQuery("key:k", None))).total == 1
 
 
 def test_a_challenge_is_spent_once_by_one_of_many(store: Store) -> None:

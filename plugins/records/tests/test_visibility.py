@@ -9,22 +9,24 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from identity_records.store import StoredTimeline, StoredVerifications
+from identity_records.use_cases.audit import ListAuditLines
+from identity_records.use_cases.timeline import GetDashboardTimeline
+from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
+from identity_records.wire import (
+    GetDashboardTimelineQuery,
+    GetVerificationStatsQuery,
+    ListAuditLinesQuery,
+    ListVerificationHistoryQuery,
+)
 
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden
 from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.store import Store
-from identity_core.use_cases.audit import ListAuditLines
-from identity_core.use_cases.dashboard import GetDashboardTimeline
 from identity_core.use_cases.proofs.stored import ProofAccess
-from identity_core.use_cases.verifications import GetVerificationStats, ListVerificationHistory
-from identity_core.wire import (
-    GetDashboardTimelineQuery,
-    GetVerificationStatsQuery,
-    ListAuditLinesQuery,
-    ListVerificationHistoryQuery,
-)
+from tests.events import write_rows
 from tests.rooms import MovableClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,44 +52,50 @@ def store(tmp_path: Path) -> Store:
     opened = Store.open(tmp_path)
 
     async def fill() -> None:
-        await opened.activity.write((ROW,))
-        await opened.activity.write((BY_KEY,))
-        await opened.activity.write((TimelineEntry(START, "proof.generated", "done", None, holder=HANA, agent=AKI),))
+        await write_rows(opened, (ROW,))
+        await write_rows(opened, (BY_KEY,))
+        await write_rows(opened, (TimelineEntry(START, "proof.generated", "done", None, holder=HANA, agent=AKI),))
 
     asyncio.run(fill())
     return opened
 
 
-def seen(store: Store, caller: Caller, wish: ListVerificationHistoryQuery = ANY) -> Sequence[Verification]:
+def list_seen(store: Store, caller: Caller, wish: ListVerificationHistoryQuery = ANY) -> Sequence[Verification]:
     access = ProofAccess(store.proofs, store.verifier_challenges)
-    rows = asyncio.run(ListVerificationHistory(store.verifications, store.proofs, access, MovableClock())(wish, caller))
+    rows = asyncio.run(
+        ListVerificationHistory(StoredVerifications(store.database), store.proofs, access, MovableClock())(wish, caller)
+    )
     counts = asyncio.run(
-        GetVerificationStats(store.verifications)(GetVerificationStatsQuery(holder_did=wish.holder_did), caller)
+        GetVerificationStats(StoredVerifications(store.database))(
+            GetVerificationStatsQuery(holder_did=wish.holder_did), caller
+        )
     )
     assert counts.total == len(rows)
     return [row.verification for row in rows]
 
 
 def test_the_history(store: Store) -> None:
-    assert seen(store, did(HANA)) == [BY_KEY, ROW]
-    assert seen(store, did(MALLORY)) == []
-    assert seen(store, ADMIN) == [BY_KEY, ROW]
-    assert seen(store, scoped({"audit:read"}, {HANA})) == [BY_KEY, ROW]
-    assert seen(store, scoped({"audit:read"}, {MALLORY})) == []
-    assert seen(store, scoped({"audit:read"}, set())) == []
+    assert list_seen(store, did(HANA)) == [BY_KEY, ROW]
+    assert list_seen(store, did(MALLORY)) == []
+    assert list_seen(store, ADMIN) == [BY_KEY, ROW]
+    assert list_seen(store, scoped({"audit:read"}, {HANA})) == [BY_KEY, ROW]
+    assert list_seen(store, scoped({"audit:read"}, {MALLORY})) == []
+    assert list_seen(store, scoped({"audit:read"}, set())) == []
 
 
 def test_a_verifier_does_not_learn_the_holder(store: Store) -> None:
-    assert seen(store, did(VERA)) == [replace(ROW, holder=None)]
-    assert seen(store, scoped({"audit:read"}, {VERA})) == [replace(ROW, holder=None)]
+    assert list_seen(store, did(VERA)) == [replace(ROW, holder=None)]
+    assert list_seen(store, scoped({"audit:read"}, {VERA})) == [replace(ROW, holder=None)]
     # Nor by guessing.
-    assert seen(store, did(VERA), ListVerificationHistoryQuery(holder_did=HANA)) == []
-    assert seen(store, did(HANA), ListVerificationHistoryQuery(holder_did=HANA)) == [BY_KEY, ROW]
+    assert list_seen(store, did(VERA), ListVerificationHistoryQuery(holder_did=HANA)) == []
+    assert list_seen(store, did(HANA), ListVerificationHistoryQuery(holder_did=HANA)) == [BY_KEY, ROW]
 
 
 def test_the_timeline(store: Store) -> None:
     def events(caller: Caller) -> int:
-        return len(asyncio.run(GetDashboardTimeline(store.timeline)(GetDashboardTimelineQuery(), caller)))
+        return len(
+            asyncio.run(GetDashboardTimeline(StoredTimeline(store.database))(GetDashboardTimelineQuery(), caller))
+        )
 
     assert [events(did(who)) for who in (HANA, AKI, VERA, MALLORY)] == [1, 1, 0, 0]
     assert [events(caller) for caller in (ADMIN, scoped({"audit:read"}, {AKI}), scoped({"audit:read"}, set()))] == [
@@ -101,9 +109,9 @@ def test_a_key_needs_the_scope(store: Store) -> None:
     narrow = (scoped({"zkp:verify"}), Caller(subject=Did.parse(HANA), scopes=frozenset({"zkp:verify"})))
     for caller in narrow:
         with pytest.raises(Forbidden):
-            seen(store, caller)
+            list_seen(store, caller)
         with pytest.raises(Forbidden):
-            asyncio.run(GetDashboardTimeline(store.timeline)(GetDashboardTimelineQuery(), caller))
+            asyncio.run(GetDashboardTimeline(StoredTimeline(store.database))(GetDashboardTimelineQuery(), caller))
 
 
 def test_the_audit_log_is_for_those_who_may_see_everybody(store: Store) -> None:

@@ -37,7 +37,7 @@ from identity_core.domain.activity import (
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
-    from identity_core.bootstrap import AuditTools
+    from identity_core.ports.repositories import AuditLog
 
 PAGE = 1_000
 END_UNCHECKED = "that the end was not cut off and the log not written anew: the keys of the installation tell"
@@ -101,11 +101,11 @@ def rekey(settings: Settings) -> None:
 
     What stands in it now stays, and is from then on told as not checked.
     """
-    with _opened(settings) as (runner, tools):
-        if not tools.is_keyed:
+    with _opened(settings) as (runner, (log, is_keyed)):
+        if not is_keyed:
             what = "the keys of this installation are not at hand"
             fail(what, str(settings.data_dir), "run it where the service runs")
-        keyed_from = runner.run(tools.log.key_from_here())
+        keyed_from = runner.run(log.key_from_here())
     show({"keyedFrom": keyed_from}, text="keyed from line {keyedFrom} on")
 
 
@@ -139,22 +139,22 @@ def _verified_here(
 ) -> tuple[ChainHead, ChainHead, KeyedHead | None, list[str]]:
     """Behind which line the log is cut, the head that the chain leads to, the one that the log keeps, and what could not be checked.
     Raises ``ChainBroken``."""
-    with _opened(settings) as (runner, tools):
+    with _opened(settings) as (runner, (log, is_keyed)):
         # First the head: a running service writes on.
-        kept = runner.run(tools.log.head()) if tools.is_keyed else None
-        cut = runner.run(tools.log.cut())
-        lines = _stored(runner, tools, cut.sequence)
+        kept = runner.run(log.head()) if is_keyed else None
+        cut = runner.run(log.cut())
+        lines = _stored(runner, log, cut.sequence)
         if kept is None:
             cut, reached = follow_export(lines, known=known)
         else:
             reached = follow(cut, itertools.islice(lines, kept.head.sequence - cut.sequence), known=known)
             check_kept(reached, kept)
             beyond = list(lines)
-            now = runner.run(tools.log.head())
+            now = runner.run(log.head())
             reached = follow(reached, beyond, known=known)
             if beyond and (now is None or now.head.sequence < beyond[0].sequence):
                 raise ChainBroken(f"line {beyond[0].sequence} was not written by this service")
-    if not tools.is_keyed:
+    if not is_keyed:
         return cut, reached, None, [END_UNCHECKED]
     if kept is None:
         raise ChainBroken(
@@ -170,8 +170,8 @@ def _verified_here(
 def _read(settings: Settings, url: str | None, api_key: str | None, after: int) -> Iterator[Lines]:
     """The lines of the service at ``url``, else of the installation."""
     if url is None:
-        with _opened(settings) as (runner, tools):
-            yield _stored(runner, tools, after)
+        with _opened(settings) as (runner, (log, _)):
+            yield _stored(runner, log, after)
     else:
         with session(url, **signed_in(url, api_key)) as opened:
             ask = functools.partial(opened.call, "GET", "/audit")
@@ -179,17 +179,17 @@ def _read(settings: Settings, url: str | None, api_key: str | None, after: int) 
 
 
 @contextlib.contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, AuditTools]]:
+def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLog, bool]]]:
     """The audit log of the installation, and the loop that it was opened in."""
-    from identity_core import bootstrap
+    from identity_records.local_log import audit_log
 
     refuse_absent(settings, "name the one of the service with --data-dir, or a running service with --url")
-    with opened_part(bootstrap.audit_log(settings)) as opened:
+    with opened_part(audit_log(settings)) as opened:
         yield opened
 
 
-def _stored(runner: asyncio.Runner, tools: AuditTools, after: int) -> Lines:
-    return _pages(lambda last: runner.run(tools.log.chain(after=last, limit=PAGE)), after)
+def _stored(runner: asyncio.Runner, log: AuditLog, after: int) -> Lines:
+    return _pages(lambda last: runner.run(log.chain(after=last, limit=PAGE)), after)
 
 
 def _pages(page_behind: Callable[[int], Sequence[ChainedLine]], after: int) -> Lines:

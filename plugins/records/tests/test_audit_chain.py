@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, next_link
-from identity_core.ports.repositories import AuditRow
-from identity_core.use_cases.audit import CheckAuditChain, CheckedChain
+from identity_records.use_cases.audit import CheckAuditChain, CheckedChain
+
+from identity_core.domain.activity import ChainedLine, ChainHead, EventRecord, KeyedHead, next_link
 
 
 @dataclass
@@ -36,13 +36,10 @@ class Log:
         await asyncio.sleep(0)
         return [line for line in self.lines if line.sequence > after][:limit]
 
-    async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
-        raise NotImplementedError
-
     async def cut(self) -> ChainHead:
         return self.gone
 
-    async def cut_through(self, through: ChainHead, row: AuditRow) -> bool:
+    async def cut_through(self, through: ChainHead, event: EventRecord) -> bool:
         raise NotImplementedError
 
     async def drop_cut(self, *, limit: int) -> int:

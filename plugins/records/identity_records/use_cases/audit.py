@@ -28,6 +28,7 @@ from identity_core.domain.activity import (
     ChainedLine,
     ChainHead,
     Event,
+    EventRecord,
     RequestContext,
     check_kept,
     check_reached,
@@ -40,11 +41,10 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import AuditLog
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
-from identity_core.use_cases.record import line_of
 from identity_core.values import value_class
-from identity_core.wire import ListAuditLinesQuery
+from identity_records.use_cases.visibility import SCOPE
+from identity_records.wire import ListAuditLinesQuery
 
-SCOPE = "audit:read"
 log = logging.getLogger("identity")
 
 
@@ -126,10 +126,7 @@ class FollowAuditChain(Repeating):
     _check: CheckAuditChain = field(init=False)
 
     def __post_init__(self) -> None:
-        self._check = self._from_the_front()
-
-    def _from_the_front(self) -> CheckAuditChain:
-        return CheckAuditChain(self.audit, most=PAGE)
+        self._check = CheckAuditChain(self.audit, most=PAGE)
 
     async def step(self) -> float:
         checked = await self._check()
@@ -138,7 +135,7 @@ class FollowAuditChain(Repeating):
         if checked.broken and checked.broken != self.broken:
             log.error("ALARM: the audit log is not what was written: %s", checked.broken)
         self.broken = checked.broken
-        self._check = self._from_the_front()
+        self._check = CheckAuditChain(self.audit, most=PAGE)
         return ANEW_SECONDS
 
 
@@ -171,8 +168,8 @@ class CutAuditLog(Repeating):
         through = await self._past(now - self.kept)
         if through is None:
             return self.interval_seconds
-        line = line_of(RequestContext(CUT, SERVICE), Event(details=cut_details(through)), now)
-        if not await self.audit.cut_through(through, line) and await self.audit.head() is None:
+        event = EventRecord(Event(details=cut_details(through)), RequestContext(CUT, SERVICE), now)
+        if not await self.audit.cut_through(through, event) and await self.audit.head() is None:
             raise StorageMismatch("The audit log is not cut: its head was not written by this service.")
         return SOON_SECONDS
 

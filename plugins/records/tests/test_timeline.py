@@ -13,12 +13,13 @@ from typing import Any
 
 import psycopg
 from identity_postgresql.session import translated_sql
+from identity_records.queries import TimelineQuery
+from identity_records.store import StoredTimeline
 
 from identity_core.database import Cursor, Transaction
-from identity_core.domain.activity import TimelineQuery
 from identity_core.ports.activity import TimelineEntry
 from identity_core.store import Store
-from identity_core.store.activity import StoredTimeline
+from tests.events import write_rows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HANA, AKI, IVO, MALLORY = "did:ids:hana", "did:ids:aki", "did:ids:ivo", "did:ids:mallory"
@@ -43,50 +44,50 @@ REVOKED = TimelineEntry(START + timedelta(hours=3), "delegation.revoked", "done"
 ALL = (ISSUED, PROVEN, REFUSED, REVOKED)
 
 
-def shown(store: Store, wish: TimelineQuery) -> list[TimelineEntry]:
+def list_entries(store: Store, wish: TimelineQuery) -> list[TimelineEntry]:
     async def scenario() -> list[TimelineEntry]:
         for entry in ALL:
-            await store.activity.write((entry,))
-        return [row.entry for row in await store.timeline.list(wish)]
+            await write_rows(store, (entry,))
+        return [row.entry for row in await StoredTimeline(store.database).list(wish)]
 
     return asyncio.run(scenario())
 
 
 def test_everything_newest_first(store: Store) -> None:
-    assert shown(store, TimelineQuery(None)) == list(reversed(ALL))
+    assert list_entries(store, TimelineQuery(None)) == list(reversed(ALL))
 
 
 def test_holder_and_agent_see_what_concerns_them(store: Store) -> None:
-    assert shown(store, TimelineQuery(frozenset({HANA}))) == list(reversed(ALL))
-    again = asyncio.run(store.timeline.list(TimelineQuery(frozenset({AKI}), limit=2)))
+    assert list_entries(store, TimelineQuery(frozenset({HANA}))) == list(reversed(ALL))
+    again = asyncio.run(StoredTimeline(store.database).list(TimelineQuery(frozenset({AKI}), limit=2)))
     assert [row.entry for row in again] == [REVOKED, REFUSED]
 
 
 def test_an_issuer_learns_nothing_of_the_use_of_a_credential(store: Store) -> None:
-    assert shown(store, TimelineQuery(frozenset({IVO}))) == [ISSUED]
+    assert list_entries(store, TimelineQuery(frozenset({IVO}))) == [ISSUED]
 
 
 def test_strangers_see_nothing(store: Store) -> None:
-    assert shown(store, TimelineQuery(frozenset({MALLORY, "%", "' OR '1'='1"}))) == []
-    assert asyncio.run(store.timeline.list(TimelineQuery(frozenset()))) == []
+    assert list_entries(store, TimelineQuery(frozenset({MALLORY, "%", "' OR '1'='1"}))) == []
+    assert asyncio.run(StoredTimeline(store.database).list(TimelineQuery(frozenset()))) == []
 
 
 def test_a_row_that_concerns_two_of_the_dids_comes_once(store: Store) -> None:
-    assert shown(store, TimelineQuery(frozenset({HANA, AKI, IVO}))) == list(reversed(ALL))
+    assert list_entries(store, TimelineQuery(frozenset({HANA, AKI, IVO}))) == list(reversed(ALL))
 
 
 def test_kinds_and_times(store: Store) -> None:
-    assert shown(store, TimelineQuery(None, kind="proof")) == [REFUSED, PROVEN]
+    assert list_entries(store, TimelineQuery(None, kind="proof")) == [REFUSED, PROVEN]
 
     async def scenario() -> None:
-        async def kept(wish: TimelineQuery) -> list[TimelineEntry]:
-            return [row.entry for row in await store.timeline.list(wish)]
+        async def list_entries_of(wish: TimelineQuery) -> list[TimelineEntry]:
+            return [row.entry for row in await StoredTimeline(store.database).list(wish)]
 
-        assert await kept(TimelineQuery(None, kind="proof.refused")) == [REFUSED]
-        assert await kept(TimelineQuery(None, kind="pro")) == []
-        assert await kept(TimelineQuery(None, since=PROVEN.at)) == [REVOKED, REFUSED, PROVEN]
-        assert await kept(TimelineQuery(None, until=PROVEN.at)) == [ISSUED]
-        assert await kept(TimelineQuery(frozenset({AKI}), since=REFUSED.at, until=REVOKED.at)) == [REFUSED]
+        assert await list_entries_of(TimelineQuery(None, kind="proof.refused")) == [REFUSED]
+        assert await list_entries_of(TimelineQuery(None, kind="pro")) == []
+        assert await list_entries_of(TimelineQuery(None, since=PROVEN.at)) == [REVOKED, REFUSED, PROVEN]
+        assert await list_entries_of(TimelineQuery(None, until=PROVEN.at)) == [ISSUED]
+        assert await list_entries_of(TimelineQuery(frozenset({AKI}), since=REFUSED.at, until=REVOKED.at)) == [REFUSED]
 
     asyncio.run(scenario())
 
@@ -95,10 +96,12 @@ def test_pages_join_without_gap_or_repetition(store: Store) -> None:
     async def scenario() -> None:
         for minute in range(25):
             # Several rows of one microsecond are told apart by their random.
-            await store.activity.write((replace(PROVEN, at=START + timedelta(minutes=minute // 5)),))
+            await write_rows(store, (replace(PROVEN, at=START + timedelta(minutes=minute // 5)),))
         seen: list[str] = []
         before: str | None = None
-        while page := await store.timeline.list(TimelineQuery(frozenset({HANA}), before=before, limit=4)):
+        while page := await StoredTimeline(store.database).list(
+            TimelineQuery(frozenset({HANA}), before=before, limit=4)
+        ):
             seen += [row.id for row in page]
             before = page[-1].id
         assert len(seen) == len(set(seen)) == 25
@@ -124,7 +127,7 @@ def test_a_page_of_one_kind_reads_no_row_of_another(store: Store, tmp_path: Path
     many = [replace(PROVEN, at=START + timedelta(days=1, seconds=number)) for number in range(MANY)]
 
     async def fill() -> None:
-        await store.activity.write((ISSUED, REVOKED, *many))
+        await write_rows(store, (ISSUED, REVOKED, *many))
 
     asyncio.run(fill())
     if url is None:

@@ -13,8 +13,8 @@ import pytest
 
 from identity_core.cli.local_server import LocalServer
 from identity_core.domain.activity import ChainHead, next_link
-from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store
+from tests.events import AuditRow, write_rows
 from tests.unit.cli.conftest import Commands
 
 ROW = AuditRow(datetime(2026, 1, 1, tzinfo=UTC), "r", "createDid", "key:1", "0" * 12, "did:ids:a", "done", {})
@@ -28,7 +28,7 @@ def lines(here: Path) -> Callable[[int], None]:
         async def scenario() -> None:
             store = Store.open(here / "identity-data")
             for _ in range(count):
-                await store.activity.write((ROW,))
+                await write_rows(store, (ROW,))
             await store.close()
 
         (here / "identity-data").mkdir(exist_ok=True)

@@ -9,15 +9,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_records.use_cases import audit
+from identity_records.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAuditChain, CutAuditLog, FollowAuditChain
 
 from identity_core.domain.activity import CUT, GENESIS, ChainHead, check_kept, follow, follow_export
 from identity_core.errors import StorageMismatch
-from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store
-from identity_core.store.audit import from_line
-from identity_core.use_cases import audit
-from identity_core.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAuditChain, CutAuditLog, FollowAuditChain
 from identity_core.use_cases.expiry import FEWEST, HELD_SECONDS, SOON_SECONDS
+from tests.events import AuditRow, event_of, from_line, insert_rows
 from tests.rooms import MovableClock
 
 DAY = timedelta(days=1)
@@ -31,7 +30,7 @@ def row(at: datetime) -> AuditRow:
 async def lines(store: Store, *days_ago: float) -> None:
     for days in days_ago:
         at = NOW - days * DAY
-        await store.database.write(lambda transaction, at=at: store.audit.append(transaction, row(at)))
+        await store.database.write(lambda transaction, at=at: insert_rows(store, transaction, (row(at),)))
 
 
 async def stored(store: Store) -> list[int]:
@@ -47,7 +46,7 @@ def sweeper(store: Store, days: float = 5) -> CutAuditLog:
     return CutAuditLog(store.audit, days * DAY, MovableClock(NOW), lambda: 0.0)
 
 
-def told(store: Store, story: Callable[[], Awaitable[None]]) -> None:
+def run_story(store: Store, story: Callable[[], Awaitable[None]]) -> None:
     async def keyed() -> None:
         await store.audit.key_from_here()
         await story()
@@ -87,7 +86,7 @@ def test_old_lines_go_in_whole_days_and_the_chain_holds(store: Store) -> None:
         assert await sweep.step() == sweep.interval_seconds
         assert await check(store) == 7, "what is quiet is not cut again"
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_log_is_cut_again_and_goes_on_after_a_restart(store: Store) -> None:
@@ -101,7 +100,7 @@ def test_a_log_is_cut_again_and_goes_on_after_a_restart(store: Store) -> None:
         await lines(store, 0)
         assert await check(store) == 7
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_log_of_which_all_is_old_keeps_what_tells_of_it(store: Store) -> None:
@@ -112,17 +111,17 @@ def test_a_log_of_which_all_is_old_keeps_what_tells_of_it(store: Store) -> None:
         assert await stored(store) == [3]
         assert await check(store) == 3
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_lines_go_a_few_at_a_time(store: Store) -> None:
     async def story() -> None:
         await lines(store, *[9] * 7)
         (last,) = await store.audit.chain(after=6, limit=1)
-        assert await store.audit.cut_through(ChainHead(7, last.link), row(NOW))
+        assert await store.audit.cut_through(ChainHead(7, last.link), event_of(row(NOW)))
         assert [await store.audit.drop_cut(limit=3) for _ in range(4)] == [3, 3, 1, 0]
 
-    told(store, story)
+    run_story(store, story)
 
 
 @dataclass
@@ -167,7 +166,7 @@ def test_what_does_not_hold_is_not_cut(store: Store, change: str) -> None:
             await sweeper(store).step()
         assert (await stored(store), await store.audit.cut()) == (before, ChainHead())
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_log_whose_head_somebody_else_made_is_not_cut(store: Store) -> None:
@@ -178,7 +177,7 @@ def test_a_log_whose_head_somebody_else_made_is_not_cut(store: Store) -> None:
             await sweeper(store).step()
         assert (await stored(store), await store.audit.cut()) == ([1, 2, 3], ChainHead())
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_cut_that_somebody_else_wrote_is_none_and_deletes_nothing(store: Store) -> None:
@@ -193,7 +192,7 @@ def test_a_cut_that_somebody_else_wrote_is_none_and_deletes_nothing(store: Store
         assert await stored(store) == [1, 2, 3, 4]
         assert "line 1 is missing" in (await CheckAuditChain(store.audit)()).broken
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_the_tag_of_one_cut_is_not_that_of_another(store: Store) -> None:
@@ -203,7 +202,7 @@ def test_the_tag_of_one_cut_is_not_that_of_another(store: Store) -> None:
         await execute(store, "UPDATE audit_head SET cut_sequence = 4")
         assert await store.audit.cut() == ChainHead()
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_two_who_cut_at_once_cut_once(store: Store) -> None:
@@ -211,18 +210,20 @@ def test_two_who_cut_at_once_cut_once(store: Store) -> None:
         await lines(store, 9, 9, 0)
         (line,) = await store.audit.chain(after=1, limit=1)
         through = ChainHead(2, line.link)
-        done = await asyncio.gather(*(store.audit.cut_through(through, row(NOW)) for _ in range(4)))
+        done = await asyncio.gather(*(store.audit.cut_through(through, event_of(row(NOW))) for _ in range(4)))
         assert sorted(done) == [False, False, False, True]
         assert await check_after(store) == 4
-        assert not await store.audit.cut_through(ChainHead(3, bytes(32)), row(NOW)), "another line than there is"
-        assert not await store.audit.cut_through(ChainHead(9, bytes(32)), row(NOW)), "no line"
+        assert not await store.audit.cut_through(ChainHead(3, bytes(32)), event_of(row(NOW))), (
+            "another line than there is"
+        )
+        assert not await store.audit.cut_through(ChainHead(9, bytes(32)), event_of(row(NOW))), "no line"
 
     async def check_after(store: Store) -> int:
         head = await store.audit.head()
         assert head is not None
         return head.head.sequence
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_line_that_is_changed_in_the_middle_is_told_by_the_job_that_follows_the_chain(
@@ -246,7 +247,7 @@ def test_a_line_that_is_changed_in_the_middle_is_told_by_the_job_that_follows_th
             f"ALARM: the audit log is not what was written: {following.broken}"
         ], "told once"
 
-    told(store, story)
+    run_story(store, story)
 
 
 class CutMeanwhile:
@@ -272,7 +273,7 @@ def test_what_is_cut_off_meanwhile_is_not_missed(store: Store) -> None:
         checked = await checking()
         assert (checked.verified, checked.broken) == (checked.total, "")
 
-    told(store, story)
+    run_story(store, story)
 
 
 def test_a_log_whose_head_is_not_ours_is_told_as_one_that_cannot_be_cut(store: Store) -> None:
@@ -287,4 +288,4 @@ def test_a_log_whose_head_is_not_ours_is_told_as_one_that_cannot_be_cut(store: S
         assert sweep.fault == ""
         assert (await store.audit.cut()).sequence == 1
 
-    told(store, story)
+    run_story(store, story)

@@ -1,35 +1,26 @@
-"""What happened and what was verified, read newest first along the index of each role, and the challenges of verifiers."""
+"""What happened and what was verified, read newest first along the index of each role. The sink of the kernel writes the rows."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Sequence
 
 import orjson
 
-from identity_core.codec.times import micros
-from identity_core.database import Database, Transaction
-from identity_core.domain.activity import TimelineQuery, VerificationCounts, VerificationQuery
+from identity_core.database import Transaction
 from identity_core.domain.proofs.checks import compared_of
-from identity_core.errors import Overloaded
-from identity_core.ports.activity import (
-    ActivityRow,
-    TimelineEntry,
-    TimelineRow,
-    Verification,
-    VerificationRow,
-    VerifierChallenge,
-)
-from identity_core.ports.repositories import AuditRow
-from identity_core.store.audit import AuditLines
+from identity_core.store.events import EVENTS, VERIFICATIONS
 from identity_core.store.proofs import anchors_of
-from identity_core.store.records import Repository, Table, bounds, delete_first, row_id
+from identity_core.store.records import Repository, bounds
+from identity_records.queries import (
+    TimelineQuery,
+    TimelineRow,
+    VerificationCounts,
+    VerificationQuery,
+    VerificationRow,
+)
 
-_EVENTS = Table("timeline", TimelineEntry, extra=("id",))
-_EVENT_PAGE = f"SELECT id, {_EVENTS.columns} FROM timeline WHERE id >= :since AND id < :before"  # noqa: S608  (its own text)
+_EVENT_PAGE = f"SELECT id, {EVENTS.columns} FROM timeline WHERE id >= :since AND id < :before"  # noqa: S608  (its own text)
 _LAST = " ORDER BY id DESC LIMIT :limit"
 # Each kind is found by one look into the index on kinds, so that no row is read but the first of each.
 _KINDS_OF_NOUN = """
@@ -44,7 +35,7 @@ _OF_CREDENTIALS = "credential"
 
 
 class StoredTimeline(Repository):
-    """The port ``Timeline``."""
+    """The timeline."""
 
     async def list(self, wish: TimelineQuery) -> Sequence[TimelineRow]:
         return await self._database.read(lambda transaction: _read_events(transaction, wish))
@@ -61,7 +52,7 @@ def _read_events(transaction: Transaction, wish: TimelineQuery) -> list[Timeline
     if not pages:
         return []
     rows = transaction.execute(" UNION ".join(pages) + _LAST, parameters).fetchall()
-    found = [(row[0], _EVENTS.read(row[1:])) for row in rows]
+    found = [(row[0], EVENTS.read(row[1:])) for row in rows]
     anchors = anchors_of(transaction, [entry.proof_id for _, entry in found])
     return [TimelineRow(id, entry, anchors.get(entry.proof_id or "")) for id, entry in found]
 
@@ -93,16 +84,13 @@ def _kinds_of(transaction: Transaction, wanted: str) -> list[str]:
     return [row[0] for row in transaction.execute(_KINDS_OF_NOUN, noun).fetchall()]
 
 
-_VERIFICATIONS = Table("verifications", Verification, extra=("id",))
-
-
 class StoredVerifications(Repository):
-    """The port ``Verifications``."""
+    """The verification history."""
 
     async def list(self, wish: VerificationQuery) -> Sequence[VerificationRow]:
         parts, parameters = _parts(wish, before=wish.before)
         # A page of each role along its own index is enough for the page of all.
-        select = f"SELECT id, {_VERIFICATIONS.columns} FROM verifications"  # noqa: S608
+        select = f"SELECT id, {VERIFICATIONS.columns} FROM verifications"  # noqa: S608
         pages = [f"SELECT * FROM ({select}{part}{_LAST}) AS page" for part in parts]  # noqa: S608
         sql = " UNION ".join(pages) + _LAST
         return await self._database.read(
@@ -148,80 +136,6 @@ def _parts(wish: VerificationQuery, *, before: str | None) -> tuple[list[str], d
 
 
 def _read_verifications(transaction: Transaction, sql: str, parameters: dict[str, object]) -> list[VerificationRow]:
-    found = [(row[0], _VERIFICATIONS.read(row[1:])) for row in transaction.execute(sql, parameters).fetchall()]
+    found = [(row[0], VERIFICATIONS.read(row[1:])) for row in transaction.execute(sql, parameters).fetchall()]
     anchors = anchors_of(transaction, [verification.proof_id for _, verification in found])
     return [VerificationRow(id, one, anchors.get(one.proof_id or "")) for id, one in found]
-
-
-LIVE_PER_OWNER = 4096
-PRUNED_AT_ONCE = 8
-
-_PRUNE = delete_first("verifier_challenges", "spent = 0 AND expires_at <= :now ORDER BY expires_at")
-_FORGET = delete_first("verifier_challenges", "spent = 1 AND expires_at <= :until ORDER BY expires_at")
-_COUNT = """
-SELECT count(*) FROM (SELECT 1 FROM verifier_challenges WHERE owner = :owner AND expires_at > :now LIMIT :most) AS live
-"""
-_CHALLENGES = Table("verifier_challenges", VerifierChallenge, extra=("digest",))
-_FIND = f"{_CHALLENGES.select} WHERE digest = :digest"
-_SPEND = """
-UPDATE verifier_challenges SET spent = 1 WHERE digest = :digest AND spent = 0 AND expires_at > :now RETURNING spent
-"""
-
-
-class StoredVerifierChallenges(Repository):
-    """The port ``VerifierChallenges`` on the tables of the store."""
-
-    def __init__(self, database: Database, *, live_per_owner: int = LIVE_PER_OWNER) -> None:
-        super().__init__(database)
-        self._most = live_per_owner
-
-    async def add(self, text: str, challenge: VerifierChallenge, now: datetime) -> None:
-        row = _CHALLENGES.write(challenge, digest=_digest(text))
-        row |= {"now": micros(now), "limit": PRUNED_AT_ONCE, "most": self._most}
-        await self._database.write(lambda transaction: self._add(transaction, row), durable=False)
-
-    def _add(self, transaction: Transaction, row: dict[str, Any]) -> None:
-        transaction.execute(_PRUNE[self._database.dialect], row)
-        (live,) = transaction.execute(_COUNT, row).fetchone()
-        if live >= self._most:
-            raise Overloaded("Too many challenges of this verifier are live.", details={"retryAfter": 60})
-        transaction.execute(_CHALLENGES.insert, row)
-
-    async def find(self, text: str) -> VerifierChallenge | None:
-        rows = await self._database.look_up(_FIND, {"digest": _digest(text)})
-        return _CHALLENGES.read(rows[0]) if rows else None
-
-    async def spend(self, text: str, now: datetime) -> bool:
-        parameters = {"digest": _digest(text), "now": micros(now)}
-        row = await self._database.write(lambda transaction: transaction.execute(_SPEND, parameters).fetchone())
-        return row is not None
-
-    async def forget(self, until: datetime, *, limit: int) -> int:
-        return await self._forget(_FORGET, {"until": micros(until), "limit": limit})
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()
-
-
-class StoredActivity:
-    """The port ``ActivityLog``: the rows of an event, in one transaction. ``random`` gives octets, so that ids of rows tell no count."""
-
-    def __init__(self, database: Database, audit: AuditLines, random: Callable[[int], bytes]) -> None:
-        self._database = database
-        self._audit = audit
-        self._random = random
-
-    def write(self, rows: Sequence[ActivityRow], *, durable: bool = False) -> Awaitable[None]:
-        return self._database.write(lambda transaction: self.insert(transaction, rows), durable=durable)
-
-    def insert(self, transaction: Transaction, rows: Sequence[ActivityRow]) -> None:
-        """Writes the rows within ``transaction``."""
-        for row in rows:
-            if isinstance(row, AuditRow):
-                self._audit.append(transaction, row)
-            elif isinstance(row, TimelineEntry):
-                transaction.execute(_EVENTS.insert_by_place, _EVENTS.row(row, row_id(row.at, self._random)))
-            else:
-                parameters = _VERIFICATIONS.row(row, row_id(row.at, self._random))
-                transaction.execute(_VERIFICATIONS.insert_by_place, parameters)

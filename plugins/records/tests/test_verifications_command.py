@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from identity_core.cli.verifications import _counts, _row
+from identity_records.commands.verifications import _counts, _row
 
 ROW: dict[str, Any] = {"ts": "2026-01-05T09:00:00Z", "proofId": None, "holderDid": None, "missing": [], "reasons": []}
 

@@ -11,8 +11,12 @@ from pytest_bdd import parsers, then, when
 from features.signing import call
 from features.steps.answers import body_of
 from features.steps.verifications.answers import no_value_in
-from features.verifying import proof_of
-from features.world import World
+from features.verifying import drafted, proof_of
+from features.world import DRAFTS, World
+
+DRAFTS |= dict.fromkeys(
+    ("listAuditLines", "getDashboardTimeline", "listVerificationHistory", "getVerificationStats"), drafted
+)
 
 # When
 

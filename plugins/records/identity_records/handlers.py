@@ -1,0 +1,101 @@
+"""The handlers of this extension."""
+
+from __future__ import annotations
+
+from identity_core.api.anchors import anchor
+from identity_core.api.authors import sees_keys
+from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
+from identity_core.codec.times import printed
+from identity_core.domain.callers import Caller
+from identity_core.domain.proofs.checks import verdict_of
+from identity_core.values import value_class
+from identity_records import wire
+from identity_records.queries import TimelineRow, VerificationRow
+from identity_records.use_cases.audit import ListAuditLines
+from identity_records.use_cases.timeline import GetDashboardTimeline
+from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
+
+
+@value_class
+class RecordsHandlers:
+    """listAuditLines, getDashboardTimeline, listVerificationHistory, getVerificationStats."""
+
+    lines: ListAuditLines
+    timeline: GetDashboardTimeline
+    history: ListVerificationHistory
+    counts: GetVerificationStats
+
+    async def list_audit_lines(self, request: Request) -> Answer:
+        query: wire.ListAuditLinesQuery = request.query
+        lines = await self.lines(query, request.authenticated)
+        items = tuple(
+            wire.AuditLine(sequence=one.sequence, line=one.line.decode(), link=one.link.hex()) for one in lines
+        )
+        body = wire.AuditLog(items=items, next_after=lines[-1].sequence if lines else query.after)
+        return Answer(200, body, headers=[NO_STORE])
+
+    async def get_dashboard_timeline(self, request: Request) -> Answer:
+        query: wire.GetDashboardTimelineQuery = request.query
+        rows = await self.timeline(query, request.authenticated, before=position(query.cursor, ROW_ID, "timeline "))
+        page, following = page_of(rows, query.limit, lambda row: row.id, "timeline ")
+        return Answer(200, wire.Timeline(items=tuple(map(_item, page)), next_cursor=following), headers=[NO_STORE])
+
+    async def list_verification_history(self, request: Request) -> Answer:
+        query: wire.ListVerificationHistoryQuery = request.query
+        reader = request.authenticated
+        rows = await self.history(query, reader, before=position(query.cursor, ROW_ID, "verifications "))
+        page, following = page_of(rows, query.limit, lambda row: row.id, "verifications ")
+        body = wire.VerificationHistory(items=tuple(_row(row, reader) for row in page), next_cursor=following)
+        return Answer(200, body, headers=[NO_STORE])
+
+    async def get_verification_stats(self, request: Request) -> Answer:
+        counts = await self.counts(request.query, request.authenticated)
+        body = wire.VerificationStats(
+            total=counts.total,
+            valid=counts.valid,
+            verified=counts.verified,
+            refused=counts.total - counts.verified,
+            reasons=tuple(wire.ReasonCount(code=code, count=count) for code, count in counts.reasons.items()),
+        )
+        return Answer(200, body, headers=[NO_STORE])
+
+
+def _item(row: TimelineRow) -> wire.TimelineItem:
+    entry = row.entry
+    return wire.TimelineItem(
+        id=row.id,
+        at=printed(entry.at),
+        kind=entry.kind,
+        outcome=entry.outcome,
+        code=entry.code,
+        actor=entry.actor,
+        holder_did=entry.holder,
+        agent_did=entry.agent,
+        issuer_did=entry.issuer,
+        delegation_id=entry.delegation_id,
+        credential_id=entry.credential_id,
+        proof_id=entry.proof_id,
+        anchor=anchor(row.anchor),
+    )
+
+
+def _row(row: VerificationRow, reader: Caller) -> wire.VerificationHistoryRow:
+    one, predicate = row.verification, None
+    if one.attribute is not None and one.predicate_type is not None:
+        predicate = wire.VerifiedPredicate(attribute_name=one.attribute, type=one.predicate_type)
+    return wire.VerificationHistoryRow(
+        id=row.id,
+        ts=printed(one.at),
+        verified=one.verified,
+        verdict=verdict_of(one.verified, one.missing),
+        missing=one.missing,
+        verifier_did=one.verifier,
+        key_fingerprint=one.fingerprint if sees_keys(reader) else None,
+        holder_did=one.holder,
+        issuer_did=one.issuer,
+        schema_id=one.schema_id,
+        proof_id=one.proof_id,
+        predicate=predicate,
+        reasons=tuple(wire.VerificationReason(code=code) for code in one.codes),
+        anchor=anchor(row.anchor),
+    )

@@ -1,0 +1,67 @@
+"""Which rows of the records are wanted, and what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.ports.activity import TimelineEntry, Verification
+from identity_core.values import value_class
+
+
+@value_class
+class TimelineRow:
+    """A stored event. Ids ascend with time; ``anchor`` is that of the proof as it is now, None without one."""
+
+    id: str
+    entry: TimelineEntry
+    anchor: Anchor | None
+
+
+@value_class
+class VerificationRow:
+    """A stored verification. Ids ascend with time; ``anchor`` is that of the proof as it is now."""
+
+    id: str
+    verification: Verification
+    anchor: Anchor | None
+
+
+@value_class
+class TimelineQuery:
+    """Which rows: those that concern one of ``dids`` (None: all), of ``kind`` or of the noun that it is (None: all), from
+    ``since`` on and before ``until``, with ids before ``before``."""
+
+    dids: frozenset[str] | None
+    kind: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before: str | None = None
+    limit: int = 50
+
+
+@value_class
+class VerificationQuery:
+    """Which rows: those that ``caller`` made or that one of ``dids`` made or held (both None: all), and among them those that
+    the other members name; from ``since`` on, before ``until``, with ids before ``before``."""
+
+    caller: str | None
+    dids: frozenset[str] | None
+    since: datetime | None = None
+    until: datetime | None = None
+    verified: bool | None = None
+    holder: str | None = None
+    issuer: str | None = None
+    before: str | None = None
+    limit: int = 50
+
+
+@value_class
+class VerificationCounts:
+    """How many verifications there were, how many were valid and verified, and how often each reason came up among the others."""
+
+    total: int
+    valid: int
+    verified: int
+    reasons: Mapping[str, int]

@@ -1,0 +1,28 @@
+"""getDashboardTimeline: what happened to the caller's delegations, credentials and proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from identity_core.codec import times
+from identity_core.domain.callers import Caller
+from identity_core.values import value_class
+from identity_records.queries import TimelineQuery, TimelineRow
+from identity_records.store import StoredTimeline
+from identity_records.use_cases.visibility import Visibility
+from identity_records.wire import GetDashboardTimelineQuery
+
+
+@value_class
+class GetDashboardTimeline:
+    """Newest first. Raises ``Forbidden`` for a key or a token without ``audit:read``."""
+
+    timeline: StoredTimeline
+
+    async def __call__(
+        self, query: GetDashboardTimelineQuery, caller: Caller, *, before: str | None = None
+    ) -> Sequence[TimelineRow]:
+        """One row more than a page has, where there is one; those with ids before ``before``."""
+        since, until = times.optional(query.after, "after"), times.optional(query.before, "before")
+        dids = Visibility.of(caller).dids
+        return await self.timeline.list(TimelineQuery(dids, query.kind, since, until, before, query.limit + 1))

@@ -1,0 +1,89 @@
+"""listVerificationHistory and getVerificationStats: what was verified, for the verifier, the holder and the operator.
+
+A verifier sees its own rows without the holder's DID: a proof hides it, and the history must not give it away. The anchor is as it is
+now, and tells of a revocation, so it is shown to those alone who may know the status of the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from identity_core.codec import times
+from identity_core.domain.callers import Caller
+from identity_core.ports.clock import Clock
+from identity_core.ports.proofs import Proofs
+from identity_core.use_cases.proofs.stored import ProofAccess
+from identity_core.values import value_class
+from identity_records.queries import VerificationCounts, VerificationQuery, VerificationRow
+from identity_records.store import StoredVerifications
+from identity_records.use_cases.visibility import Visibility
+from identity_records.wire import GetVerificationStatsQuery, ListVerificationHistoryQuery
+
+
+@value_class
+class ListVerificationHistory:
+    """Newest first. Raises ``InvalidRequest``, ``Forbidden``."""
+
+    verifications: StoredVerifications
+    proofs: Proofs
+    access: ProofAccess
+    clock: Clock
+
+    async def __call__(
+        self, query: ListVerificationHistoryQuery, caller: Caller, *, before: str | None = None
+    ) -> Sequence[VerificationRow]:
+        """One row more than a page has, where there is one; those with ids before ``before``."""
+        wanted, visibility = _wanted(query), Visibility.of(caller)
+        rows = await self.verifications.list(_seen(replace(wanted, before=before, limit=query.limit + 1), visibility))
+        return [
+            row if visibility.shows(row.verification.holder) else await self._of_verifier(row, caller) for row in rows
+        ]
+
+    async def _of_verifier(self, row: VerificationRow, caller: Caller) -> VerificationRow:
+        """A row of somebody who verified the proof and has no other part in it."""
+        verification = replace(row.verification, holder=None)
+        anchor = row.anchor if row.anchor is not None and await self._knows_status(row, caller) else None
+        return replace(row, verification=verification, anchor=anchor)
+
+    async def _knows_status(self, row: VerificationRow, caller: Caller) -> bool:
+        proof_id = row.verification.proof_id
+        # Without a holder the row is of a proof that only bears the id of one that is kept here.
+        if proof_id is None or row.verification.holder is None:
+            return False
+        stored = await self.proofs.get(proof_id)
+        return (
+            stored is not None
+            and self.clock.now() < stored.expires_at
+            and await self.access.knows_status(stored, caller)
+        )
+
+
+@value_class
+class GetVerificationStats:
+    """The same rows, counted. Raises ``Forbidden``."""
+
+    verifications: StoredVerifications
+
+    async def __call__(self, query: GetVerificationStatsQuery, caller: Caller) -> VerificationCounts:
+        return await self.verifications.counts(_seen(_wanted(query), Visibility.of(caller)))
+
+
+def _wanted(query: ListVerificationHistoryQuery | GetVerificationStatsQuery) -> VerificationQuery:
+    return VerificationQuery(
+        caller=None,
+        dids=None,
+        since=times.optional(query.from_, "from"),
+        until=times.optional(query.to, "to"),
+        verified=query.verified,
+        holder=query.holder_did,
+        issuer=query.issuer_did,
+    )
+
+
+def _seen(wish: VerificationQuery, visibility: Visibility) -> VerificationQuery:
+    """The wish within what the caller sees. Asking for a holder whom it may not see finds nothing, so that the filter is no oracle."""
+    if wish.holder is not None and not visibility.shows(wish.holder):
+        return replace(wish, caller="", dids=frozenset())
+    everything = visibility.dids is None
+    return replace(wish, caller=None if everything else visibility.caller, dids=visibility.dids)
