@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from identity_bbs.bls12381 import keys as bls
+from identity_kit.conformance.prover_cases import BbsIssuer
 
 from identity_core.codec import multikey
 from identity_core.codec.structs import convert
-from identity_core.conformance.prover_cases import BbsIssuer
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential

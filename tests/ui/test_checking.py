@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from identity_commands.unnamed_keys import unnamed_keys
+from identity_kit.conformance.controller import WalletSigner
 from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
@@ -19,14 +21,12 @@ from playwright.sync_api import Page, expect
 from identity_core.api.contract import load_document
 from identity_core.codec import jcs, multibase, multikey
 from identity_core.codec.times import printed
-from identity_core.conformance.controller import WalletSigner
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.entry import multihash, proof_config, proof_input, proof_value
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.log.service_log import read as read_service_log
-from identity_core.domain.dids.log.unnamed import unnamed_keys
 from identity_core.domain.ledger.history import verify_entry
 from identity_core.domain.ledger.leaf import LogLeaf
 from tests.attack.log_forger import signed_by_nobody

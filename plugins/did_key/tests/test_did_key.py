@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from identity_did_key import DidKey, DidKeySettings
 from identity_did_key.method import EVER
+from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
 
 from identity_core.codec import multibase, multikey
-from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
 from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from identity_kit.conformance.key_store import key
 
 from identity_core.api.request import Answer, Operation, Request
 from identity_core.api.security import Gate
-from identity_core.conformance.key_store import key
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed, Overloaded, RateLimited

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 
-from identity_core.conformance.controller import Controller, Life, WalletSigner, committed
 from tests.attack.log_forger import METHOD
 from tests.split_view import DID, NEW, SERVICE_DID, leaf, served, true_log
 from tests.transparency import write_log

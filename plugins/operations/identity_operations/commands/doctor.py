@@ -25,7 +25,8 @@ from identity_core.cli.extensions import chosen_extensions
 from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show, working
 from identity_core.cli.serve import LOOPBACK
-from identity_core.database import DatabaseError
+from identity_core.database import DatabaseError, DatabaseUnavailable
+from identity_core.database.drivers import BUCKETS, driver_of
 from identity_core.extension.installation import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
 from identity_core.settings import Settings, StartError, buckets_of
 from identity_operations.checks import database, machine
@@ -143,11 +144,11 @@ def _throttle(settings: Settings) -> Iterator[Diagnosis]:
 
 async def _redis_fault(url: str) -> str | None:
     try:
-        from identity_core.throttle.redis import TokenBucketRedisStorage
-    except ImportError:
+        driver = driver_of(BUCKETS, url)
+    except DatabaseUnavailable:
         return "its client is not installed (pip install 'identity-service[redis]')"
     try:
-        storage = TokenBucketRedisStorage(f"async+tokenbucket+{url}")
+        storage = driver(f"async+tokenbucket+{url}")
         answers = await asyncio.wait_for(storage.check(), REDIS_SECONDS)
     except Exception as error:  # noqa: BLE001  (whatever the client raises is the finding)
         return type(error).__name__
