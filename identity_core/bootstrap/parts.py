@@ -34,7 +34,9 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
     transparency = (need(VerificationHandlers), tags.ledger, need(EventHandlers))
     pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
     gauges = tuple(kernel_gauges(opened, tags.dids.cache))
-    return Contribution(handlers=(*own, *others, *transparency), pages=pages, gauges=gauges, probes=kernel_probes(opened))
+    return Contribution(
+        handlers=(*own, *others, *transparency), pages=pages, gauges=gauges, probes=kernel_probes(opened)
+    )
 
 
 PARTS: Final = (_kernel,)
