@@ -9,7 +9,7 @@ from typing import Final
 from identity_core import __version__, build
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.extension.installation import InstallationState
+from identity_core.extension.opening import InstallationState
 from identity_core.plugin.choose import InUse
 from identity_core.settings import show
 from identity_core.store.audit import StoredAuditEnd

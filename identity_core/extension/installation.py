@@ -1,16 +1,14 @@
-"""Checks of an installation while no service is open, and the state of an open one that no operation returns."""
+"""Checks of an installation while no service is open."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from identity_core.plugin.choose import InstalledPlugin
-from identity_core.ports.panel import OperatorPanel
-from identity_core.settings import Settings, ShownSetting, StartError
+from identity_core.settings import Settings, StartError
 from identity_core.values import value_class
 
 SHOWN: Final = 5
@@ -65,18 +63,3 @@ class RowRule(Struct, frozen=True):
     rows: str
     says: str
     remedy: str = ""
-
-
-@value_class
-class InstallationState:
-    """Functions that return the state now, and the panels of plugins by name.
-
-    ``reasons``: name of a dependency of ``/ready`` to the reason why it is unhealthy, for those whose job has found one. ``witnesses``:
-    name of a witness to the reason why it does not cosign, empty if it does, and the size of the log that it cosigned last.
-    """
-
-    plugins: Callable[[], Sequence[InstalledPlugin]]
-    settings: Callable[[], Sequence[ShownSetting]]
-    reasons: Callable[[], Mapping[str, str]]
-    witnesses: Callable[[], Mapping[str, tuple[str, int]]]
-    panels: Mapping[str, OperatorPanel]

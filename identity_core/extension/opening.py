@@ -19,13 +19,15 @@ from identity_core.extension.compose import operations
 from identity_core.extension.declaration import Contribution
 from identity_core.extension.metrics import Gauge
 from identity_core.extension.order import InstalledExtension
+from identity_core.plugin.choose import InstalledPlugin
 from identity_core.plugin.load import described
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.clock import Clock
+from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.retention import RetentionRule
 from identity_core.ports.securing import SecuringFormat
-from identity_core.settings import Settings, StartError
+from identity_core.settings import Settings, ShownSetting, StartError
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.values import value_class
 
@@ -95,6 +97,21 @@ class OpenKernel:
                 f"Name {self.name} in plugins.disabled.",
             )
         return found
+
+
+@value_class
+class InstallationState:
+    """The state of an open installation that no operation returns: functions that return it now, and the panels of plugins by name.
+
+    ``reasons``: name of a dependency of ``/ready`` to the reason why it is unhealthy, for those whose job has found one. ``witnesses``:
+    name of a witness to the reason why it does not cosign, empty if it does, and the size of the log that it cosigned last.
+    """
+
+    plugins: Callable[[], Sequence[InstalledPlugin]]
+    settings: Callable[[], Sequence[ShownSetting]]
+    reasons: Callable[[], Mapping[str, str]]
+    witnesses: Callable[[], Mapping[str, tuple[str, int]]]
+    panels: Mapping[str, OperatorPanel]
 
 
 async def open_extensions(

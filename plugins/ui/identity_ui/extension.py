@@ -24,8 +24,8 @@ from identity_core.api.proofs import ProofHandlers
 from identity_core.api.security import Gate
 from identity_core.api.service import ServiceHandlers
 from identity_core.extension.declaration import Contribution, Extension, Kernel, PeoplePages
-from identity_core.extension.installation import InstallationState
 from identity_core.extension.metrics import render_metrics
+from identity_core.extension.opening import InstallationState
 from identity_core.plugin import hookimpl
 from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.record import Record

@@ -24,7 +24,7 @@ from identity_core.api.request import Answer, Handler, Request
 from identity_core.api.service import ServiceHandlers
 from identity_core.codec.times import printed
 from identity_core.errors import AuthFailed, Forbidden, InvalidRequest
-from identity_core.extension.installation import InstallationState
+from identity_core.extension.opening import InstallationState
 from identity_core.values import value_class
 from identity_core.wire import (
     GetLedgerCheckpointQuery,
