@@ -17,10 +17,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from identity_core.database import Transaction
-from identity_core.domain.activity import (
-    Event,
-    EventRecord,
-)
+from identity_core.domain.activity import Event, EventRecord
 from identity_core.domain.proofs.checks import BoundPart, compared_of
 from identity_core.values import value_class
 
