@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from identity_core.errors import IdentityError
 from identity_core.extension.metrics import Gauge
+from identity_core.extension.rollback import RollbackGuard
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.securing import SecuringFormat
@@ -116,7 +117,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``tracing`` is called before anything is opened where the setting ``tracing.endpoint`` is set, and makes the spans.
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
     operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
-    ``adopts``: its tables whose names do not begin with ``<name>_``.
+    ``early``: it is opened before the handlers of the kernel are built, which use its services. ``guard`` is called before anything is
+    opened, and compares the databases with what was written. ``adopts``: its tables whose names do not begin with ``<name>_``.
     """
 
     name: str
@@ -128,4 +130,6 @@ class Extension(Struct, frozen=True, kw_only=True):
     tracing: Callable[[Settings], Tracing] | None = None
     vital: bool = False
     default: bool = True
+    early: bool = False
+    guard: Callable[[Settings], RollbackGuard] | None = None
     adopts: tuple[str, ...] = ()

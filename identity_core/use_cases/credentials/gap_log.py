@@ -6,6 +6,7 @@ proof waits meanwhile. The store remembers what is recorded; where it was put ba
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
@@ -20,10 +21,9 @@ from identity_core.errors import LedgerUnavailable, StatusListNotFound, VersionC
 from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.status_gaps import Published, StatusGaps
-from identity_core.use_cases.ledger.project import GetLedgerCheckpoint, leaf_of
-from identity_core.use_cases.ledger.read import hashes_of
+from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.ledger.project import hashes_of, leaf_of
 from identity_core.values import value_class
-from identity_core.wire import GetLedgerCheckpointQuery
 
 LOOK_BACK: Final = 256
 """How many of the newest entries of a list are read, where the store does not know an edition: those of at least as many epochs as are
@@ -79,12 +79,14 @@ class RecordGaps:
 
 @value_class
 class GetStatusGapsProof:
-    """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``, also before it is recorded."""
+    """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``, also before it is recorded.
+    ``signed`` returns the checkpoint that the log alone signs now."""
 
     gaps: StatusGaps
     ledger: LedgerBackend
     tree: StoredTree
-    checkpoint: GetLedgerCheckpoint
+    places: LogPlaces
+    signed: Callable[[], Awaitable[bytes]]
 
     async def __call__(self, list_id: str, digest: str) -> bytes:
         try:
@@ -97,11 +99,11 @@ class GetStatusGapsProof:
         if not lines:
             raise LedgerUnavailable("The ledger does not give an entry that it has.", details={"sequence": sequence})
         leaf = leaf_of(lines[0])
-        note = await self.checkpoint(GetLedgerCheckpointQuery())
-        if (size := _size(note)) <= leaf.index:
+        note = self.places.note()
+        if note is None or _size(note) <= leaf.index:
             # Witnesses have not seen it yet: the log alone signs for it, and who asks for witnesses asks again.
-            note = await self.checkpoint(GetLedgerCheckpointQuery(quorum="any"))
-            size = _size(note)
+            note = await self.signed()
+        size = _size(note)
         hashes = await hashes_of(self.tree, inclusion_spans(leaf.index, size))
         return TlogProof(leaf.index, hashes, note, leaf.encode()).encode()
 

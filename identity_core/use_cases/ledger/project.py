@@ -2,8 +2,6 @@
 
 Writes never wait for it. The tree follows from the ledger alone, so a crash costs nothing but doing it again, and several
 processes may do it at once: the store counts each growth once.
-
-getLedgerCheckpoint: the log's signature over its tree.
 """
 
 from __future__ import annotations
@@ -14,7 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_tlog.tiles import WIDTH
+from identity_tlog.proofs import Span, span_hash
+from identity_tlog.tiles import WIDTH, needed, node_from
 from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, leaf_hash
 
 from identity_core.domain.dids.log.service_log import LogKeyHistory
@@ -27,7 +26,6 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.ledger.checkpoint_keys import name_of, signing_still
 from identity_core.values import value_class
-from identity_core.wire import GetLedgerCheckpointQuery
 
 
 def leaf_of(line: LedgerEntry) -> LogLeaf:
@@ -180,15 +178,7 @@ class CheckpointSigner:
         return keys
 
 
-@value_class
-class GetLedgerCheckpoint:
-    """The last checkpoint that a quorum has cosigned (``cosigned``, None where there is none); else, and where any quorum will do, the
-    signed checkpoint over everything that the ledger holds now."""
-
-    follower: LedgerFollower
-    signer: CheckpointSigner
-    cosigned: Callable[[], bytes | None] = lambda: None
-
-    async def __call__(self, query: GetLedgerCheckpointQuery) -> bytes:
-        note = self.cosigned() if query.quorum is None else None
-        return await self.signer.signed(await self.follower.now()) if note is None else note
+async def hashes_of(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
+    """The hashes over these spans of leaves."""
+    node = node_from(await tree.tiles(needed(spans)))
+    return tuple(span_hash(span, node) for span in spans)

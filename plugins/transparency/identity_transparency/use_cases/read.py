@@ -5,15 +5,15 @@ since block numbers never go down: so both work over every ledger, and no ledger
 
 getLedgerTile: tiles of hashes and bundles of entries, as C2SP tlog-tiles has them.
 
-getLedgerInclusionProof and getLedgerConsistencyProof, made from tiles.
+getLedgerInclusionProof and getLedgerConsistencyProof, made from tiles. getLedgerCheckpoint: the log's signature over its tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from identity_tlog.proofs import Span, consistency_spans, inclusion_spans, span_hash
-from identity_tlog.tiles import WIDTH, Tile, bundled, needed, node_from
+from identity_tlog.proofs import consistency_spans, inclusion_spans
+from identity_tlog.tiles import WIDTH, Tile, bundled
 from identity_tlog.tree import HASH_BYTES, leaf_hash
 
 from identity_core.codec import multikey
@@ -23,11 +23,13 @@ from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import BlockNotFound, LedgerUnavailable, LogRangeInvalid, TileNotFound, TransactionNotFound
 from identity_core.ports.anchoring import ServiceName, StoredTree
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
+from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, hashes_of, leaf_of
+from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.values import value_class
-from identity_core.wire import (
+from identity_transparency.wire import (
     EarlierLedgerKey,
     GetLedgerBlockQuery,
+    GetLedgerCheckpointQuery,
     GetLedgerConsistencyProofQuery,
     GetLedgerInclusionProofQuery,
     LedgerKey,
@@ -167,12 +169,6 @@ class ConsistencyProof:
     hashes: tuple[bytes, ...]
 
 
-async def hashes_of(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
-    """The hashes over these spans of leaves."""
-    node = node_from(await tree.tiles(needed(spans)))
-    return tuple(span_hash(span, node) for span in spans)
-
-
 @value_class
 class GetLedgerInclusionProof:
     """For the entry with a transaction hash, in the tree of the size that the query says or else in the whole.
@@ -211,6 +207,20 @@ class GetLedgerConsistencyProof:
         spans = consistency_spans(first, second)
         *hashes, old_root, new_root = await hashes_of(self.tree, [*spans, (0, first), (0, second)])
         return ConsistencyProof(first, second, old_root, new_root, tuple(hashes))
+
+
+@value_class
+class GetLedgerCheckpoint:
+    """The last checkpoint that a quorum has cosigned (``places``); else, and where any quorum will do, the
+    signed checkpoint over everything that the ledger holds now."""
+
+    follower: LedgerFollower
+    signer: CheckpointSigner
+    places: LogPlaces
+
+    async def __call__(self, query: GetLedgerCheckpointQuery) -> bytes:
+        note = self.places.note() if query.quorum is None else None
+        return await self.signer.signed(await self.follower.now()) if note is None else note
 
 
 @value_class

@@ -8,16 +8,17 @@ from identity_tlog.proofs import TlogProof
 from identity_tlog.tiles import Tile
 from identity_tlog.tree import Malformed, leaf_hash
 
-from identity_core import wire
 from identity_core.api.errors import negotiate
 from identity_core.api.request import Answer, Request
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.times import printed, printed_exactly
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import InvalidRequest, TileNotFound
-from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
-from identity_core.use_cases.ledger.read import (
+from identity_core.values import value_class
+from identity_transparency import wire
+from identity_transparency.use_cases.read import (
     GetLedgerBlock,
+    GetLedgerCheckpoint,
     GetLedgerConsistencyProof,
     GetLedgerInclusionProof,
     GetLedgerKey,
@@ -25,7 +26,6 @@ from identity_core.use_cases.ledger.read import (
     GetLedgerTransaction,
     InclusionProof,
 )
-from identity_core.values import value_class
 
 FOREVER: Final = [("Cache-Control", "public, max-age=31536000, immutable")]
 # A ledger on a chain may still move a block that is seconds old.

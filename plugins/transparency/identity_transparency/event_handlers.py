@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.times import printed
-from identity_core.use_cases.events import ListEvents
 from identity_core.values import value_class
+from identity_transparency import wire
+from identity_transparency.use_cases.events import ListEvents
 
 
 @value_class

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.values import value_class
-from identity_core.wire import ListEventsQuery
+from identity_transparency.wire import ListEventsQuery
 
 
 @value_class

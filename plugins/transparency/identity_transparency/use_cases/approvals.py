@@ -27,14 +27,13 @@ from identity_core.errors import AuthFailed, DidNotFound, Forbidden, InvalidDocu
 from identity_core.ports.activity import ActivityRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.ports.witness_files import WitnessFile, WitnessFiles
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
+from identity_core.use_cases.dids.witnesses import WITNESS, WitnessApprovals, is_witnessed, unwitnessed
 from identity_core.use_cases.record import rows_of
 from identity_core.values import value_class
-from identity_core.wire import ApproveDidVersionRequest
+from identity_transparency.ports import WitnessFile, WitnessFiles
+from identity_transparency.wire import ApproveDidVersionRequest
 
-WITNESS: Final = "witness"
-"""The parameter of an entry that says who must approve."""
 AT_ONCE: Final = 64
 MAX_FILE: Final = 1024 * 1024
 """Of a did-witness.json, in octets: some 2,000 approvals, more than the witnesses of one list have on their way (``witness.MOST_PENDING``).
@@ -112,34 +111,28 @@ class ReadWitnessedLog:
 
 
 @value_class
-class GetPublishedLog:
-    """The log of a DID as its own place shows it. Raises ``DidNotFound``, also for one of which nothing is approved yet, and as
-    ``GetDidLog``."""
+class PublishedApprovals(WitnessApprovals):
+    """The logs and files as readers fetch them."""
 
-    log: GetDidLog
     recorded: ReadWitnessedLog
     files: WitnessFiles
 
-    async def __call__(self, did: Did) -> DidLog:
-        whole = await self.log(did)
+    def require(self) -> None:
+        """Witnesses can be had."""
+
+    async def published(self, log: GetDidLog, did: Did) -> DidLog:
+        whole = await log(did)
         kept = await self.files.find(str(did))
-        if (kept is not None and kept.versions >= whole.versions) or not await self._is_witnessed(did):
+        if (kept is not None and kept.versions >= whole.versions) or not await is_witnessed(log, did):
             return whole
         recorded = await self.recorded(did)
         shown = recorded.shown(kept)
         if not shown:
-            raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
-        return self.log.beginning(did, shown, sum(recorded.octets[:shown]))
+            raise unwitnessed(did)
+        return log.beginning(did, shown, sum(recorded.octets[:shown]))
 
-    async def _is_witnessed(self, did: Did) -> bool:
-        if orjson.loads(await self.log.first(did))["parameters"].get(WITNESS):
-            return True
-        head = await self.log.reader.recorded(did)
-        return head is not None and head.state.witness_version is not None
-
-    async def witness_file(self, did: Did) -> bytes:
-        """The did-witness.json. Raises ``DidNotFound`` where there is none."""
-        await self.log(did)
+    async def witness_file(self, log: GetDidLog, did: Did) -> bytes:
+        await log(did)
         kept = await self.files.find(str(did))
         if kept is None:
             raise DidNotFound(details={"did": str(did)})

@@ -7,9 +7,9 @@ from typing import Final
 
 from identity_core.database import Database, Transaction
 from identity_core.ports.activity import ActivityRow
-from identity_core.ports.witness_files import WitnessFile
 from identity_core.store.activity import StoredActivity
 from identity_core.store.records import Repository, Table
+from identity_transparency.ports import WitnessFile
 
 _FILES: Final = Table("witness_files", WitnessFile)
 _FIND: Final = f"SELECT {_FILES.columns} FROM witness_files WHERE did = :did"  # noqa: S608 - made of constants

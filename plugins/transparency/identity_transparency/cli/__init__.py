@@ -1,0 +1,1 @@
+"""Commands on the log and the feed of events."""
