@@ -468,21 +468,6 @@ class EarlierLedgerKey(Struct, frozen=True, kw_only=True):
     compromised: bool
     succession: str | None
 
-class EraseRecordsRequest(Struct, frozen=True, kw_only=True):
-    kinds: tuple[str, ...]
-    holder_did: str | UnsetType = UNSET
-
-class ErasedCounts(Struct, frozen=True, kw_only=True):
-    credentials: int
-    proofs: int
-    timeline: int
-    verifications: int
-
-class ErasedRecords(Struct, frozen=True, kw_only=True):
-    holder_did: str
-    erased: ErasedCounts
-    waiting: int
-
 class ErrorBody(Struct, frozen=True, kw_only=True):
     code: str | UnsetType = UNSET
     message: str | UnsetType = UNSET

@@ -10,16 +10,15 @@ from identity_core.domain.credentials.holder_secret import generation_of
 from identity_core.domain.dids.did import Did
 from identity_core.ports.activity import TimelineRow
 from identity_core.ports.holder_secrets import SecretRotation
-from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
+from identity_core.use_cases.dashboard import GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
 from identity_core.values import value_class
 
 
 @value_class
 class DashboardHandlers:
-    """getDashboardTimeline, eraseRecords, resetDisclosures, rotateHolderSecret."""
+    """getDashboardTimeline, resetDisclosures, rotateHolderSecret."""
 
     timeline: GetDashboardTimeline
-    erase: EraseRecords
     reset: ResetDisclosures
     rotate: RotateHolderSecret
 
@@ -28,19 +27,6 @@ class DashboardHandlers:
         rows = await self.timeline(query, request.authenticated, before=position(query.cursor, ROW_ID, "timeline "))
         page, following = page_of(rows, query.limit, lambda row: row.id, "timeline ")
         return Answer(200, wire.Timeline(items=tuple(map(_item, page)), next_cursor=following), headers=[NO_STORE])
-
-    async def erase_records(self, request: Request) -> Answer:
-        holder, done = await self.erase(request.body, request.context)
-        erased = done.erased
-        counts = wire.ErasedCounts(
-            credentials=erased.get("credentials", 0),
-            proofs=erased.get("proofs", 0),
-            timeline=erased.get("timeline", 0),
-            verifications=erased.get("verifications", 0),
-        )
-        return Answer(
-            200, wire.ErasedRecords(holder_did=holder, erased=counts, waiting=done.waiting), headers=[NO_STORE]
-        )
 
     async def reset_disclosures(self, request: Request) -> Answer:
         credential, at = await self.reset(request.body, request.context)

@@ -47,7 +47,7 @@ from identity_core.errors import (
 )
 from identity_core.ports.activity import IdempotencyKeys, IdempotencyRecord, StoredAnswer
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.records import erasing_time
+from identity_core.use_cases.expiry import erasing_time
 from identity_core.values import value_class
 
 REPLAYED = ("Idempotent-Replayed", "true")

@@ -23,11 +23,9 @@ from identity_core.bootstrap.installation import collect_seldom as collect_seldo
 from identity_core.bootstrap.installation import open_installation as open_installation
 from identity_core.bootstrap.ports import ANSWERS_KEY as ANSWERS_KEY
 from identity_core.bootstrap.ports import AuditTools as AuditTools
-from identity_core.bootstrap.ports import RecordTools as RecordTools
 from identity_core.bootstrap.ports import SystemClock as SystemClock
 from identity_core.bootstrap.ports import audit_log as audit_log
 from identity_core.bootstrap.ports import open_ledger as open_ledger
-from identity_core.bootstrap.ports import record_tools as record_tools
 from identity_core.bootstrap.rotation import checkpoint_key_replacement as checkpoint_key_replacement
 from identity_core.bootstrap.rotation import log_key_rotation as log_key_rotation
 from identity_core.bootstrap.rotation import seal_rotation as seal_rotation

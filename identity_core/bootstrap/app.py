@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
@@ -31,7 +31,7 @@ from identity_core.bootstrap.authorization import authorization_endpoint, code_g
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
-from identity_core.bootstrap.probes import installation_state, open_dependencies, service_handlers
+from identity_core.bootstrap.probes import bounded_probes, installation_state, service_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
@@ -41,6 +41,8 @@ from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
+from identity_core.ports.retention import RecordErasure, RetentionRule
+from identity_core.settings import Settings, SettingsError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import ListAuditLines
@@ -50,6 +52,7 @@ from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.service import Dependencies
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
@@ -170,7 +173,7 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
     sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
     tags = page_tags(opened, sealed_credentials, autonomy_of(opened.settings))
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
-    dependencies, token = open_dependencies(opened), token_endpoint(opened, token_keys, refusals)
+    dependencies, token = Dependencies({}), token_endpoint(opened, token_keys, refusals)
     gate = gate_of(opened, token_keys, challenges)
     shared = (
         *(opened.store, Record(opened.store.activity), tags.dids, tags.ledger, tags.delegations),
@@ -186,15 +189,30 @@ async def _services(opened: Runtime) -> dict[type[Any], Any]:
     return {type(each): each for each in shared} | ports
 
 
+def _require_erasure(settings: Settings, rules: Sequence[RetentionRule], services: Mapping[type[Any], Any]) -> None:
+    """Raise ``SettingsError``: when the settings keep records for a time only, and no part that is open erases any."""
+    for rule in rules if RecordErasure not in services else ():
+        key = f"retention.{rule.kind}_days"
+        if getattr(settings.retention, key.partition(".")[2], None) is not None:
+            what, where = (
+                f"{key} is set, and no extension that is open erases records.",
+                f"{settings.origin(key)} ({key})",
+            )
+            raise SettingsError(what, where, f"Install identity-operations and enable operations, or unset {key}.")
+
+
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, services, clock = opened.settings, await _services(opened), opened.clock
     chosen, operations = opened.extensions, dict[str, Run]()
+    retention = chosen.retention_rules()
     around = (settings, origin_of(settings), opened.mismatch, clock, opened.reader, opened.store.spent_challenges)
     shared = (opened.challenge_secret, opened.plugins, services, operations)
-    kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge]())
+    kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), retention=retention)
     added = await open_extensions([*own_parts(opened), *chosen.on], kernel, stack)
     services[TokenGrants] |= joined(added, "grants")
+    services[Dependencies].probes.update(bounded_probes(joined(added, "probes")))
+    _require_erasure(settings, retention, services)
     wiring = Wiring(
         gate=services[Gate],
         around=services[Gate].answers,

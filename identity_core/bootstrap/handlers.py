@@ -35,7 +35,7 @@ from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
 from identity_core.use_cases.credentials.status_gaps import GetStatusGaps, GetStatusGapShard
 from identity_core.use_cases.credentials.verify import VerifyCredential
-from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
+from identity_core.use_cases.dashboard import GetDashboardTimeline, ResetDisclosures, RotateHolderSecret
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,
     ResumeDelegation,
@@ -70,7 +70,6 @@ from identity_core.use_cases.ledger.read import (
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.stored import ProofAccess
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.records import EraseHolder
 from identity_core.use_cases.verifications import (
     LIFETIME,
     CreateVerifierChallenge,
@@ -230,7 +229,6 @@ def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: 
         proofs=proof_handlers(opened, sealed_credentials, autonomy),
         dashboard=DashboardHandlers(
             GetDashboardTimeline(opened.store.timeline),
-            EraseRecords(opened.reader, EraseHolder(opened.store.retention, record, opened.clock)),
             ResetDisclosures(access, credentials, record, opened.clock),
             RotateHolderSecret(opened.store.holder_secrets, opened.keeper, opened.clock),
         ),

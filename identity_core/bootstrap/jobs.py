@@ -11,7 +11,6 @@ from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.storage import check_of, watch_over
 from identity_core.bootstrap.witnesses import feed_witnesses
 from identity_core.ports.custodian import AttendedCustodian, Custodian
-from identity_core.ports.retention import KINDS
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.anchoring.request import ProofAnchoring
@@ -29,7 +28,6 @@ from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.ledger.feed import WitnessFeeder
 from identity_core.use_cases.ledger.storage import WatchStorage
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.records import SweepRecords
 from identity_core.values import value_class
 
 
@@ -125,9 +123,6 @@ async def _forget_expired(
         clock.monotonic,
     )
     await stack.enter_async_context(forgetting)
-    days = {kind: getattr(settings.retention, f"{kind}_days") for kind in KINDS}
-    kept = {kind: timedelta(days=number) for kind, number in days.items() if number is not None}
-    await stack.enter_async_context(SweepRecords(store.retention, kept, clock, clock.monotonic))
     if (audit_days := settings.retention.audit_days) is None:
         return None
     return await stack.enter_async_context(CutAuditLog(store.audit, timedelta(days=audit_days), clock, clock.monotonic))

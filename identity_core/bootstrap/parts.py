@@ -19,6 +19,7 @@ from identity_core.bootstrap.agents import open_agents
 from identity_core.bootstrap.authorization import open_oauth
 from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import PageTags, did_pages
+from identity_core.bootstrap.probes import kernel_probes
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.opening import OpenKernel
@@ -35,7 +36,8 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
     transparency = (tags.ledger, need(EventHandlers))
     pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
     gauges = tuple(kernel_gauges(opened, tags.dids.cache))
-    return Contribution(handlers=(*own, *records, *transparency), pages=pages, gauges=gauges)
+    handlers = (*own, *records, *transparency)
+    return Contribution(handlers=handlers, pages=pages, gauges=gauges, probes=kernel_probes(opened))
 
 
 PARTS: Final = (_kernel, open_oauth, open_agents)

@@ -24,13 +24,10 @@ from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS, NOT_RECORDED, ClockAhead, LedgerBackend
 from identity_core.ports.repositories import AuditLog
-from identity_core.ports.retention import RecordRetention
 from identity_core.settings import Settings, StartError, require_extras
 from identity_core.store import Store
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.log_keys import LogSigner
-from identity_core.use_cases.record import Record
-from identity_core.use_cases.records import EraseHolder
 from identity_core.values import value_class
 
 # Counts on while the machine sleeps, where the system has it.
@@ -246,19 +243,3 @@ async def _secret_of(settings: Settings, stack: AsyncExitStack) -> bytes | None:
     except (StartError, KeyNotHeld, PluginUnavailable) as error:
         log.warning("the keys of this installation are not at hand: %s", error)
         return None
-
-
-@value_class
-class RecordTools:
-    """What is kept about a DID, and its erasure."""
-
-    retention: RecordRetention
-    erase: EraseHolder
-
-
-@contextlib.asynccontextmanager
-async def record_tools(settings: Settings) -> AsyncIterator[RecordTools]:
-    """Opens the store beside a running service. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        _, _, store = await store_beside(settings, stack)
-        yield RecordTools(store.retention, EraseHolder(store.retention, Record(store.activity), SystemClock()))

@@ -23,9 +23,9 @@ REFUSED_SECONDS: Final = 10.0
 USABLE: Final = {"active", "available"}
 
 
-def open_dependencies(opened: Runtime) -> Dependencies:
-    """Return what ``/ready`` and metrics call the dependencies of the service."""
-    return Dependencies({name: bounded(name, probe) for name, probe in _probes(opened).items()})
+def bounded_probes(probes: Mapping[str, Probe]) -> dict[str, Probe]:
+    """Return the probes of all parts, which raise nothing and end in time."""
+    return {name: bounded(name, probe) for name, probe in probes.items()}
 
 
 def service_handlers(opened: Runtime, dependencies: Dependencies) -> ServiceHandlers:
@@ -55,7 +55,9 @@ def _condition(one: InUse) -> PluginCondition:
     return PluginCondition(state=one.state, processes=processes)
 
 
-def _probes(opened: Runtime) -> Mapping[str, Probe]:
+def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
+    """Return the probes of the kernel's dependencies."""
+
     async def ledger_answers() -> str:
         await opened.jobs.logged.ledger.head()
         return "unavailable" if opened.clock.monotonic() - opened.reader.check.refused_at < REFUSED_SECONDS else "ok"

@@ -8,8 +8,7 @@ from identity_core.bootstrap.beside import ApiKeyAdministration
 from identity_core.bootstrap.jobs import Jobs
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.errors import IdentityError, StorageMismatch
-from identity_core.extension.choice import ChosenExtensions, choose_extensions, kept_extensions
-from identity_core.extension.order import in_order
+from identity_core.extension.choice import ChosenExtensions, extensions_on
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
@@ -55,9 +54,7 @@ class Runtime:
     @property
     def extensions(self) -> ChosenExtensions:
         """Return the installed extensions. Raises ``StartError``: when they do not fit together or with the settings."""
-        return choose_extensions(
-            in_order(self.plugins.collection.extensions), self.settings, self.store.database.read_now(kept_extensions)
-        )
+        return extensions_on(self.plugins, self.store.database)
 
     @property
     def has_pages(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -13,16 +13,18 @@ from typing import Final, TypeVar
 
 from identity_core.cli.credential_secret import ISSUED_ANEW, OWN, unfit
 from identity_core.cli.credential_wallet import HELD
-from identity_core.cli.doctor_database import Diagnosis, listed, looked, ok, warn, wrong
 from identity_core.cli.secret_input import read_record
 from identity_core.codec.times import micros
 from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.credential import Binding
 from identity_core.domain.credentials.holder_secret import FIRST
 from identity_core.errors import IdentityError
+from identity_core.extension.checks import Diagnosis, listed, ok, warn, wrong
+from identity_core.extension.choice import read_store
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.settings import Settings
-from identity_core.use_cases.credentials.holder_secrets import REMEDY
+from identity_core.use_cases.credentials.holder_secrets import REMEDY, is_kept, root_of_new
+from identity_core.values import value_class
 
 T = TypeVar("T")
 
@@ -65,8 +67,7 @@ AND (valid_until IS NULL OR valid_until > :now) GROUP BY issuer ORDER BY count(*
 def _read(settings: Settings, job: Callable[[Transaction], T]) -> T | None:
     """What ``job`` reads; None where the database cannot be read."""
     try:
-        with looked(settings) as database:
-            return database.read_now(job)
+        return read_store(settings, job)
     except DatabaseError:
         return None
 
@@ -125,8 +126,6 @@ def status_lists(settings: Settings) -> Iterator[Diagnosis]:
 def holders(settings: Settings) -> Iterator[Diagnosis]:
     """A fault where the secrets of holders are not kept any more, as the oldest and the newest credentials in force tell. Nothing without
     such credentials, or where the database cannot be read."""
-    from identity_core.bootstrap.look import look_at_secrets
-
     asked = {"erased": ERASED_HOLDER, "now": micros(datetime.now(UTC))}
     rows = _read(settings, lambda transaction: transaction.execute(_BOUND, asked).fetchall())
     if not rows:
@@ -148,6 +147,36 @@ def holders(settings: Settings) -> Iterator[Diagnosis]:
         yield ok(f"{keeper} keeps the secrets of holders: {len(bound)} credentials were looked at")
     if found.root > FIRST:
         yield from _of_former_roots(settings, asked | {"present": f"%@{found.root}"})
+
+
+@value_class
+class SecretsFound:
+    """Of credentials by their ids those whose holder's secret is not kept any more, and the number of the keeper's key that new secrets
+    follow from."""
+
+    lost: Sequence[str]
+    root: int
+
+
+async def look_at_secrets(
+    settings: Settings, scratch: Path, bound: Sequence[tuple[str, Binding]]
+) -> SecretsFound | None:
+    """None where the keeper cannot be looked at yet. Raises ``StartError`` and ``PluginUnavailable``."""
+    from identity_core.bootstrap.read_only import looking_plugins
+    from identity_core.bootstrap.storage import told_at_start
+    from identity_core.plugin.build import LookOnly
+
+    look = LookOnly(scratch)
+    with told_at_start(settings):
+        plugins = looking_plugins(settings, look)
+        try:
+            keeper = plugins.custodian(settings.custodian.names[-1])
+            if look.pending or look.blind:
+                return None
+            lost = [credential_id for credential_id, one in bound if not await is_kept(keeper, credential_id, one)]
+            return SecretsFound(lost, await root_of_new(keeper))
+        finally:
+            await plugins.close()
 
 
 def _of_former_roots(settings: Settings, asked: Mapping[str, object]) -> Iterator[Diagnosis]:

@@ -10,9 +10,9 @@ from identity_tlog.note import Checkpoint, Note
 from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.cli.doctor_database import Diagnosis, ok, warn
 from identity_core.codec import times
 from identity_core.database import DatabaseError
+from identity_core.extension.checks import Diagnosis, ok, warn
 from identity_core.settings import Settings
 
 LATE_SECONDS = 600.0

@@ -3,10 +3,14 @@
 The name of an entry point is the place of its command (``ledger.evm`` is ``identity ledger evm``), its value a click command or group.
 The names are read where the help of a level needs them, or a word that the level does not know; the module is imported when its
 command is called. A command of the core is never replaced by one of a plugin.
+
+The help of a level has a line for each command. An entry point of the group ``identity.summaries`` is a mapping of places to such lines,
+in a module that imports nothing else.
 """
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "identity.commands"
+SUMMARIES = "identity.summaries"
 
 
 class OpenGroup(click.Group):
@@ -54,7 +59,11 @@ class OpenGroup(click.Group):
     def write_commands(self, own: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:
         """The rows of the group's own commands, then those of plugins."""
         added = self._added()
-        brought = [(name, _origin(added[name])) for name in sorted(added.keys() - dict(own).keys())]
+        summaries = _summaries()
+        brought = [
+            (name, summaries.get(f"{self._prefix}{name}") or _origin(added[name]))
+            for name in sorted(added.keys() - dict(own).keys())
+        ]
         with formatter.section("Commands"):
             formatter.write_dl([*own, *brought])
 
@@ -67,6 +76,18 @@ class OpenGroup(click.Group):
             if one.name.startswith(self._prefix):
                 added.setdefault(one.name.removeprefix(self._prefix).partition(".")[0], []).append(one)
         return added
+
+
+def _summaries() -> dict[str, str]:
+    """Return the line of help of each command by its place, from the plugins that bring one."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, str] = {}
+    for one in entry_points(group=SUMMARIES):
+        # The border: without its line, a command is still listed.
+        with contextlib.suppress(Exception):
+            found |= one.load()
+    return found
 
 
 def _loaded(place: str, found: list[EntryPoint]) -> click.Command:

@@ -49,7 +49,7 @@ def check_plugins(settings: Settings) -> PluginCheck:
 
 
 async def _check(settings: Settings, scratch: Path) -> PluginCheck:
-    from identity_core.bootstrap.look import looking_plugins
+    from identity_core.bootstrap.read_only import looking_plugins
     from identity_core.plugin.build import LookOnly
 
     manager = looking_plugins(settings, LookOnly(scratch))

@@ -8,16 +8,20 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from identity_core.database import Transaction, look_at, open_database
+from identity_core.database import Database, Transaction, look_at, open_database
 from identity_core.extension.declaration import Extension
-from identity_core.extension.order import InstalledExtension
+from identity_core.extension.order import InstalledExtension, in_order
 from identity_core.files import durable_draft
-from identity_core.settings import Settings, SettingsError, as_toml
+from identity_core.plugin.manager import PluginManager
+from identity_core.ports.retention import RetentionRule
+from identity_core.settings import Settings, SettingsError, StartError, as_toml
 from identity_core.settings.sources import did_you_mean, line_numbers, parse_toml
+from identity_core.store.retention import RULES
 from identity_core.values import value_class
 
 T = TypeVar("T")
@@ -35,6 +39,17 @@ class ChosenExtensions:
     on: tuple[InstalledExtension, ...]
     off: tuple[InstalledExtension, ...]
     reasons: dict[str, str]
+
+    def declared(self, member: str) -> list[Any]:
+        """Return what the extensions that are on declare in this member, a tuple."""
+        return [each for one in self.on for each in getattr(one.declared, member)]
+
+    def retention_rules(self) -> list[RetentionRule]:
+        """Return those of the kernel's tables and of the extensions that are on. Raises ``StartError``: when two are of one table."""
+        rules: list[RetentionRule] = [*RULES, *self.declared("retention")]
+        if twice := sorted(kind for kind, count in Counter(rule.kind for rule in rules).items() if count > 1):
+            raise StartError(f"Two parts of the service have retention rules of {', '.join(twice)}.")
+        return rules
 
     def rows(self) -> list[dict[str, str]]:
         """Return what is shown of each extension, by name."""
@@ -62,6 +77,12 @@ def kept_extensions(transaction: Transaction) -> frozenset[str]:
     if steps < _STEPS:
         return frozenset(_BEFORE if transaction.execute("SELECT 1 FROM audit_lines LIMIT 1").fetchone() else ())
     return frozenset(row[0] for row in transaction.execute("SELECT name FROM kept_extensions").fetchall())
+
+
+def extensions_on(plugins: PluginManager, database: Database) -> ChosenExtensions:
+    """Return the installed extensions of an installation whose database is open. Raises ``StartError``."""
+    kept = database.read_now(kept_extensions)
+    return choose_extensions(in_order(plugins.collection.extensions), plugins.settings, kept)
 
 
 def choose_extensions(

@@ -9,14 +9,17 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from identity_core.errors import IdentityError
+from identity_core.extension.checks import InstallationCheck, RowRule
 from identity_core.extension.metrics import Gauge
 from identity_core.extension.rollback import RollbackGuard
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
+from identity_core.ports.retention import RetentionRule
 from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
 from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.service import Probe
 
 S = TypeVar("S")
 
@@ -34,7 +37,8 @@ class Contribution(Struct, frozen=True, kw_only=True):
     by the name of their schema (``x-error-schema``). ``grants`` are those of the token endpoint by ``grant_type``. ``services`` are got by
     their type with ``Kernel.need``, by the extensions that are opened later; one of the kernel that does nothing is replaced.
     ``gauges``: the numbers that metrics show of it. ``observers`` are called with each answered request and its duration in seconds, and
-    must not raise.
+    must not raise. ``probes`` are dependencies of ``/ready`` by name, each with a function that returns its state in one word: ``ok``,
+    ``degraded`` if requests are still served, else another.
     """
 
     handlers: tuple[object, ...] = ()
@@ -47,6 +51,7 @@ class Contribution(Struct, frozen=True, kw_only=True):
     services: Mapping[type[Any], Any] = {}
     gauges: tuple[Gauge, ...] = ()
     observers: tuple[Callable[[Any, float], None], ...] = ()
+    probes: Mapping[str, Probe] = {}
 
 
 class Kernel(Protocol):
@@ -68,6 +73,11 @@ class Kernel(Protocol):
     @property
     def gauges(self) -> Sequence[Gauge]:
         """The gauges of all parts; complete once the application is built."""
+        ...
+
+    @property
+    def retention(self) -> Sequence[RetentionRule]:
+        """The retention rules of all parts that are on."""
         ...
 
     @property
@@ -118,7 +128,9 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
     operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
     ``early``: it is opened before the handlers of the kernel are built, which use its services. ``guard`` is called before anything is
-    opened, and compares the databases with what was written. ``adopts``: its tables whose names do not begin with ``<name>_``.
+    opened, and compares the databases with what was written.
+    ``adopts``: its tables whose names do not begin with ``<name>_``. ``retention``: how those with records about people are kept.
+    ``checks`` and ``rows`` are its checks of an installation while no service is open: of ``identity doctor``, of ``identity fsck``.
     """
 
     name: str
@@ -133,3 +145,6 @@ class Extension(Struct, frozen=True, kw_only=True):
     early: bool = False
     guard: Callable[[Settings], RollbackGuard] | None = None
     adopts: tuple[str, ...] = ()
+    retention: tuple[RetentionRule, ...] = ()
+    checks: tuple[InstallationCheck, ...] = ()
+    rows: tuple[RowRule, ...] = ()

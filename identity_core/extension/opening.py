@@ -23,6 +23,7 @@ from identity_core.plugin.load import described
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
+from identity_core.ports.retention import RetentionRule
 from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings, StartError
 from identity_core.use_cases.dids.index import DidReader
@@ -61,6 +62,7 @@ class OpenKernel:
     operations: Mapping[str, Any]
     name: str = ""
     gauges: list[Gauge] = field(default_factory=list)
+    retention: Sequence[RetentionRule] = ()
 
     def random(self, count: int) -> bytes:
         return secrets.token_bytes(count)

@@ -27,7 +27,6 @@ from identity_core.store.outbox import StoredOutbox
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
-from identity_core.store.retention import StoredRecordRetention
 from identity_core.store.status_gaps import StoredStatusGaps
 from identity_core.store.transparency import TransparencyTree
 from identity_core.store.witness_files import StoredWitnessFiles
@@ -69,7 +68,6 @@ class Store:
         self.witness_files = StoredWitnessFiles(database, self.activity)
         self.invocations = StoredInvocations(database, self.activity, secrets.token_bytes)
         self.proofs = StoredProofs(database)
-        self.retention = StoredRecordRetention(database)
         self.outbox = StoredOutbox(database, secrets.token_bytes)
         self.api_key_tags = ApiKeyTags(database, secret, secrets.token_bytes)
 

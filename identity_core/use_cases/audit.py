@@ -39,8 +39,8 @@ from identity_core.errors import Forbidden, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import AuditLog
 from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
 from identity_core.use_cases.record import line_of
-from identity_core.use_cases.records import SOON_SECONDS, StepSize, erasing_time
 from identity_core.values import value_class
 from identity_core.wire import ListAuditLinesQuery
 

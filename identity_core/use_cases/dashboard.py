@@ -1,7 +1,5 @@
 """getDashboardTimeline: what happened to the caller's delegations, credentials and proofs.
 
-eraseRecords: what is kept about a holder goes when the holder says so.
-
 resetDisclosures: the holder begins the count of questions about a credential anew.
 
 rotateHolderSecret: the holder's next secret, where a custodian keeps it; or the former ones are forgotten.
@@ -13,33 +11,27 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from identity_core.codec import times
-from identity_core.codec.structs import given
 from identity_core.domain.activity import Event, Parties, RequestContext, TimelineQuery
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
-from identity_core.errors import CredentialNotFound, Forbidden, InvalidRequest, JsonValue
+from identity_core.errors import CredentialNotFound, Forbidden, JsonValue
 from identity_core.ports.activity import ActivityRow, Timeline, TimelineRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.holder_secrets import HolderSecretGenerations, SecretRotation
-from identity_core.ports.retention import KINDS
 from identity_core.use_cases.credentials.holder_secrets import root_of_new
 from identity_core.use_cases.credentials.read import READ, CredentialAccess
-from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record, rows_of
-from identity_core.use_cases.records import EraseHolder, Erasure
 from identity_core.use_cases.verifications import Visibility
 from identity_core.values import value_class
 from identity_core.wire import (
-    EraseRecordsRequest,
     GetDashboardTimelineQuery,
     ResetDisclosuresRequest,
     RotateHolderSecretRequest,
 )
 
-ERASE_SCOPE = "records:erase"
 MOST_TOLD = 1000
 """Credentials that an answer of rotateHolderSecret names."""
 
@@ -57,28 +49,6 @@ class GetDashboardTimeline:
         since, until = times.optional(query.after, "after"), times.optional(query.before, "before")
         dids = Visibility.of(caller).dids
         return await self.timeline.list(TimelineQuery(dids, query.kind, since, until, before, query.limit + 1))
-
-
-@value_class
-class EraseRecords:
-    """For the holder, and for an API key that may act for the one that it names. Raises ``InvalidRequest`` for a kind that is none, or a
-    key that names nobody; ``InvalidDid``, ``Forbidden``."""
-
-    reader: DidReader
-    erase: EraseHolder
-
-    async def __call__(self, wish: EraseRecordsRequest, context: RequestContext) -> tuple[str, Erasure]:
-        """Whose records they were, and how many."""
-        named, caller = given(wish.holder_did, None), context.caller
-        holder = caller.acting if named is None else self.reader.parse(named)
-        if holder is None:
-            raise InvalidRequest("An API key says whose records it means.", details={"member": "holderDid"})
-        caller.require_acting_for(holder, ERASE_SCOPE)
-        unknown = sorted(set(wish.kinds) - set(KINDS))
-        if unknown:
-            what = f"{unknown[0]!r} is no kind of record."
-            raise InvalidRequest(what, details={"member": "kinds", "supported": [*KINDS]})
-        return str(holder), await self.erase(str(holder), [kind for kind in KINDS if kind in wish.kinds], context)
 
 
 @value_class

@@ -12,7 +12,7 @@ attack works.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from identity_core.codec.structs import UNSET
@@ -31,7 +31,7 @@ class Dependencies:
     """``probes``: name of a dependency → its state in one word: ``ok``, ``degraded`` (it still answers), or anything else for one that
     must be up before requests can be served. They raise nothing and end in time."""
 
-    probes: Mapping[str, Probe]
+    probes: dict[str, Probe]
 
     async def states(self) -> dict[str, str]:
         """The state of each."""

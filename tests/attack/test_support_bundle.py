@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner, Result
+from identity_operations.commands.redaction import Redaction
 
 from identity_core.cli import main, support_bundle
-from identity_core.cli.redaction import Redaction
 from tests.servers import CHEAP_PASSPHRASE
 
 DID = "did:ids:QmXNtehwnbvU5PdgFsgXCDB8uHBPJw92vSXpk5pgAHggvb"

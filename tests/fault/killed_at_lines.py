@@ -70,8 +70,8 @@ def kept(folder: Path) -> dict[str, list[str]]:
 
 def everything(how_many: int, folder: Path, words: list[str]) -> None:
     # What each run would import is imported once.
-    importlib.import_module("identity_core.cli.backup")
-    importlib.import_module("identity_core.bootstrap.restore")
+    importlib.import_module("identity_operations.commands.backup")
+    importlib.import_module("identity_operations.backup.restore")
     installed_plugins(load(environment={}))
     folder.mkdir()
     whole = forked(words)

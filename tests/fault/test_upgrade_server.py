@@ -13,9 +13,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from identity_operations.upgrade.steps import bring_up
 
 from identity_core.bootstrap import upgrade as room
-from identity_core.bootstrap.steps import bring_up
 from identity_core.database import migrations
 from identity_core.settings import Settings, load
 from identity_core.store import migrations as steps_of_store

@@ -17,11 +17,12 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from identity_core.backup.seal import OperatorKey
+from identity_operations.backup.create import create_backup, verify_backup
+from identity_operations.backup.restore import Known, restore_backup
+from identity_operations.backup.seal import OperatorKey
+from identity_operations.examination.fsck import examine
+
 from identity_core.bootstrap import open_installation
-from identity_core.bootstrap.backup import create_backup, verify_backup
-from identity_core.bootstrap.fsck import examine
-from identity_core.bootstrap.restore import Known, restore_backup
 from identity_core.settings import Settings, load
 from tools.bench.seeding import fill
 

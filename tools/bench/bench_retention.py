@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import uvloop
+from identity_core.use_cases.records import SweepRecords
 
 from identity_core.codec.times import micros
 from identity_core.ports.proofs import Invocation, RefusedInvocation
@@ -36,7 +37,6 @@ from identity_core.store.records import row_id
 from identity_core.use_cases.audit import CutAuditLog
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.records import SweepRecords
 from tools.bench.bench_storage import SystemClock, fsync_milliseconds, load
 from tools.bench.figures import note
 

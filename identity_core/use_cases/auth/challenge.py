@@ -36,7 +36,7 @@ from identity_core.ports.consents import ConsentReplies
 from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.records import SOON_SECONDS, StepSize, erasing_time
+from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
 from identity_core.values import replace, value_class
 from identity_core.wire import GetDidAuthChallengeQuery
 

@@ -15,7 +15,7 @@ from identity_wallets.use_cases.requests import ForgetPresentations
 
 from identity_core.errors import Overloaded
 from identity_core.store import Store
-from identity_core.use_cases.records import FIRST
+from identity_core.use_cases.expiry import FIRST
 from tests.rooms import MovableClock
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_operations.backup import seal
+from identity_operations.backup.archive import described, read_archive, write_archive
+from identity_operations.backup.manifest import BackedUpFile, BackupManifest
+from identity_operations.backup.seal import CHUNK, MAGIC, BackupInvalid, OperatorKey, SealedReader, SealedWriter
 from identity_tlog.note import Checkpoint, VerifierKey, base64_encode, sign_checkpoint
 from identity_tlog.tree import EMPTY_ROOT
 
-from identity_core.backup import seal
-from identity_core.backup.archive import described, read_archive, write_archive
-from identity_core.backup.manifest import BackedUpFile, BackupManifest
-from identity_core.backup.seal import CHUNK, MAGIC, BackupInvalid, OperatorKey, SealedReader, SealedWriter
 from identity_core.crypto import ed25519, sealing
 from identity_core.domain.ledger.remembered import Remembered
 

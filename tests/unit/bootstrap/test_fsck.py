@@ -13,9 +13,9 @@ from pathlib import Path
 import psycopg
 import pytest
 from identity_ledger_sql import SqlLedger
+from identity_operations.examination.fsck import examine
 
 from identity_core.bootstrap import SystemClock, examiner, open_installation
-from identity_core.bootstrap.fsck import examine
 from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.settings import Settings, load
 from identity_core.wire import CreateApiKeyRequest

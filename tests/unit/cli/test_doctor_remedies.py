@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from identity_operations.checks.database import Diagnosis, stopped
+from identity_operations.commands.doctor import CHECKS
 
-from identity_core.cli.doctor import CHECKS
-from identity_core.cli.doctor_database import Diagnosis, stopped
 from identity_core.settings import StartError, load
 
 LOOKS = {check: (look, remedy) for check, look, remedy in CHECKS}

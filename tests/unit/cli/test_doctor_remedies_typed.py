@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 from identity_bbs import bls12381
+from identity_operations.checks.database import Diagnosis
 from identity_tlog.note import WITNESS, VerifierKey
 
 from identity_core.cli import doctor_database
-from identity_core.cli.doctor_database import Diagnosis
 from identity_core.cli.local_server import LocalServer
 from identity_core.crypto import ed25519
 from identity_core.store import migrations
@@ -244,7 +244,7 @@ def test_room_is_made(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         taken = sum(path.stat().st_size for path in folder.iterdir())
         return usage._replace(free=300 * 2**20 - taken)
 
-    monkeypatch.setattr("identity_core.cli.doctor.shutil.disk_usage", free)
+    monkeypatch.setattr("identity_operations.commands.doctor.shutil.disk_usage", free)
     (here / "data").mkdir(mode=0o700)
     with (here / "data/film").open("wb") as file:
         file.truncate(100 * 2**20)

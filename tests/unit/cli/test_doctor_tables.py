@@ -11,9 +11,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from identity_operations.checks.database import Diagnosis
 
 from identity_core.cli import doctor_database
-from identity_core.cli.doctor_database import Diagnosis
 from identity_core.settings import Settings, load
 from identity_core.store import Store
 from tests.stored import new_stored_database, postgres_server

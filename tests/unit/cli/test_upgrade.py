@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_operations.checks.database import Diagnosis
+from identity_operations.checks.tables import compare
 
 from identity_core.bootstrap import upgrade as upgrade_module
 from identity_core.cli import doctor_database
-from identity_core.cli.doctor_database import Diagnosis
-from identity_core.cli.doctor_tables import compare
 from identity_core.cli.local_server import LocalServer
 from identity_core.database import look_at, migrations
 from identity_core.database.files import FileLock
@@ -237,7 +237,7 @@ KILLED = """
 import asyncio, json, os, shutil, sys
 from pathlib import Path
 import identity_core
-from identity_core.bootstrap.steps import bring_up, pending_steps
+from identity_operations.upgrade.steps import bring_up, pending_steps
 from identity_core.database.files import FileLock
 from identity_core.settings import load
 from tests.fault.killed_before_a_line import KilledBeforeALine

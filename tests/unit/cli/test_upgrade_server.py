@@ -10,8 +10,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from identity_operations.checks.tables import compare
 
-from identity_core.cli.doctor_tables import compare
 from identity_core.database import look_at, migrations
 from identity_core.database.look import Look
 from identity_core.store import Store

@@ -7,10 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from identity_operations.backup.snapshot import copy_at_one_moment
 
 from identity_core.database import DatabaseDamaged, DatabaseError, DatabaseUnavailable, snapshot
 from identity_core.database.files import FileLock
-from identity_core.database.snapshot import copy_at_one_moment
 
 
 def made(path: Path, rows: int) -> Path:

@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_core.use_cases.records import FEWEST, FIRST, HELD_SECONDS, MOST, SOON_SECONDS, SweepRecords
+from identity_operations.examination.rows import StoreExamination
 
 from identity_core.codec.times import printed
 from identity_core.domain.activity import TimelineQuery, VerificationQuery
@@ -21,8 +23,6 @@ from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER, KINDS
 from identity_core.store import Store
-from identity_core.store.examination import StoreExamination
-from identity_core.use_cases.records import FEWEST, FIRST, HELD_SECONDS, MOST, SOON_SECONDS, SweepRecords
 from tests.anchoring import some_proof
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
 from tests.rooms import MovableClock

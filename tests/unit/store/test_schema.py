@@ -11,10 +11,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from identity_operations.checks.tables import compare
 from sqlalchemy import BigInteger, Column, Engine, LargeBinary, MetaData, Table, create_engine
 from sqlalchemy.pool import NullPool
 
-from identity_core.cli.doctor_tables import compare
 from identity_core.database import (
     Database,
     MigrationFailed,

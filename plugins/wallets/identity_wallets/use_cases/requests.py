@@ -14,7 +14,7 @@ from identity_core.crypto import p256, sealing
 from identity_core.errors import JsonValue, PresentationNotFound
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.records import SOON_SECONDS, StepSize, erasing_time
+from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
 from identity_core.values import value_class
 from identity_wallets.domain.presentation import (
     CredentialSet,

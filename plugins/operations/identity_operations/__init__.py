@@ -1,0 +1,1 @@
+"""Operation of an installation: checks, backups, upgrades, retention and erasure of records."""

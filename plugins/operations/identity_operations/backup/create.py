@@ -1,0 +1,289 @@
+"""An installation on SQLite files as one sealed file, made while the service runs, and what is looked at before a backup counts as one.
+
+The record of an installation is in its SQLite files and in the master key of its custodian, if that is a file. Everything is copied as it
+was at one moment (``database/snapshot.py``). The copy is looked at before it is sealed (``fsck``), and the checkpoint over its ledger is
+signed, by which a restore knows how far it reaches. Left out: what limits requests, and whatever else lies in the data directory.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from identity_tlog.note import VerifierKey
+from identity_tlog.tree import Frontier, leaf_hash
+
+from identity_core import __version__
+from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
+from identity_core.bootstrap.read_only import looking_plugins, looking_store
+from identity_core.bootstrap.storage import checkpoint_keys, told_at_start
+from identity_core.database import Transaction, look_at
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
+from identity_core.domain.ledger.remembered import Remembered
+from identity_core.files import locked_folder, new_draft, settle
+from identity_core.plugin.build import LookOnly
+from identity_core.plugin.sockets import LEDGER
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.settings import Settings, StartError
+from identity_core.store.audit import StoredAuditEnd
+from identity_core.store.checkpoint_file import CheckpointFile
+from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
+from identity_core.use_cases.ledger.project import CheckpointSigner, leaf_of
+from identity_core.values import value_class
+from identity_operations.backup.archive import Advance, described, read_archive, write_archive
+from identity_operations.backup.manifest import BackupManifest
+from identity_operations.backup.seal import BackupInvalid, OperatorKey
+from identity_operations.backup.snapshot import copy_at_one_moment
+from identity_operations.examination.examiner import Finding
+from identity_operations.examination.fsck import examine
+from identity_operations.upgrade.steps import bring_up, pending_steps
+
+# What limits requests is of the moment.
+NOT_KEPT: Final = frozenset({"limits.sqlite"})
+STAGING: Final = ".backup-"
+PAGE: Final = 256
+# With these a start is refused, or what it serves is not what was written.
+OBSTACLES: Final = frozenset({"file", "ledger", "log", "storage"})
+NO_BACKUP = "this is no backup that can be restored"
+
+
+@value_class
+class LookedAt:
+    """A backup by its manifest, and what is wrong with its content that is no obstacle to a start."""
+
+    manifest: BackupManifest
+    findings: Sequence[Finding]
+
+
+@contextmanager
+def refused(where: Path) -> Iterator[None]:
+    """What is wrong with a backup as a ``StartError`` that names it."""
+    try:
+        yield
+    except BackupInvalid as error:
+        fix = "take another backup, or the key that this one was sealed under; keep this one until then"
+        raise StartError(f"{NO_BACKUP}: {error}", str(where), fix) from error
+
+
+async def create_backup(
+    settings: Settings, key: OperatorKey, target: Path, *, advance: Advance = lambda octets: None
+) -> LookedAt:
+    """Writes a backup to ``target``, which must not exist: whole or not at all. A service may run. Raises ``StartError``,
+    ``DatabaseUnavailable``, ``OSError``."""
+    _require_absent(target)
+    with staged(settings.data_dir, STAGING) as staging:
+        copy_installation(settings.data_dir, staging)
+        copy = await _of_this_version(settings_over(settings, staging))
+        findings = await examine_copy(copy, deep=False)
+        end = await end_of(copy)
+        manifest = BackupManifest(
+            created_at=SystemClock().now(),
+            version=__version__,
+            ledger=settings.ledger.backend,
+            custodian=settings.custodian.backend,
+            holders=settings.custodian.names[-1],
+            schema=_schema_of(staging),
+            key=end.key,
+            remembered=end.remembered,
+            files=tuple(described(path) for path in sorted(staging.iterdir()) if path.suffix in (".sqlite", ".key")),
+        )
+        with new_draft(target) as (draft, file):
+            write_archive(file, key, manifest, staging, advance=advance)
+            settle(file)
+            draft.rename(target)
+    return LookedAt(manifest, findings)
+
+
+async def verify_backup(
+    settings: Settings, key: OperatorKey, source: Path, *, advance: Advance = lambda octets: None
+) -> LookedAt:
+    """Opens a backup as a restore would, in a temporary directory that is removed at the end. Raises ``StartError``, ``OSError``."""
+    with tempfile.TemporaryDirectory(prefix="identity-backup-") as folder:
+        staging = Path(folder)
+        manifest, _ = await unpack(settings, key, source, staging, advance=advance)
+        findings = await examine_copy(settings_over(settings, staging), deep=True, remembered=manifest.remembered)
+    return LookedAt(manifest, findings)
+
+
+async def unpack(
+    settings: Settings, key: OperatorKey, source: Path, staging: Path, *, advance: Advance
+) -> tuple[BackupManifest, CheckpointKeys]:
+    """The files of a backup in ``staging``, which is empty: those that its manifest tells of, of the installation that the settings
+    describe, with the tables of this version; and the keys of its log. Raises ``StartError``, ``OSError``."""
+    with refused(source), source.open("rb") as file:
+        manifest = read_archive(file, key, staging, advance=advance)
+    made = {"ledger.backend": manifest.ledger, "custodian.backend": manifest.custodian}
+    now = {"ledger.backend": settings.ledger.backend, "custodian.backend": settings.custodian.backend}
+    if manifest.holders is not None:
+        # Over another keeper nothing would be proved with what credentials are bound to.
+        made["custodian.holders"], now["custodian.holders"] = manifest.holders, settings.custodian.names[-1]
+    for name, value in made.items():
+        if now[name] != value:
+            raise StartError(f"the backup was made with {name} = {value}", name, f'set {name} to "{value}"')
+    copy = settings_over(settings, staging)
+    if await pending_steps(copy):
+        await bring_up(copy)
+    end = await end_of(copy)
+    if (end.key, end.remembered) != (manifest.key, manifest.remembered):
+        what = f"{NO_BACKUP}: its databases are not those of its checkpoint"
+        raise StartError(what, str(source), "take another backup")
+    return manifest, end.keys
+
+
+def settings_over(settings: Settings, staging: Path) -> Settings:
+    """The settings over a copy of the installation, which remembers nothing beside it."""
+    return replace(settings, data_dir=staging, ledger=replace(settings.ledger, checkpoint_path=staging / "checkpoint"))
+
+
+@contextmanager
+def staged(parent: Path, prefix: str) -> Iterator[Path]:
+    """An empty directory in ``parent`` for its owner alone, gone at the end unless it was given another name. What one that was killed
+    left there is removed; two at a time are refused. Raises ``StartError``, ``OSError``."""
+    with locked_folder(parent) as is_ours:
+        if not is_ours:
+            raise StartError("another backup or restore is at work here", str(parent), "wait for its end")
+        for left in parent.glob(f"{prefix}*"):
+            shutil.rmtree(left)
+        staging = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        try:
+            yield staging
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+async def _of_this_version(copy: Settings) -> Settings:
+    """``copy``, or where its tables are of an older version a second one in it, with those of this: what is sealed stays as it was."""
+    if not await pending_steps(copy):
+        return copy
+    newer = copy.data_dir / "of-this-version"
+    shutil.copytree(copy.data_dir, newer)
+    upgraded = settings_over(copy, newer)
+    await bring_up(upgraded)
+    return upgraded
+
+
+def _require_absent(target: Path) -> None:
+    if target.exists():
+        fix = "name another: backups are not written over"
+        raise StartError("there is a file of that name already", str(target), fix)
+
+
+def copy_installation(data_dir: Path, staging: Path) -> None:
+    """What a backup holds, as it was at one moment, in ``staging``. Raises ``StartError``, ``DatabaseUnavailable``, ``OSError``."""
+    databases = [path for path in sorted(data_dir.glob("*.sqlite")) if path.name not in NOT_KEPT]
+    if not databases:
+        fix = "name the one of the service with --data-dir"
+        raise StartError("there is no installation to back up", str(data_dir), fix)
+    copy_at_one_moment(databases, staging)
+    for path in sorted(data_dir.glob("*.key")):
+        shutil.copyfile(path, staging / path.name)
+        (staging / path.name).chmod(0o600)
+
+
+async def examine_copy(copy: Settings, *, deep: bool, remembered: Remembered | None = None) -> Sequence[Finding]:
+    """What is wrong with a copy and no obstacle to a start. ``remembered`` is what it is held against. Raises ``StartError`` for whatever
+    is wrong with files or ledger."""
+    if remembered is not None:
+        CheckpointFile(checkpoint_file_of(copy)).replace(remembered)
+    try:
+        findings = (await examine(copy, deep=deep)).findings
+    finally:
+        checkpoint_file_of(copy).unlink(missing_ok=True)
+    for one in findings:
+        if one.kind in OBSTACLES:
+            says = f"{one.where} is damaged: {one.says}" if one.kind == "file" else f"{one.where}: {one.says}"
+            raise StartError(says, str(copy.data_dir), "see `identity fsck --deep`")
+    return findings
+
+
+def _schema_of(folder: Path) -> dict[str, int]:
+    """For each table of migrations the number of its last step."""
+    found: dict[str, int] = {}
+    for path in sorted(folder.glob("*.sqlite")):
+        look = look_at(None, path)
+        try:
+            found |= look.read_now(_last_steps)
+        finally:
+            look.end()
+    return found
+
+
+def _last_steps(reading: Transaction) -> dict[str, int]:
+    columns = reading.execute(_MIGRATIONS).fetchall()
+    # The names are those that the database gave.
+    last = 'SELECT max(CAST("{1}" AS INTEGER)) FROM "{0}"'
+    return {name: reading.execute(last.format(name, column)).fetchone()[0] or 0 for name, column in columns}
+
+
+# The first column is the number of the step, and in a table of Alembic's its revision.
+_MIGRATIONS: Final = r"""
+SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+WHERE tables.type = 'table' AND tables.name LIKE '%\_migrations' ESCAPE '\' AND columns.cid = 0
+"""
+
+
+@value_class
+class End:
+    """How far an installation reaches: ``remembered`` has the checkpoint over everything on its ledger, signed by the present one of
+    ``keys``."""
+
+    keys: CheckpointKeys
+    remembered: Remembered
+
+    @property
+    def key(self) -> VerifierKey:
+        """The key in use."""
+        return self.keys.present
+
+
+async def end_of(copy: Settings) -> End:
+    """How far a copy reaches. Raises ``StartError``."""
+    with told_at_start(copy), tempfile.TemporaryDirectory() as scratch:
+        look = LookOnly(Path(scratch))
+        plugins = looking_plugins(copy, look)
+        try:
+            ledger = plugins.ledger(copy.ledger.backend)
+            custodian = plugins.custodian(copy.custodian.backend)
+            store = await looking_store(copy, custodian)
+            try:
+                known = await store.transparency.origin()
+                if not known and await store.documents.is_empty():
+                    fix = "start it once (`identity serve`), and back it up then; keep what is in the directory until then"
+                    what = "this installation was never started: it has no log yet, and a restore could not tell how far it is"
+                    raise StartError(what, "the databases", fix)
+                origin = copy.ledger.origin or known
+                if not origin:
+                    fix = "give the settings with which it runs (--config, IDENTITY_LEDGER_ORIGIN)"
+                    raise StartError("nothing says what the log is called", "ledger.origin", fix)
+                read = ReadCheckpointKeys(custodian, ledger, store.transparency, origin)
+                frontier = await store.transparency.frontier()
+                if LEDGER.hook in look.blind:
+                    own = await store.transparency.service_did()
+                    head = None if own is None else await store.documents.head(own)
+                    if own is not None and head is None:
+                        raise StartError(
+                            "the row of the service's own DID is of an earlier version: start the service once"
+                        )
+                    keys = await checkpoint_keys(partial(read.indexed, None if head is None else head.state))
+                else:
+                    frontier = await _grown(frontier, ledger)
+                    keys = await checkpoint_keys(read)
+                note = await CheckpointSigner(custodian, keys, SystemClock()).alone(frontier)
+                return End(keys, Remembered(note, *await StoredAuditEnd(store.database).last()))
+            finally:
+                await store.close()
+        finally:
+            await plugins.close()
+
+
+async def _grown(frontier: Frontier, ledger: LedgerBackend) -> Frontier:
+    """The tree with what the ledger has beyond it."""
+    while lines := await ledger.entries_after(frontier.size, PAGE):
+        frontier = frontier.appended(leaf_hash(leaf_of(line).encode()) for line in lines)
+    return frontier

@@ -1,0 +1,119 @@
+"""What ``identity doctor`` says of the machine around an installation: libraries, the clock, who listens at its address, and how old its
+newest backup is. It only reads.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from identity_core.database import DatabaseError, look_at
+from identity_core.extension.checks import Diagnosis, ok, warn
+from identity_core.settings import Settings, require_extras
+
+# Challenges, tokens and delegations allow less than this.
+APART_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 3.0
+MOST_OCTETS: Final = 4_096
+SET_IT: Final = "set the clock and keep it set (`timedatectl status`): challenges, tokens and expiries follow it"
+
+
+def extras(settings: Settings) -> Iterator[Diagnosis]:
+    """The libraries that the settings need. Raises ``StartError`` for the first that is missing."""
+    require_extras(settings)
+    yield ok("every library that the settings need is installed")
+
+
+def clocks(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether the clock has gone back since something was written, and agrees with that of the database server."""
+    folder, now = settings.data_dir, time.time()
+    written = [path.stat().st_mtime for path in folder.glob("*.sqlite*")] if folder.is_dir() else []
+    behind = max(written, default=now) - now
+    apart = 0.0 if settings.database_url is None else _apart(settings.database_url)
+    if behind > APART_SECONDS:
+        yield warn(f"the clock is {behind:.0f} s behind what was written in {folder}", SET_IT)
+    elif abs(apart) > APART_SECONDS:
+        yield warn(f"the clock of the database server is {apart:+.0f} s from ours", SET_IT)
+    else:
+        yield ok("the clock agrees with what is stored")
+
+
+def _apart(url: str) -> float:
+    """Seconds by which the server's clock is ahead; 0 where it cannot be asked, which is told of the database."""
+    asked = "SELECT extract(epoch FROM clock_timestamp())"
+    try:
+        look = look_at(url, Path())
+        try:
+            return float(look.read_now(lambda reading: reading.execute(asked).fetchone())[0]) - time.time()
+        finally:
+            look.end()
+    except DatabaseError:
+        return 0.0
+
+
+def listener(settings: Settings) -> Iterator[Diagnosis]:
+    """Who listens where the service does: nobody, the service, or somebody because of whom it cannot start."""
+    server = settings.server
+    place = f"{server.host}:{server.port}" if server.unix_socket is None else str(server.unix_socket)
+    try:
+        answer = _health(settings)
+    except (ConnectionRefusedError, FileNotFoundError):
+        yield ok(f"nobody listens at {place}: the service is not running")
+        return
+    except OSError as error:
+        answer = str(error).encode()
+    if answer.startswith(b"HTTP/1.1 200") and answer.endswith(b'{"status":"ok"}'):
+        yield ok(f"a service answers at {place}")
+    else:
+        yield warn(f"something else listens at {place}", "stop it, or set server.port (server.unix_socket) to another")
+
+
+def _health(settings: Settings) -> bytes:
+    server = settings.server
+    family = (
+        socket.AF_UNIX if server.unix_socket is not None else socket.AF_INET6 if ":" in server.host else socket.AF_INET
+    )
+    address = os.fspath(server.unix_socket) if server.unix_socket is not None else (server.host, server.port)
+    until, answer = time.monotonic() + ANSWER_SECONDS, b""
+    with socket.socket(family, socket.SOCK_STREAM) as asking:
+        asking.settimeout(ANSWER_SECONDS)
+        asking.connect(address)
+        asking.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        while len(answer) < MOST_OCTETS and time.monotonic() < until and (part := asking.recv(MOST_OCTETS)):
+            answer += part
+    return answer
+
+
+def backups(settings: Settings) -> Iterator[Diagnosis]:
+    """The newest sealed file in ``backup.directory``."""
+    from identity_operations.backup.seal import MAGIC
+
+    folder, most = settings.backup.directory, settings.backup.max_age_hours
+    if folder is None:
+        yield ok("not looked for: backup.directory names no folder")
+        return
+    try:
+        found = [path.stat().st_mtime for path in folder.iterdir() if path.is_file() and _begins(path, MAGIC)]
+    except OSError as error:
+        remedy = "set backup.directory to the folder of the backups, which this user may read"
+        yield warn(f"backups cannot be looked at: {error.strerror}: {folder}", remedy)
+        return
+    hours = (time.time() - max(found, default=0.0)) / 3600
+    if not found:
+        yield warn(f"there is no backup in {folder}", "`identity backup create`, every night, by cron or a timer")
+    elif hours > most:
+        yield warn(
+            f"the newest backup in {folder} is {hours:.0f} hours old",
+            "look at what makes them; `identity backup create`",
+        )
+    else:
+        yield ok(f"{len(found)} in {folder}, the newest {max(hours, 0):.0f} hours old")
+
+
+def _begins(path: Path, magic: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(magic)) == magic

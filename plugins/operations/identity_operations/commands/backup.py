@@ -1,0 +1,256 @@
+"""``identity backup``: an installation in one sealed file, made while the service runs; checked; put back.
+
+A database server is backed up by its own tools: `create` says how, and makes nothing that would look like a backup.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from identity_tlog.note import MAX_NOTE, Checkpoint, Note
+from identity_tlog.policy import label
+
+from identity_core.cli.ledger_prove import read_policy
+from identity_core.cli.options import FILE, FILE_THERE, all_of, of_installation, refuse_absent, shown_database
+from identity_core.cli.output import Command, fail, failing, misused, progress, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.secret_input import read_private
+from identity_core.codec.times import printed
+from identity_core.settings import Settings
+from identity_operations.commands.backup_server import is_of_postgresql, say_how, verify_server
+
+if TYPE_CHECKING:
+    from identity_operations.backup.create import LookedAt
+    from identity_operations.backup.manifest import BackupManifest
+    from identity_operations.backup.seal import OperatorKey
+
+FETCH_SECONDS = 20.0
+F = TypeVar("F", bound=Callable[..., Any])
+
+key_options: Callable[[Any], Any] = all_of(
+    click.option(
+        "--key-file",
+        type=FILE,
+        help="32 or more random octets, kept apart from the data and from the backups: `head -c 32 /dev/urandom`.",
+    ),
+    click.option("--passphrase-file", type=FILE, help="A passphrase on one line of a file, instead of --key-file."),
+)
+
+
+@click.group(name="backup", cls=OpenGroup)
+def command() -> None:
+    """Back up an installation while it runs; check a backup; put one back."""
+
+
+def operator_key(settings: Settings, key_file: Path | None, passphrase_file: Path | None, backup: Path) -> OperatorKey:
+    """The key of ``backup``, by the options ``key_options``; anything else ends the command."""
+    from identity_operations.backup.seal import OperatorKey
+
+    place = key_file or passphrase_file
+    if place is None or (key_file is not None and passphrase_file is not None):
+        misused("a backup is sealed under one key", "give --key-file or --passphrase-file, and not both")
+    secret, is_passphrase = read_private(place, "key of backups"), passphrase_file is not None
+    real = place.resolve()
+    if real.parent == backup.resolve().parent or real.is_relative_to(settings.data_dir.resolve()):
+        what = "the key lies beside what it protects: anyone who takes the one has the other"
+        fail(what, str(place), "keep it apart from data and backups, and a copy of it in a safe", status=2)
+    secret = secret.rstrip(b"\r\n") if is_passphrase else secret
+    remedy = "make it with `head -c 32 /dev/urandom`"
+    with failing(ValueError, str(place), remedy, what="this is no such key", status=2):
+        return OperatorKey(secret, is_passphrase)
+
+
+@command.command(name="create", cls=Command)
+@click.argument("file", type=FILE)
+@key_options
+@of_installation
+def create(settings: Settings, file: Path, key_file: Path | None, passphrase_file: Path | None) -> None:
+    """Write everything that the installation stores to FILE, sealed. The service may run meanwhile.
+
+    In it are ledger, index, credentials, audit log, API keys, the custodian with its master key file, and the name of the log. Not in it:
+    the settings, a custodian's passphrase, keys in hardware. What was acknowledged before the command was called is in it.
+    """
+    if settings.database_url is not None:
+        say_how(settings)
+    refuse_absent(settings, "name the one of the service with --data-dir")
+    key = operator_key(settings, key_file, passphrase_file, file)
+    from identity_operations.backup.create import create_backup
+
+    octets = sum(path.stat().st_size for path in settings.data_dir.glob("*.sqlite"))
+    with progress(range(octets), "backup") as bar:
+        made = asyncio.run(create_backup(settings, key, file, advance=bar.update))
+    _show(file, made)
+
+
+checkpoint_option: Callable[[Any], Any] = click.option(
+    "--checkpoint",
+    "checkpoints",
+    multiple=True,
+    metavar="FILE|URL",
+    help="The newest checkpoint of the log that somebody has: a file, or where a witness or a monitor serves it.",
+)
+
+
+@command.command(name="verify", cls=Command)
+@click.argument("file", type=click.Path(path_type=Path, exists=True), required=False)
+@key_options
+@checkpoint_option
+@of_installation
+def verify(
+    settings: Settings,
+    file: Path | None,
+    key_file: Path | None,
+    passphrase_file: Path | None,
+    checkpoints: Sequence[str],
+) -> None:
+    """Open a backup as a restore would: its seal, every file, its databases held against each other, its keys.
+
+    Nothing is changed. It is unpacked into a temporary directory (TMPDIR). Give the settings of the installation (--config), and a
+    custodian its passphrase. Without FILE, and with the --database-url of a server into which pg_dump's or pg_basebackup's copy was put,
+    that is looked at; of such a copy itself it is said how to put it there.
+    """
+    if file is None or is_of_postgresql(file):
+        verify_server(settings, file, [(place, _checkpoint(place)) for place in checkpoints])
+        return
+    if checkpoints:
+        misused("--checkpoint is for a restored server", "`identity backup restore` takes it for a sealed file")
+    key = operator_key(settings, key_file, passphrase_file, file)
+    from identity_operations.backup.create import verify_backup
+
+    with progress(range(file.stat().st_size), "backup") as bar:
+        made = asyncio.run(verify_backup(settings, key, file, advance=bar.update))
+    _show(file, made)
+
+
+@command.command(name="restore", cls=Command)
+@click.argument("file", type=FILE_THERE)
+@key_options
+@checkpoint_option
+@click.option(
+    "--policy",
+    type=FILE_THERE,
+    help="A tlog-policy file: its witnesses are asked for the newest checkpoint that they have cosigned.",
+)
+@click.option("--new-origin", metavar="NAME", help="Go on as another log, of this name, from where the backup ends.")
+@click.option("--nothing-newer", is_flag=True, help="No checkpoint newer than the backup was ever given out.")
+@click.option("--as-is", is_flag=True, help="Keep the bytes of the backup, for the earlier version that wrote them.")
+@of_installation
+def restore(
+    settings: Settings,
+    file: Path,
+    key_file: Path | None,
+    passphrase_file: Path | None,
+    checkpoints: Sequence[str],
+    policy: Path | None,
+    new_origin: str | None,
+    nothing_newer: bool,
+    as_is: bool,
+) -> None:
+    """Put a backup into the data directory, which must be empty or absent: whole, or not at all.
+
+    A restored log is older than it was. Where a checkpoint of it is newer than the backup, the service does not start until the log reaches
+    as far, or goes on under another name: signing on would show two histories under one. What is lost is said. With --policy the witnesses
+    say how far it was, each at its URL there; so many must answer that the others alone cannot have cosigned anything newer. The databases
+    get the tables of this version. With --as-is they do not, and the version that wrote them starts over them.
+    """
+    if as_is and new_origin:
+        misused("--new-origin changes the log, and --as-is changes nothing", "give one of the two")
+    if settings.database_url is not None:
+        what = "a database server is restored by its own tools"
+        fail(what, shown_database(settings), "then look at it with `identity doctor`, and with `identity fsck --deep`")
+    key = operator_key(settings, key_file, passphrase_file, file)
+    from identity_operations.backup.restore import Known, restore_backup
+
+    noted = [(place, _checkpoint(place)) for place in checkpoints]
+    known = Known(noted, new_origin, nothing_newer, None if policy is None else read_policy(policy))
+    with progress(range(file.stat().st_size), "backup") as bar:
+        found = asyncio.run(restore_backup(settings, key, file, known, as_is=as_is, advance=bar.update))
+    body = {
+        **_told(found.manifest),
+        "dataDirectory": str(settings.data_dir),
+        "log": found.origin,
+        "entries": found.entries,
+        "entriesLost": found.known_entries - found.entries,
+        "auditLines": found.audit_lines,
+        "auditLinesLost": max(found.known_audit_lines - found.audit_lines, 0),
+        "serves": found.serves,
+        "asIs": as_is,
+        "witnesses": {label(name): _size(note) for name, note in found.seen.cosigned.items()},
+        "silentWitnesses": {label(name): why for name, why in found.seen.silent.items()},
+    }
+    show(body, text=_restored)
+
+
+def _restored(body: dict[str, Any]) -> str:
+    lines = [
+        f"restored: {body['entries']} ledger entries of {body['log']} in {body['dataDirectory']}, as of {body['createdAt']}",
+        f"lost, as far as anything tells: {body['entriesLost']} ledger entries, {body['auditLinesLost']} lines of the audit log, and "
+        "whatever else was written since",
+        "tables: " + ("as in the backup" if body["asIs"] else "of this version; an earlier version needs --as-is"),
+    ]
+    for name, size in body["witnesses"].items():
+        lines.append(f"witness {name}: " + ("nothing of this log" if size is None else f"has cosigned {size} entries"))
+    lines += [f"witness {name} does not say: {why}" for name, why in body["silentWitnesses"].items()]
+    if not body["serves"]:
+        lines.append(
+            f"the service does not start: a checkpoint of {body['entries'] + body['entriesLost']} entries is known. "
+            "Restore a newer backup, or begin a log of another name: `identity ledger accept-rollback --new-origin NAME`"
+        )
+    return "\n".join(lines)
+
+
+def _size(note: bytes | None) -> int | None:
+    return None if note is None else Checkpoint.parse(Note.parse(note).text).size
+
+
+def _checkpoint(place: str) -> bytes:
+    """The octets of a checkpoint in a file or at a URL; whose it is, the restore looks at."""
+    if not place.startswith(("http://", "https://")):
+        with Path(place).open("rb") as file:
+            return file.read(MAX_NOTE + 1)
+    import httpx
+
+    from identity_core.client.session import UnreadableAnswer, read_whole
+
+    remedy = "name another witness, or a file"
+    wrong = (httpx.HTTPError, httpx.InvalidURL, UnreadableAnswer)
+    trusted, plain = httpx.create_ssl_context(), {"Accept-Encoding": "identity"}
+    with (
+        failing(wrong, place, remedy, what="the checkpoint cannot be fetched"),
+        httpx.stream("GET", place, headers=plain, timeout=FETCH_SECONDS, trust_env=False, verify=trusted) as answer,
+    ):
+        return read_whole(answer.raise_for_status(), MAX_NOTE)
+
+
+def _told(manifest: BackupManifest) -> dict[str, Any]:
+    checkpoint = manifest.remembered.checkpoint
+    return {
+        "createdAt": printed(manifest.created_at),
+        "version": manifest.version,
+        "schema": dict(manifest.schema),
+        "log": checkpoint.origin,
+        "entries": checkpoint.size,
+        "root": checkpoint.root.hex(),
+        "auditLines": manifest.remembered.audit_lines,
+        "verifierKey": str(manifest.key),
+        "files": {one.name: one.size for one in manifest.files},
+    }
+
+
+def _show(file: Path, made: LookedAt) -> None:
+    findings = [dataclasses.asdict(one) for one in made.findings]
+    body = {"backup": str(file), "octets": file.stat().st_size, **_told(made.manifest), "findings": findings}
+    show(body, text=_made)
+
+
+def _made(body: dict[str, Any]) -> str:
+    head = (
+        "{backup}: {octets} octets, {entries} entries of {log}, {auditLines} lines of the audit log, made {createdAt}"
+    )
+    lines = [f"{one['kind']} {one['where']}: {one['says']}\n  do: {one['remedy']}" for one in body["findings"]]
+    return "\n".join([head.format_map(body), *lines])

@@ -1,0 +1,126 @@
+"""``identity records``: what is kept about a DID, and its erasure: on the installation itself, and by the holder at a running service."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+
+from identity_core.cli.options import of_installation, opened_part, refuse_absent
+from identity_core.cli.output import agreed, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import RemoteCaller, add_command, did_option
+from identity_core.domain.activity import OPERATOR, RequestContext
+from identity_core.domain.dids.did import Did
+from identity_core.errors import InvalidDid
+from identity_core.settings import Settings
+from identity_operations.kinds import KINDS
+
+if TYPE_CHECKING:
+    from identity_operations.erasure import EraseHolder
+
+PAGE = 500
+_kind_option = click.option(
+    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeatable.  [default: all]"
+)
+
+
+@click.group(name="records", cls=OpenGroup)
+def command() -> None:
+    """Export and erase what is kept about a DID: credentials, proofs, timeline, verifications.
+
+    Its document and its log are on the ledger, which holds keys and endpoints only, and stay.
+    """
+
+
+@command.command()
+@click.argument("did")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="Where to; standard output by default.")
+@of_installation
+def export(settings: Settings, did: str, output: Any) -> None:
+    """Write every record about DID, as holder, agent, issuer or verifier, as JSON lines with their `kind`.
+
+    Values of credentials and the private halves of keys are sealed and not among them.
+    """
+    with _opened(settings, did) as (runner, erase):
+        for kind in erase.records.rules:
+            after = ""
+            while page := runner.run(erase.records.page(kind, did, after=after, limit=PAGE)):
+                output.writelines(orjson.dumps({"record": kind, **row}) + b"\n" for _, row in page)
+                after = page[-1][0]
+
+
+@command.command()
+@click.argument("did")
+@_kind_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@of_installation
+def erase(settings: Settings, did: str, kinds: tuple[str, ...], yes: bool) -> None:
+    """Erase what is kept about DID as holder. It cannot be undone.
+
+    Of a credential its place in the status list stays, of an anchored proof its salted commitment; the audit log says that you did this.
+    """
+    if not yes:
+        click.confirm(f"Erase {', '.join(kinds) or 'all records'} of {did}?", abort=True, err=True)
+    with _opened(settings, did) as (runner, erase):
+        done = runner.run(erase(did, kinds or [*erase.records.rules], RequestContext("eraseRecords", OPERATOR)))
+    body = {"did": did, "erased": dict(done.erased), "waiting": done.waiting}
+    show(body, text=_text)
+
+
+@contextlib.contextmanager
+def _opened(settings: Settings, did: str) -> Iterator[tuple[asyncio.Runner, EraseHolder]]:
+    try:
+        Did.parse(did)
+    except InvalidDid as error:
+        fail(str(error), did, "name a DID such as did:ids:Qm…", status=2)
+    refuse_absent(settings, "name the one of the service with --data-dir")
+    with opened_part(_erasure(settings)) as opened:
+        yield opened
+
+
+@contextlib.asynccontextmanager
+async def _erasure(settings: Settings) -> AsyncIterator[EraseHolder]:
+    """Open the store beside a running service. Raises ``StartError``."""
+    from identity_core.bootstrap.ports import SystemClock, store_beside
+    from identity_core.extension.choice import extensions_on
+    from identity_core.use_cases.record import Record
+    from identity_operations.erasure import EraseHolder
+    from identity_operations.retention import StoredRecords
+
+    async with contextlib.AsyncExitStack() as stack:
+        plugins, _, store = await store_beside(settings, stack)
+        records = StoredRecords(store.database, extensions_on(plugins, store.database).retention_rules())
+        yield EraseHolder(records, Record(store.activity), SystemClock())
+
+
+def _wanted(_: RemoteCaller, kinds: tuple[str, ...], yes: bool, **whose: str | None) -> dict[str, Any]:
+    chosen = [*(kinds or KINDS)]
+    if not agreed(yes, f"Erase {', '.join(chosen)}?"):
+        fail("nothing was erased", "the options", "give --yes if you mean it", status=2)
+    return {"kinds": chosen} | {name: value for name, value in whose.items() if value is not None}
+
+
+def _text(body: dict[str, Any]) -> str:
+    lines = [f"{count} {kind} erased" for kind, count in body["erased"].items()]
+    if body["waiting"]:
+        lines.append(f"{body['waiting']} proofs wait for their anchors; try again later")
+    return "\n".join(lines)
+
+
+add_command(
+    command,
+    "forget",
+    "eraseRecords",
+    "Erase what a running service keeps about you as holder, signed with --keys. It cannot be undone.",
+    _kind_option,
+    did_option("--holder", "holderDid", "Whose, for an API key that may act for it; your own by default."),
+    click.option("--yes", is_flag=True, help="Do not ask."),
+    body=_wanted,
+    text=_text,
+    whose="the holder",
+)

@@ -1,0 +1,166 @@
+"""``identity support-bundle``: what somebody who helps wants to see, in one file, without what is nobody else's business."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import os
+import stat
+import tarfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import orjson
+
+from identity_core.cli.options import FILE, installed_plugins, of_installation
+from identity_core.cli.output import Command, fail, show
+from identity_core.cli.profiles import signed_in
+from identity_core.cli.remote import api_key_option, named_service_option
+from identity_core.client import Client
+from identity_core.settings import Settings
+from identity_core.settings.show import secrets_of
+from identity_operations.commands.redaction import Redaction
+
+LOG_OCTETS: Final = 5 << 20
+SERVICE: Final = ("/version", "/ready", "/metrics")
+SERVICE_SECONDS: Final = 10.0
+
+
+@click.command(name="support-bundle", cls=Command)
+@click.option("--output", "-o", type=FILE, help="Where to.  [default: ./identity-support-TIME.tar.gz]")
+@click.option("--log", type=click.File("rb"), help="The service's log, or - for standard input: its end comes along.")
+@named_service_option("Ask this running service for its state and its metrics, with the API key.")
+@api_key_option
+@of_installation
+def command(settings: Settings, output: Path | None, log: Any, url: str | None, api_key: str | None) -> None:
+    """Gather versions, settings, findings of `identity doctor` and names of files in one archive, to send to somebody who helps.
+
+    Secrets, DIDs, addresses, mail addresses and every long token are replaced. No database and no key file comes along. Read the
+    archive before you send it. With a journal:
+
+    \b
+        journalctl -u identity -o cat | identity support-bundle --log -
+    """
+    began = datetime.now(UTC)
+    path = output or Path(f"identity-support-{began:%Y%m%d-%H%M%S}.tar.gz")
+    who = {} if url is None else signed_in(url, api_key)
+    redaction = Redaction([*_secrets(settings, api_key), *filter(None, who.values())])
+    parts = {name: _part(gather) for name, gather in _gatherers(settings, log, url, who).items()}
+    octets = _archive({name: _octets(part, redaction) for name, part in parts.items()}, began)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        fail("there is such a file already", str(path), "name another with --output")
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(octets)
+    body = {"file": str(path), "octets": len(octets), "parts": [*parts], "replaced": redaction.replaced}
+    show(body, text=_text)
+
+
+def _text(body: dict[str, Any]) -> str:
+    said = (
+        f"wrote {body['file']} ({', '.join(body['parts'])}); {body['replaced']} secrets, names and addresses replaced"
+    )
+    return f"{said}\nread it before you send it: tar xzf {body['file']}"
+
+
+def _gatherers(settings: Settings, log: Any, url: str | None, who: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
+    found: dict[str, Callable[[], Any]] = {
+        "versions.json": _versions,
+        "settings.json": lambda: _settings(settings),
+        "doctor.json": lambda: _findings(settings),
+        "files.json": lambda: list(_files(settings.data_dir)),
+    }
+    if log is not None:
+        found["log.txt"] = lambda: _end(log).decode("utf-8", "replace")
+    if url is not None:
+        found["service.json"] = lambda: _service(url, who)
+    return found
+
+
+def _part(gather: Callable[[], Any]) -> Any:
+    """What was gathered; the error where that failed, because a bundle is wanted where something is broken."""
+    try:
+        return gather()
+    except Exception as error:  # noqa: BLE001  (whatever keeps a part away is what the reader wants to know)
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _octets(part: Any, redaction: Redaction) -> bytes:
+    if isinstance(part, str):
+        return redaction.text(part).encode()
+    return orjson.dumps(redaction.json(part), option=orjson.OPT_INDENT_2, default=str)
+
+
+def _archive(parts: dict[str, bytes], made: datetime) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, octets in parts.items():
+            member = tarfile.TarInfo(f"identity-support/{name}")
+            member.size, member.mode, member.mtime = len(octets), 0o600, int(made.timestamp())
+            archive.addfile(member, io.BytesIO(octets))
+    return buffer.getvalue()
+
+
+def _secrets(settings: Settings, api_key: str | None) -> list[str]:
+    """What must not be in the bundle, as it is: secret settings, those of plugins too, and API keys of the environment."""
+    given = [api_key or "", os.environ.get("API_KEY", ""), os.environ.get("IDENTITY_API_KEY", "")]
+    return [*secrets_of(settings, installed_plugins(settings).settings_tables()), *given]
+
+
+def _versions() -> dict[str, Any]:
+    import platform
+    import sqlite3
+
+    installed = {one.name: one.version for one in distributions()}
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processors": os.cpu_count(),
+        "sqlite": sqlite3.sqlite_version,
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "distributions": dict(sorted(installed.items())),
+    }
+
+
+def _settings(settings: Settings) -> list[dict[str, Any]]:
+    from identity_core.cli.config import show_settings
+
+    return [{"key": row.key, "value": row.value, "origin": str(row.origin)} for row in show_settings(settings)]
+
+
+def _findings(settings: Settings) -> list[dict[str, Any]]:
+    from identity_operations.commands.doctor import examine
+
+    return [{"check": check, **dataclasses.asdict(one)} for check, one in examine(settings)]
+
+
+def _files(folder: Path) -> Iterator[dict[str, Any]]:
+    """Names, sizes and modes; what is in them stays where it is."""
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        yield {
+            "name": str(path.relative_to(folder)),
+            "octets": status.st_size,
+            "mode": stat.filemode(status.st_mode),
+            "changed": datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="seconds"),
+        }
+
+
+def _end(log: Any) -> bytes:
+    """The whole lines among the last ``LOG_OCTETS`` of a file that may be a pipe."""
+    kept = b""
+    while block := log.read(LOG_OCTETS):
+        kept = (kept + block)[-LOG_OCTETS - 1 :]
+    return kept if len(kept) <= LOG_OCTETS else kept.partition(b"\n")[2]
+
+
+def _service(url: str, who: Mapping[str, Any]) -> dict[str, Any]:
+    with Client(url, **who, timeout_seconds=SERVICE_SECONDS) as client:
+        return {path: _part(partial(client.call, "GET", path)) for path in SERVICE}

@@ -1,0 +1,1 @@
+"""The examination of what an installation stores, which changes nothing."""

@@ -1,0 +1,259 @@
+"""Everything that an open installation stores, read and held against what it follows from, without changing anything.
+
+A deep look reads every entry once: the ledger's own chain over it, its place in the tree of the transparency log, its row in the document
+index. The tree is held against the checkpoint that is remembered apart, which the service's key signed: entries under it are, octet by
+octet, those that were verified when they were appended. Entries since then are folded by their DID method, every signature of them. So a
+deep look says as much as one that verifies every signature anew, at a fraction of its price; `identity ledger audit --logs` does that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import levels_of, tiles_of
+from identity_tlog.tree import HASH_BYTES, Frontier, Malformed
+
+from identity_core.bootstrap.storage import checkpoint_keys
+from identity_core.database import DatabaseMismatch
+from identity_core.domain.activity import ChainBroken, ChainHead, check_kept, follow
+from identity_core.domain.ledger.audit import Audit
+from identity_core.domain.ledger.remembered import Remembered
+from identity_core.errors import StorageMismatch
+from identity_core.extension.checks import RowRule
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.ledger import ExaminableLedger, LedgerBackend, LedgerEntry
+from identity_core.settings import StartError
+from identity_core.store import Store
+from identity_core.use_cases.dids.index_audit import IndexAudit
+from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
+from identity_core.use_cases.ledger.project import leaf_of
+from identity_core.use_cases.ledger.storage import CheckStorage
+from identity_core.values import value_class
+from identity_operations.examination.rows import StoreExamination, place_sum
+
+PAGE: Final = 256
+# What a look that is not deep reads of each end.
+NEWEST: Final = 8 * PAGE
+SETTLED_SECONDS: Final = 1.0
+PENDING: Final = 1_024
+MOST: Final = 1_000
+# A fold of each takes some 0.2 ms.
+MOST_UNVOUCHED: Final = 10_000
+
+_BACKUP: Final = "keep the broken files, put a backup back (`identity backup restore`), and find out who had access"
+_AUDIT: Final = "keep it as it is and find out who had access; then `identity audit rekey` takes it as it is"
+_INDEX: Final = "`identity fsck --repair-index` writes it anew from the ledger"
+REMEDIES: Final = {
+    "ledger": _BACKUP,
+    "log": _BACKUP,
+    "storage": f"{_BACKUP}; where this is the backup that you want, `identity ledger accept-rollback`",
+    "tile": _INDEX,
+    "index": _INDEX,
+    "audit": _AUDIT,
+}
+
+
+@value_class
+class Finding:
+    """``kind`` is one of ``REMEDIES``, file, left, or that of a rule about rows; ``where`` is a
+    file, a DID, an entry, a tile, a line or a row."""
+
+    kind: str
+    where: str
+    says: str
+    remedy: str
+
+
+@dataclass(slots=True)
+class Examiner:
+    """One look at open parts. ``rules`` are those of extensions. ``kept`` is what is remembered apart.
+    ``advance`` is told how many entries were read since last."""
+
+    ledger: LedgerBackend
+    store: Store
+    custodian: Custodian
+    methods: Collection[str]
+    examination: StoreExamination
+    check: CheckStorage
+    index_audit: IndexAudit
+    rules: Sequence[RowRule] = ()
+    kept: Remembered | None = None
+    deep: bool = False
+    advance: Callable[[int], object] = lambda entries: None
+    findings: list[Finding] = field(default_factory=list)
+    entries: int = 0
+    _suspects: list[LedgerEntry] = field(default_factory=list)
+
+    async def __call__(self) -> None:
+        """Looks at everything. Raises what the ports raise."""
+        self.entries = (await self.ledger.head()).sequence
+        await self._ledger_chains()
+        try:
+            frontier = await self.store.transparency.frontier()
+        except DatabaseMismatch as error:
+            self.found("tile", "transparency_head", error.reason)
+            await self._entries_of_log(Frontier())
+        else:
+            await self._storage()
+            await self._entries_of_log(frontier)
+        await self._settled_index()
+        for fault in [
+            *await self.examination.behind((await self.ledger.head()).sequence),
+            *await self.examination.withheld(),
+            *await self.examination.broken(self.rules),
+        ]:
+            self.found(fault.kind, fault.name, fault.says, fault.remedy)
+        await self._audit_log()
+        await self._unvouched()
+
+    def found(self, kind: str, where: str, says: str, remedy: str = "") -> None:
+        """Notes a finding; those past ``MOST`` would be of one cause."""
+        if len(self.findings) < MOST:
+            self.findings.append(Finding(kind, where, says, remedy or REMEDIES[kind]))
+
+    async def _storage(self) -> None:
+        try:
+            await self.check.projections()
+            if self.kept is not None:
+                tree, origin = self.store.transparency, self.kept.checkpoint.origin
+                read = ReadCheckpointKeys(self.custodian, self.ledger, tree, origin)
+                await self.check.remembered(self.kept, await checkpoint_keys(read))
+        except StorageMismatch as error:
+            self.found("storage", "the databases", str(error))
+        except StartError as error:
+            self.found("storage", error.where, error.what)
+
+    async def _ledger_chains(self) -> None:
+        if not isinstance(self.ledger, ExaminableLedger):
+            return
+        await self._chain(self.ledger, "entries", 0 if self.deep else max(self.entries - NEWEST, 0))
+        await self._chain(self.ledger, "anchors", 0)
+
+    async def _chain(self, ledger: ExaminableLedger, kind: Literal["entries", "anchors"], after: int) -> None:
+        while True:
+            seen = await ledger.examine(kind, after, PAGE)
+            for says in seen.faults:
+                self.found("ledger", f"ledger_{kind}", says)
+            if seen.last == after:
+                return
+            after = seen.last
+
+    async def _entries_of_log(self, frontier: Frontier) -> None:
+        """Index, and with ``deep`` tiles and places, along the ledger."""
+        origin = await self.store.transparency.origin()
+        # After a crash the tree may be behind what is remembered; a start brings it up.
+        held = (
+            [self.kept.checkpoint] if self.kept is not None and 0 < self.kept.checkpoint.size <= frontier.size else []
+        )
+        audit = Audit(Checkpoint(origin, frontier.size, frontier.root), held)
+        places, after = 0, 0 if self.deep else max(self.entries - NEWEST, 0)
+        while lines := await self.ledger.entries_after(after, PAGE):
+            self._suspects += await self._differing(lines)
+            logged = [line for line in lines if line.receipt.sequence <= frontier.size]
+            if self.deep and logged and audit.size == after:
+                await self._feed(audit, logged)
+                places += sum(place_sum(line.receipt.transaction_hash, line.receipt.sequence) for line in logged)
+            after = lines[-1].receipt.sequence
+            self.advance(len(lines))
+        if self.deep:
+            await self._close(audit, frontier.size, places)
+
+    async def _feed(self, audit: Audit, lines: Sequence[LedgerEntry]) -> None:
+        """Nothing from a gap on: all that is behind it would be in another place."""
+        number, start = audit.size // PAGE, audit.size + 1
+        tile = (await self.store.transparency.tiles([(0, number)])).get((0, number), b"")
+        if [line.receipt.sequence for line in lines] != list(range(start, start + len(lines))):
+            self.found("ledger", f"entries from {start}", "one of them is missing")
+            return
+        try:
+            leaves = [leaf_of(line).encode() for line in lines]
+        except Malformed as error:
+            self.found("ledger", f"entries from {start}", str(error))
+            return
+        # A running service has added to the last tile since.
+        audit.feed(leaves, tile[: HASH_BYTES * len(leaves)])
+
+    async def _close(self, audit: Audit, size: int, places: int) -> None:
+        if audit.size == size:
+            for level in range(1, levels_of(size)):
+                for tile in tiles_of(size, level):
+                    octets = (await self.store.transparency.tiles([(level, tile.number)])).get(
+                        (level, tile.number), b""
+                    )
+                    audit.compare_tile(tile, octets[: HASH_BYTES * tile.width])
+        audit.close()
+        # Entries and tiles agree, also with what is remembered: then it is the head of the tree that does not.
+        is_head = [one.kind for one in audit.findings] == ["root"]
+        for one in audit.findings:
+            kind = "tile" if is_head or one.kind == "tile" else "ledger"
+            self.found(kind, "transparency_head" if is_head else one.where, one.says)
+        count, total = await self.examination.places()
+        if count == size and total != places:
+            self.found("tile", "transparency_places", "transactions are not found at the places where they are")
+        elif count < size:
+            self.found("tile", "transparency_places", f"there are {count} places of {size} transactions")
+
+    async def _differing(self, lines: Sequence[LedgerEntry]) -> list[LedgerEntry]:
+        """Those of ``lines`` of which the index says something else, or nothing. Of the newest it may have no row yet: a crash leaves it
+        so, and a copy that was made between entry and row; a start brings it up."""
+        faults = await self.examination.index(lines, self._unread(lines))
+        if not faults:
+            return []
+        newest = await self.examination.newest()
+        settled = max(newest, self.entries - PENDING) if newest else 0
+        return [line for line in lines if line.receipt.sequence in faults and not 0 < settled < line.receipt.sequence]
+
+    def _unread(self, lines: Sequence[LedgerEntry]) -> set[str]:
+        return {line.did for line in lines if line.did.split(":", 2)[1] not in self.methods}
+
+    async def _settled_index(self) -> None:
+        """What still differs after a moment: a running service writes the row after the entry."""
+        if self._suspects:
+            await asyncio.sleep(SETTLED_SECONDS)
+        for line in self._suspects[:MOST]:
+            for fault in (await self.examination.index([line], self._unread([line]))).values():
+                self.found("index", fault.name, fault.says)
+
+    async def _audit_log(self) -> None:
+        head = await self.store.audit.head()
+        if head is None:
+            last = await self.store.audit.chain(after=0, limit=1)
+            if last:
+                self.found(
+                    "audit", "audit_head", "it was not made by the keys of this installation: the end may be cut off"
+                )
+            return
+        at, end = await self.store.audit.cut(), head.head.sequence
+        if not self.deep and end > NEWEST:
+            before = await self.store.audit.chain(after=end - NEWEST - 1, limit=1)
+            if before and before[0].sequence == end - NEWEST:
+                at = ChainHead(before[0].sequence, before[0].link)
+        try:
+            while at.sequence < end and (
+                lines := await self.store.audit.chain(after=at.sequence, limit=min(PAGE, end - at.sequence))
+            ):
+                at = follow(at, lines)
+            check_kept(at, head)
+        except ChainBroken as error:
+            self.found("audit", "audit_lines", str(error))
+            return
+        # Lines are chained to the head: one that stands behind it is not of the service, unless that has moved on.
+        if await self.store.audit.chain(after=end, limit=1):
+            now = await self.store.audit.head()
+            if now is None or now.head.sequence <= end:
+                self.found("audit", "audit_lines", f"line {end + 1} was not written by this service")
+
+    async def _unvouched(self) -> None:
+        """The logs of entries that no remembered checkpoint is over, every signature of them."""
+        size = 0 if self.kept is None else self.kept.checkpoint.size
+        if not self.deep or self.kept is None or self.entries - size > MOST_UNVOUCHED:
+            return
+        while lines := await self.ledger.entries_after(size, PAGE):
+            for did in sorted({line.did for line in lines} - self._unread(lines)):
+                for says in await self.index_audit.differences(did):
+                    self.found("index" if says.startswith("version") else "log", did, says)
+            size = lines[-1].receipt.sequence

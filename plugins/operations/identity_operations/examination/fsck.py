@@ -1,0 +1,159 @@
+"""Opens an installation to be looked at by ``examiner``, and writes anew what follows from its ledger."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from identity_core.bootstrap.beside import index_tools, open_beside
+from identity_core.bootstrap.ports import SystemClock, rows_secret
+from identity_core.bootstrap.read_only import looking_plugins, looking_store
+from identity_core.bootstrap.storage import BRING_UP, check_of, load_remembered, told_at_start
+from identity_core.database import DatabaseAbsent, faults_of
+from identity_core.errors import IdentityError
+from identity_core.extension.choice import extensions_on
+from identity_core.plugin.build import LookOnly
+from identity_core.ports.custodian import Custodian, KeyNotHeld
+from identity_core.ports.did_method import DidMethod
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.settings import Settings, StartError
+from identity_core.store import Store
+from identity_core.store.audit import drop_projections
+from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.index_audit import IndexAudit
+from identity_core.use_cases.record import Record
+from identity_core.values import value_class
+from identity_operations.examination.examiner import Examiner, Finding
+from identity_operations.examination.rows import StoreExamination
+
+_WHOLE = "put it and the other databases back from one backup (`identity backup restore`); keep the broken ones"
+_LEFT = "remove it: a backup or a restore that was killed has left it, and it holds keys"
+
+
+@value_class
+class Examined:
+    """``entries`` of the ledger were there; ``unvouched`` of them are in no checkpoint that is remembered, None where none is."""
+
+    entries: int
+    unvouched: int | None
+    findings: Sequence[Finding]
+
+
+async def examine(
+    settings: Settings, *, deep: bool, advance: Callable[[int], object] = lambda entries: None
+) -> Examined:
+    """Looks at everything that is stored, and changes nothing. Raises ``StartError`` where that cannot be done."""
+    findings = [*_files(settings, deep=deep)]
+    if any(one.kind == "file" for one in findings):
+        return Examined(0, None, findings)
+    kept = load_remembered(settings)
+    async with AsyncExitStack() as stack:
+        with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
+            look = LookOnly(Path(scratch))
+            plugins = looking_plugins(settings, look)
+            stack.push_async_callback(plugins.close)
+            ledger, custodian = plugins.ledger(settings.ledger.backend), plugins.custodian(settings.custodian.backend)
+            try:
+                store = await looking_store(settings, custodian)
+            except DatabaseAbsent as error:
+                entries = (await ledger.head()).sequence
+                if not entries and kept is None:
+                    raise StartError(
+                        "there is no installation", str(settings.data_dir), "name one with --data-dir"
+                    ) from error
+                findings.append(Finding("file", "identity.sqlite", f"the store is not there: {error.reason}", _WHOLE))
+                return Examined(entries, None, findings)
+            stack.push_async_callback(store.close)
+            if look.pending:
+                what = f"the databases are of an older version: {'; '.join(look.pending)}"
+                raise StartError(what, str(settings.data_dir), BRING_UP)
+            examiner = await _examiner(ledger, store, custodian, plugins.did_methods())
+            examiner.rules = extensions_on(plugins, store.database).declared("rows")
+            examiner.kept, examiner.deep, examiner.advance, examiner.findings = kept, deep, advance, findings
+            await examiner()
+            unvouched = None if kept is None else max(examiner.entries - kept.checkpoint.size, 0)
+            return Examined(examiner.entries, unvouched, examiner.findings)
+
+
+async def _examiner(
+    ledger: LedgerBackend, store: Store, custodian: Custodian, methods: Mapping[str, DidMethod]
+) -> Examiner:
+    secret, is_keyed = await _secret(custodian)
+    check = HeadCheck(methods, ledger, store.documents, store.quarantine)
+    record, clock = Record(store.activity), SystemClock()
+    return Examiner(
+        ledger=ledger,
+        store=store,
+        custodian=custodian,
+        methods=methods,
+        examination=StoreExamination(store.database, secret, is_keyed=is_keyed),
+        check=check_of(ledger, store),
+        index_audit=IndexAudit(check, ledger, store.index_rows, store.quarantine, record, clock),
+    )
+
+
+async def size_of(settings: Settings) -> int:
+    """How many entries the ledger has, by which progress is told; 0 where it cannot be asked."""
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            plugins = looking_plugins(settings, LookOnly(Path(scratch)))
+        except StartError:
+            return 0
+        try:
+            return (await plugins.ledger(settings.ledger.backend).head()).sequence
+        except (StartError, IdentityError):
+            return 0
+        finally:
+            await plugins.close()
+
+
+def _files(settings: Settings, *, deep: bool) -> Iterator[Finding]:
+    """Files that are broken, and what was left of a command that was killed."""
+    data_dir = settings.data_dir.absolute()
+    for path in sorted(data_dir.glob("*.sqlite")):
+        for fault in faults_of(path, quick=not deep):
+            yield Finding("file", path.name, fault, _WHOLE)
+    for path in sorted([*data_dir.glob(".backup-*"), *data_dir.parent.glob(f".{data_dir.name}.restore-*")]):
+        yield Finding("left", str(path), "it is no part of the installation", _LEFT)
+
+
+async def _secret(custodian: Custodian) -> tuple[bytes, bool]:
+    try:
+        return await rows_secret(custodian), True
+    except KeyNotHeld:
+        return bytes(32), False
+
+
+@value_class
+class Repaired:
+    """``dids`` whose rows were written anew, ``failed`` those that could not be and why; ``tree``: whether that of the log was."""
+
+    dids: Sequence[str]
+    failed: Sequence[tuple[str, str]]
+    tree: bool
+
+
+async def repair_index(settings: Settings, findings: Sequence[Finding]) -> Repaired:
+    """Writes anew what follows from the ledger and is not what it should be: rows of the document index, the tree of the log. What is wrong
+    with the ledger itself stays. A service may run. Raises ``StartError``."""
+    named = dict.fromkeys(one.where for one in findings if one.kind == "index")
+    done, failed = list[str](), list[tuple[str, str]]()
+    async with index_tools(settings) as tools:
+        await tools.catch_up()
+        for did in named:
+            try:
+                await tools.audit.repair(did)
+            except IdentityError as error:
+                failed.append((did, str(error)))
+            else:
+                done.append(did)
+    kinds = {one.kind for one in findings}
+    is_tree = "tile" in kinds and not kinds & {"ledger", "storage"}
+    if is_tree:
+        async with AsyncExitStack() as stack:
+            logged, store = await open_beside(settings, stack)
+            await drop_projections(store.database, (await logged.ledger.head()).sequence)
+            await logged.follower.now()
+    return Repaired(done, failed, is_tree)

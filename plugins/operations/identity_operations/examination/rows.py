@@ -1,0 +1,201 @@
+"""What the store holds, held against what it follows from: rows of the index against ledger entries, places of transactions against the
+tree, the outbox and other rows against those that they name. It only reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from identity_core.codec.times import micros
+from identity_core.database import Database, Transaction
+from identity_core.extension.checks import RowRule
+from identity_core.ports.ledger import LedgerEntry
+from identity_core.ports.repositories import Suspicion
+from identity_core.store.index_rows import MISSING, SELECT, VERSIONS, Row, is_ours
+from identity_core.store.quarantine import QuarantinedDids
+from identity_core.store.row_mac import RowMac
+from identity_core.values import value_class
+
+_IN_SPAN: Final = f"{SELECT} WHERE sequence > :after AND sequence <= :last ORDER BY sequence"
+_NEWEST: Final = "SELECT max(sequence) FROM did_versions"
+_BEHIND: Final = (
+    "SELECT did, version_id FROM did_versions WHERE sequence > :last OR sequence < 1 ORDER BY sequence LIMIT :limit"
+)
+_PLACES: Final = "SELECT count(*), coalesce(sum((prefix % 1000003) * (sequence % 1000003)), 0) FROM transparency_places"
+_LIMIT: Final = 1_000
+PRIME: Final = 1_000_003
+
+_OUTBOX: Final = "`identity anchor status` says what waits; put a backup back where proofs are missing"
+_ORPHAN: Final = "nothing is served by it; put a backup back where it should be whole"
+_STATUS: Final = "put a backup back; until then proofs with the credential may say what is not so"
+RULES: Final = (
+    RowRule(
+        "outbox",
+        "SELECT proof_id FROM anchor_leaves WHERE state NOT IN ('queued', 'batched', 'revoking', 'revoked')",
+        "has a state that there is not",
+        _OUTBOX,
+    ),
+    RowRule(
+        "outbox",
+        # A proof that was erased leaves its leaf behind once what becomes of it is decided.
+        "SELECT proof_id FROM anchor_leaves WHERE NOT EXISTS (SELECT 1 FROM proofs WHERE id = proof_id) AND (state IN ('queued', "
+        "'revoking') OR batch_id IN (SELECT id FROM anchor_batches WHERE state NOT IN ('confirmed', 'failed')))",
+        "waits for an anchor, and there is no such proof",
+        _OUTBOX,
+    ),
+    RowRule(
+        "outbox",
+        "SELECT proof_id FROM anchor_leaves WHERE state = 'queued' AND batch_id IS NOT NULL",
+        "is queued, and of a batch",
+        _OUTBOX,
+    ),
+    RowRule(
+        "outbox",
+        "SELECT proof_id FROM anchor_leaves WHERE (state IN ('batched', 'revoking') AND batch_id IS NULL) "
+        "OR (batch_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM anchor_batches WHERE id = batch_id))",
+        "is of a batch that is not there",
+        _OUTBOX,
+    ),
+    RowRule(
+        "outbox",
+        "SELECT 'batch ' || id FROM anchor_batches WHERE state NOT IN ('sealed', 'submitted', 'mined', 'confirmed', 'failed')",
+        "has a state that there is not",
+        _OUTBOX,
+    ),
+    RowRule(
+        "outbox",
+        "SELECT 'batch ' || id FROM anchor_batches WHERE state <> 'failed' AND size <> "
+        "(SELECT count(*) FROM anchor_leaves WHERE batch_id = anchor_batches.id) + CASE WHEN checkpoint IS NULL THEN 0 ELSE 1 END",
+        "has another number of leaves than it was sealed with",
+        _OUTBOX,
+    ),
+    RowRule(
+        "outbox",
+        "SELECT id FROM proofs WHERE anchor_status = 'pending' AND NOT EXISTS (SELECT 1 FROM anchor_leaves WHERE proof_id = id)",
+        "is to be anchored, and the outbox does not know it",
+        _OUTBOX,
+    ),
+    RowRule(
+        "orphan",
+        "SELECT id FROM delegations AS child WHERE parent_id IS NOT NULL "
+        "AND NOT EXISTS (SELECT 1 FROM delegations WHERE id = child.parent_id)",
+        "is a delegation whose parent is gone",
+        _ORPHAN,
+    ),
+    RowRule(
+        "orphan",
+        "SELECT DISTINCT delegation_id FROM delegation_thresholds WHERE NOT EXISTS (SELECT 1 FROM delegations WHERE id = delegation_id)",
+        "has thresholds, and there is no such delegation",
+        _ORPHAN,
+    ),
+    RowRule(
+        "orphan",
+        "SELECT DISTINCT credential_id FROM disclosures WHERE NOT EXISTS (SELECT 1 FROM credentials WHERE id = credential_id)",
+        "has disclosures, and there is no such credential",
+        _ORPHAN,
+    ),
+    RowRule(
+        "status",
+        # A revoked credential whose handle is not listed would be proved to be in force.
+        "SELECT id FROM credentials JOIN gap_handles ON credential_id = id "
+        "WHERE listed <> CASE WHEN status = 'active' THEN 0 ELSE 1 END",
+        "is not in its list of signed gaps as its status says",
+        _STATUS,
+    ),
+    RowRule(
+        "status",
+        "SELECT id FROM credentials WHERE handle > 0 "
+        "AND NOT EXISTS (SELECT 1 FROM gap_handles WHERE credential_id = id AND gap_handles.handle = credentials.handle)",
+        "has a handle that no list of signed gaps has for it",
+        _STATUS,
+    ),
+    RowRule(
+        "status",
+        "SELECT DISTINCT list_id FROM gap_handles WHERE NOT EXISTS (SELECT 1 FROM gap_lists WHERE id = list_id)",
+        "has handles, and there is no such list of signed gaps",
+        _STATUS,
+    ),
+)
+"""The rules of the kernel's tables."""
+
+
+@value_class
+class RowFault:
+    """``kind`` is index, or that of a rule; ``name`` that of the row, or of its DID."""
+
+    kind: str
+    name: str
+    says: str
+    remedy: str = ""
+
+
+class StoreExamination:
+    """Of one store. ``is_keyed``: the secret is the installation's, so tags can be told from others."""
+
+    def __init__(self, database: Database, secret: bytes, *, is_keyed: bool) -> None:
+        self._database = database
+        self._mac = RowMac(secret, VERSIONS)
+        self._is_keyed = is_keyed
+
+    async def index(self, lines: Sequence[LedgerEntry], unread: Collection[str]) -> dict[int, RowFault]:
+        """What differs about these entries, which follow each other on the ledger, by their sequence. ``unread`` are DIDs without rows."""
+        span = {"after": lines[0].receipt.sequence - 1, "last": lines[-1].receipt.sequence}
+        rows = await self._database.read(lambda reading: reading.execute(_IN_SPAN, span).fetchall())
+        by_place: Mapping[int, Row] = {row[3]: tuple(row) for row in rows}
+        found: dict[int, RowFault] = {}
+        for line in lines:
+            row = by_place.get(line.receipt.sequence)
+            if row is None:
+                says = None if line.did in unread else MISSING
+            else:
+                says = self._difference(row, line)
+            if says is not None:
+                found[line.receipt.sequence] = RowFault("index", line.did, f"version {line.version} {says}")
+        return found
+
+    def _difference(self, row: Row, line: LedgerEntry) -> str | None:
+        receipt = line.receipt
+        said = (line.did, line.version, receipt.block_number, micros(receipt.recorded_at), receipt.transaction_hash)
+        if (row[0], row[1], row[4], row[5]) != said[:4] or bytes(row[6]).hex() != said[4]:
+            return "is not the entry that the ledger has in its place"
+        if row[-1] is None:
+            return "has no tag"
+        if self._is_keyed and not is_ours(self._mac, row):
+            return "has a tag that is not ours: it was changed past the service"
+        return None
+
+    async def newest(self) -> int:
+        """The last entry that the index has a row for, 0 where it has none."""
+        return int(await self._database.read(lambda reading: reading.execute(_NEWEST).fetchone()[0]) or 0)
+
+    async def behind(self, last: int) -> list[RowFault]:
+        """Rows of the index for entries that the ledger does not have."""
+        span = {"last": last, "limit": _LIMIT}
+        rows = await self._database.read(lambda reading: reading.execute(_BEHIND, span).fetchall())
+        return [RowFault("index", did, f"version {number} is not on the ledger") for did, number in rows]
+
+    async def withheld(self) -> list[RowFault]:
+        """The DIDs that the service withholds."""
+        listed: Sequence[Suspicion] = await QuarantinedDids(self._database).list(after="", limit=_LIMIT)
+        return [RowFault("index", one.did, f"is withheld: {one.reason}") for one in listed]
+
+    async def places(self) -> tuple[int, int]:
+        """How many transactions the tree has places for, and the sum over ``place_sum`` of each."""
+        count, total = await self._database.read(lambda reading: reading.execute(_PLACES).fetchone())
+        return int(count), int(total)
+
+    async def broken(self, rules: Iterable[RowRule]) -> list[RowFault]:
+        """Return the rows that break these rules, and those of the kernel's tables."""
+        return await self._database.read(lambda transaction: [*_broken(transaction, [*RULES, *rules])])
+
+
+def place_sum(transaction_hash: str, sequence: int) -> int:
+    """What one place adds to the sum of ``StoreExamination.places``."""
+    return (int(transaction_hash[:16], 16) >> 1) % PRIME * (sequence % PRIME)
+
+
+def _broken(transaction: Transaction, rules: Iterable[RowRule]) -> Iterator[RowFault]:
+    for rule in rules:
+        for (name,) in transaction.execute(f"{rule.rows} LIMIT :limit", {"limit": _LIMIT}).fetchall():
+            yield RowFault(rule.kind, str(name), rule.says, rule.remedy)

@@ -1,0 +1,15 @@
+"""The lines of ``identity --help`` about the commands, which are not imported for it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SUMMARIES: Final = {
+    "records": "Export and erase what is kept about a DID.",
+    "backup": "Back up an installation while it runs; check a backup; put one back.",
+    "upgrade": "Bring the databases to the installed version, with a backup at hand.",
+    "fsck": "Check what is stored: chains, ledger, index, tiles, outbox, audit log.",
+    "probe": "Create, prove and verify at a running service; for cron.",
+    "doctor": "Look at this installation and say what is wrong.",
+    "support-bundle": "Gather what somebody who helps wants to see, redacted.",
+}

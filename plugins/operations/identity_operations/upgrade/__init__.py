@@ -1,0 +1,1 @@
+"""Databases brought to the tables of the installed version by an operator, with a backup at hand."""

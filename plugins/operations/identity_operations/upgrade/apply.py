@@ -1,0 +1,199 @@
+"""An installation brought to the tables of this version by an operator who has a backup.
+
+It is done to a copy first, which is looked at as a backup is; only then to the installation. On SQLite the copy is made here; on
+PostgreSQL it is the database into which the operator has put a backup, and what it lacks of the audit log says how old it is. A run that
+was killed leaves some databases brought up and others not, and the next run goes on. One is at work at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from identity_core.bootstrap.ports import SystemClock, store_beside
+from identity_core.bootstrap.storage import told_at_start
+from identity_core.codec.times import printed
+from identity_core.database import DatabaseError, Transaction, look_at
+from identity_core.database.files import FileLock
+from identity_core.domain.activity import OPERATOR, Event, RequestContext
+from identity_core.settings import Settings, StartError
+from identity_core.store.audit import AuditPlace, audit_place
+from identity_core.use_cases.record import Record
+from identity_core.values import value_class
+from identity_operations.backup.create import (
+    OBSTACLES,
+    STAGING,
+    End,
+    copy_installation,
+    end_of,
+    examine_copy,
+    settings_over,
+    staged,
+    verify_backup,
+)
+from identity_operations.backup.manifest import BackupManifest
+from identity_operations.backup.restore import Known, verify_server
+from identity_operations.backup.seal import OperatorKey
+from identity_operations.upgrade.steps import bring_up, pending_steps
+
+ANOTHER = "take a new backup of this installation: `identity backup create`"
+_WHERE = "--backup-url"
+_WHICH = "SELECT oid, pg_postmaster_start_time()::text FROM pg_database WHERE datname = current_database()"
+_TAKE_TURN = "SELECT pg_try_advisory_lock(hashtext('identity upgrade'))"
+_PUT_BACK = "put a new backup of this installation into an empty database (createdb, pg_dump, pg_restore) and name that"
+
+
+@value_class
+class BackupAtHand:
+    """A backup, the key that it is sealed under, and how old it may be."""
+
+    file: Path
+    key: OperatorKey
+    within: timedelta
+
+
+@value_class
+class RestoredCopy:
+    """The URL of a database into which a backup of the server was put back, and how old a change may be that it lacks."""
+
+    url: str
+    within: timedelta
+
+
+async def upgrade(
+    settings: Settings, backup: BackupAtHand | RestoredCopy | None
+) -> tuple[tuple[str, ...], datetime | None]:
+    """Makes the steps that are missing. ``backup`` is opened and held against the installation; None where the operator wants none. Returns
+    the steps, and of when the backup is. Raises ``StartError``, also while another is at work, ``OSError``; then the installation is as it
+    was."""
+    with _alone(settings):
+        # Another may have made them meanwhile.
+        steps, of = await pending_steps(settings), None
+        if not steps:
+            return (), None
+        if isinstance(backup, RestoredCopy):
+            of = await _tried_on(settings, backup)
+        elif settings.database_url is None:
+            end = await _rehearsed(settings)
+            of = None if backup is None else (await _examined(settings, backup, end)).created_at
+        await bring_up(settings)
+        await _record(settings, steps, of)
+        return steps, of
+
+
+@contextlib.contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """Raises ``StartError`` where another upgrade of the installation is at work. The lock ends with the process that has it."""
+    with contextlib.ExitStack() as stack:
+        if settings.database_url is None:
+            lock = stack.enter_context(contextlib.closing(FileLock(settings.data_dir / "upgrade.lock")))
+            is_ours, where = lock.try_acquire(), str(settings.data_dir)
+        else:
+            with told_at_start(settings):
+                look = look_at(settings.database_url, settings.data_dir)
+                stack.callback(look.end)
+                (is_ours,) = look.read_now(lambda asked: asked.execute(_TAKE_TURN).fetchone())
+            where = "the database of database_url"
+        if not is_ours:
+            what = "another `identity upgrade apply` is at work"
+            raise StartError(what, where, "let it end, then look with `identity upgrade check`")
+        yield
+
+
+async def _rehearsed(settings: Settings) -> End:
+    """How far a copy reaches that was brought up and looked at."""
+    with staged(settings.data_dir, STAGING) as staging:
+        copy_installation(settings.data_dir, staging)
+        copy = settings_over(settings, staging)
+        await bring_up(copy)
+        await examine_copy(copy, deep=False)
+        return await end_of(copy)
+
+
+async def _examined(settings: Settings, backup: BackupAtHand, end: End) -> BackupManifest:
+    manifest, where = (await verify_backup(settings, backup.key, backup.file)).manifest, str(backup.file)
+    if SystemClock().now() - manifest.created_at > backup.within:
+        hours = backup.within.total_seconds() / 3600
+        what = f"the backup is of {printed(manifest.created_at)}, which is more than {hours:g} hours ago"
+        raise StartError(what, where, f"{ANOTHER}; or allow an older one with --within-hours")
+    if manifest.key != end.key:
+        what = "the backup is of another installation, or from before the key of its log was replaced"
+        raise StartError(what, where, ANOTHER)
+    if manifest.remembered.checkpoint.size > end.remembered.checkpoint.size:
+        what = "the backup reaches further than this installation, which was put back since"
+        raise StartError(what, where, ANOTHER)
+    return manifest
+
+
+async def _tried_on(settings: Settings, copy: RestoredCopy) -> datetime:
+    """Makes the steps on a copy of this installation that lacks nothing old, and looks at it. Returns the time of its newest audit line."""
+    over = replace(settings, database_url=copy.url)
+    newest = _held_against(settings, over, copy.within)
+    try:
+        await bring_up(over)
+        found = await verify_server(over, Known())
+    except StartError as error:
+        # Its place would name the installation, which is well.
+        raise StartError(f"the backup that was put back is of no use: {error.what}", _WHERE, _PUT_BACK) from error
+    for one in found.findings:
+        if one.kind in OBSTACLES:
+            what = f"the backup that was put back is damaged: {one.where}: {one.says}"
+            raise StartError(what, _WHERE, "see `identity backup verify --database-url`, with the URL of the copy")
+    return newest
+
+
+def _held_against(settings: Settings, over: Settings, within: timedelta) -> datetime:
+    """The time of the newest line in the audit log of the copy ``over``, which must be a part of the installation's; the first line that it
+    lacks must not be older than ``within``. Neither database is changed. Raises ``StartError``."""
+    there, newest, _ = _looked(over, None, _WHERE)
+    if newest is None:
+        raise StartError("there is no installation in the copy: its audit log is empty", _WHERE, _PUT_BACK)
+    here, same, missing = _looked(settings, newest.sequence, "the database of database_url")
+    if here == there:
+        raise StartError(
+            "the copy is the installation itself", _WHERE, "put a backup into another database, and name that"
+        )
+    if same is None:
+        what = "the copy reaches further than this installation, which was put back since, or is of another one"
+        raise StartError(what, _WHERE, _PUT_BACK)
+    if same.link != newest.link:
+        raise StartError("the copy is of another installation: the two audit logs differ", _WHERE, _PUT_BACK)
+    if missing is not None and SystemClock().now() - missing.at > within:
+        hours = within.total_seconds() / 3600
+        what = f"the copy lacks what was done at {printed(missing.at)}, which is more than {hours:g} hours ago"
+        raise StartError(what, _WHERE, f"{_PUT_BACK}; or allow an older one with --within-hours")
+    return newest.at
+
+
+def _looked(
+    settings: Settings, sequence: int | None, where: str
+) -> tuple[tuple[object, ...], AuditPlace | None, AuditPlace | None]:
+    """Which database of which run of a server this is, the line ``sequence`` of its audit log (None: its last), and the line after that."""
+
+    def read(transaction: Transaction) -> tuple[tuple[object, ...], AuditPlace | None, AuditPlace | None]:
+        row = transaction.execute(_WHICH).fetchone()
+        place = audit_place(transaction, sequence)
+        return tuple(row), place, None if place is None else audit_place(transaction, place.sequence + 1)
+
+    try:
+        look = look_at(settings.database_url, settings.data_dir)
+        try:
+            return look.read_now(read)
+        finally:
+            look.end()
+    except DatabaseError as error:
+        raise StartError(f"it cannot be looked at: {error.reason}", where, "see `identity doctor`") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise StartError("a line of its audit log cannot be read", where, "see `identity fsck`") from error
+
+
+async def _record(settings: Settings, steps: Sequence[str], of: datetime | None) -> None:
+    async with AsyncExitStack() as stack:
+        _, _, store = await store_beside(settings, stack)
+        event = Event(details={"steps": list(steps), "backupOf": None if of is None else printed(of)})
+        now = SystemClock().now()
+        await Record(store.activity)(RequestContext("upgradeInstallation", OPERATOR), event, now, durable=True)
