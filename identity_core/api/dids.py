@@ -14,8 +14,6 @@ from identity_core.api.request import NO_STORE, URI, Answer, Request, cursor, pa
 from identity_core.api.stored_answers import StoredReads
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
-from identity_core.domain.activity import RequestContext
-from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InternalError

@@ -119,13 +119,13 @@ def log_pages(methods: Iterable[DidMethod], log: GetDidLog, approvals: WitnessAp
     for method in methods:
         if isinstance(method, PublishingDidMethod) and method.log_path is not None:
             pages[method.log_path] = partial(_log, method, log, approvals)
-            pages[method.log_path.removesuffix(LOG_FILE) + WITNESS_FILE] = partial(_witness_file, method, log, approvals)
+            pages[method.log_path.removesuffix(LOG_FILE) + WITNESS_FILE] = partial(
+                _witness_file, method, log, approvals
+            )
     return pages
 
 
-async def _log(
-    method: PublishingDidMethod, log: GetDidLog, approvals: WitnessApprovals, request: Request
-) -> Answer:
+async def _log(method: PublishingDidMethod, log: GetDidLog, approvals: WitnessApprovals, request: Request) -> Answer:
     """The log as ``text/jsonl``."""
     did = _named(method, request)
     found = await approvals.published(log, did)

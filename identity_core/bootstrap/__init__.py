@@ -30,4 +30,3 @@ from identity_core.bootstrap.rotation import checkpoint_key_replacement as check
 from identity_core.bootstrap.rotation import log_key_rotation as log_key_rotation
 from identity_core.bootstrap.rotation import seal_rotation as seal_rotation
 from identity_core.bootstrap.rotation import token_key_replacement as token_key_replacement
-from identity_core.bootstrap.witnesses import approvals_to_publish as approvals_to_publish

@@ -16,7 +16,6 @@ from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import load_document
 from identity_core.api.cross_origin import Origins
 from identity_core.api.dispatch import Wiring
-from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.oauth import TOKEN_PATH, TokenEndpoint
@@ -39,6 +38,7 @@ from identity_core.extension.choice import documents_of
 from identity_core.extension.declaration import Contribution, TokenGrants
 from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
+from identity_core.extension.rollback import StorageWatch
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.retention import RecordErasure, RetentionRule
@@ -50,7 +50,8 @@ from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBoo
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
-from identity_core.use_cases.events import ListEvents
+from identity_core.use_cases.dids.witnesses import NoApprovals, WitnessApprovals
+from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
 
@@ -166,27 +167,37 @@ async def _observer(opened: Runtime, added: Sequence[Contribution]) -> Observe:
     return observe
 
 
-async def _services(opened: Runtime) -> dict[type[Any], Any]:
-    """Return what the parts of the service share, by type."""
+async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[type[Any], Any]:
+    """Return what the parts of the service share, by type; ``early`` are the services of the parts that are opened before."""
     token_keys, challenges = await open_token_keys(opened), challenge_book(opened)
     await opened.plugins.proof_workers_settled()
     sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
-    tags = page_tags(opened, sealed_credentials, autonomy_of(opened.settings))
+    places, approvals = early[LogPlaces], early[WitnessApprovals]
+    tags = page_tags(opened, places, approvals, sealed_credentials, autonomy_of(opened.settings))
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
     dependencies, token = Dependencies({}), token_endpoint(opened, token_keys, refusals)
     gate = gate_of(opened, token_keys, challenges)
     shared = (
-        *(opened.store, Record(opened.store.activity), tags.dids, tags.ledger, tags.delegations),
+        *(opened.store, tags.dids, tags.delegations),
         *(tags.credentials, tags.proofs, tags.dashboard),
         *(token_keys, challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
-        *(EventHandlers(ListEvents(opened.store.documents)), AuditHandlers(ListAuditLines(opened.store.audit))),
+        AuditHandlers(ListAuditLines(opened.store.audit)),
         *(auth_handlers(opened, token_keys, challenges), token, token.grants, gate, tags.credentials.get.access),
-        *(installation_state(opened), authorization_endpoint(opened, gate.signatures, token)),
+        *(installation_state(opened, places), authorization_endpoint(opened, gate.signatures, token)),
         await open_consents(opened),
     )
-    ports = {Custodian: opened.custodian, Database: opened.store.database, CopyStatus: UnknownCopyStatus()}
-    return {type(each): each for each in shared} | ports
+    return {type(each): each for each in shared}
+
+
+def _ports(opened: Runtime) -> dict[type[Any], Any]:
+    """Return what an extension can use before the handlers of the kernel are built, and the services that do nothing."""
+    store, jobs = opened.store, opened.jobs
+    found = {
+        type(each): each for each in (jobs.logged, jobs.follow, Record(store.activity), store.documents, store.activity)
+    }
+    ports = {Custodian: opened.custodian, Database: store.database, StorageWatch: jobs.watch}
+    return found | ports | {CopyStatus: UnknownCopyStatus(), LogPlaces: LogPlaces(), WitnessApprovals: NoApprovals()}
 
 
 def _require_erasure(settings: Settings, rules: Sequence[RetentionRule], services: Mapping[type[Any], Any]) -> None:
@@ -203,13 +214,16 @@ def _require_erasure(settings: Settings, rules: Sequence[RetentionRule], service
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
-    settings, services, clock = opened.settings, await _services(opened), opened.clock
+    settings, services, clock = opened.settings, _ports(opened), opened.clock
     chosen, operations = opened.extensions, dict[str, Run]()
     retention = chosen.retention_rules()
     around = (settings, origin_of(settings), opened.mismatch, clock, opened.reader, opened.store.spent_challenges)
     shared = (opened.challenge_secret, opened.plugins, services, operations)
     kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), retention=retention)
-    added = await open_extensions([*own_parts(opened), *chosen.on], kernel, stack)
+    early, late = [[one for one in chosen.on if one.declared.early is is_early] for is_early in (True, False)]
+    added = await open_extensions(early, kernel, stack)
+    services |= await _services(opened, services)
+    added += await open_extensions([*own_parts(opened), *late], kernel, stack)
     services[TokenGrants] |= joined(added, "grants")
     services[Dependencies].probes.update(bounded_probes(joined(added, "probes")))
     _require_erasure(settings, retention, services)

@@ -59,6 +59,10 @@ class TransparencyLog:
         signer = CheckpointSigner(custodian, await read.opened(), SystemClock(), read)
         return cls(ledger, store.transparency, follower, signer)
 
+    async def signed(self) -> bytes:
+        """Return the signed checkpoint over everything that the ledger holds now."""
+        return await self.signer.signed(await self.follower.now())
+
 
 @contextlib.asynccontextmanager
 async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]:

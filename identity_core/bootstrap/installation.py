@@ -27,10 +27,12 @@ from identity_core.bootstrap.ports import (
     open_store,
 )
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.storage import require_own_key, told_at_start
+from identity_core.bootstrap.storage import told_at_start
 from identity_core.database import DatabaseUnavailable, look_at
 from identity_core.domain.activity import SERVICE, RequestContext
+from identity_core.extension.declaration import Extension
 from identity_core.extension.order import in_order
+from identity_core.extension.rollback import NoRollbackGuard, RollbackGuard
 from identity_core.plugin.choose import ANONYMOUS_VERIFIER
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
@@ -122,14 +124,15 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     provers, strangers = _start_provers(plugins, settings, stack)
     methods, key_stores = plugins.did_methods(), plugins.key_stores(settings.key_stores)
     custodian, *apart = map(plugins.custodian, settings.custodian.names)
-    await require_own_key(settings, custodian)
+    guard = _guard(plugins)
+    await guard.require_key(custodian)
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
     plugins.database = store.database
     ledger = plugins.ledger(settings.ledger.backend)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     reader = DidReader(methods, store.documents, clock, check, settings.did.registered_callers)
-    jobs = await begin_jobs(settings, signer, reader, store, custodian, stack)
+    jobs = await begin_jobs(settings, guard, signer, reader, store, custodian, stack)
     known_keys, keys = ApiKeyCache(clock), tagged_keys(key_stores, store, clock)
     fingerprint = await fingerprints(custodian)
     return Runtime(
@@ -154,14 +157,25 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     )
 
 
+def _guard(plugins: PluginManager) -> RollbackGuard:
+    """Return what compares the databases with what was written. The extension that has it is on by default."""
+    guards = [one.guard(plugins.settings) for one in _on_by_default(plugins) if one.guard]
+    return guards[0] if guards else NoRollbackGuard()
+
+
+def _on_by_default(plugins: PluginManager) -> list[Extension]:
+    """Return the extensions that the settings do not turn off. Which others are on is only known from the store."""
+    off = plugins.settings.extensions.disabled
+    return [one.declared for one in in_order(plugins.collection.extensions) if one.declared.name not in off]
+
+
 def _traces(plugins: PluginManager, stack: AsyncExitStack) -> Tracing | None:
     """Return what makes spans where the settings want them. The last ones are sent when all else is closed. Raises ``SettingsError``:
     when no extension makes any."""
     settings = plugins.settings
     if settings.tracing.endpoint is None:
         return None
-    found, off = in_order(plugins.collection.extensions), settings.extensions.disabled
-    makers = [one.declared.tracing for one in found if one.declared.tracing and one.declared.name not in off]
+    makers = [one.tracing for one in _on_by_default(plugins) if one.tracing]
     if not makers:
         what = "tracing.endpoint is set, and no extension that is installed makes traces."
         where = f"{settings.origin('tracing.endpoint')} (tracing.endpoint)"

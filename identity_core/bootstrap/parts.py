@@ -11,7 +11,6 @@ from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.audit import AuditHandlers
 from identity_core.api.errors import guide_folder
-from identity_core.api.events import EventHandlers
 from identity_core.api.guide import guide_pages
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
@@ -25,6 +24,7 @@ from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.opening import OpenKernel
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import PluginSource
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
 
 Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 
@@ -33,11 +33,9 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
     tags, need = kernel.need(PageTags), kernel.need
     own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, need(ApiKeyHandlers), need(ServiceHandlers))
     records = (tags.dashboard, need(AuditHandlers), need(VerificationHandlers))
-    transparency = (tags.ledger, need(EventHandlers))
-    pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
+    pages = did_pages(opened, tags.dids, need(WitnessApprovals)) | guide_pages(guide_folder())
     gauges = tuple(kernel_gauges(opened, tags.dids.cache))
-    handlers = (*own, *records, *transparency)
-    return Contribution(handlers=handlers, pages=pages, gauges=gauges, probes=kernel_probes(opened))
+    return Contribution(handlers=(*own, *records), pages=pages, gauges=gauges, probes=kernel_probes(opened))
 
 
 PARTS: Final = (_kernel, open_oauth, open_agents)

@@ -1,4 +1,4 @@
-"""The witnesses that the settings name, and what those of a policy have cosigned last."""
+"""What the witnesses of a policy have cosigned last."""
 
 from __future__ import annotations
 
@@ -12,46 +12,18 @@ from identity_tlog.policy import NONE, PolicyWitness, WitnessPolicy, label
 from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
-from identity_core.files import read_regular
 from identity_core.ports.witnesses import WitnessFailed
-from identity_core.settings import Settings, SettingsError, StartError
+from identity_core.settings import StartError
 from identity_core.values import value_class
 
-def read_witnesses(settings: Settings) -> WitnessPolicy | None:
-    """The policy of ``ledger.witnesses``; None where there is none. Raises ``SettingsError`` for a file that is none, and for a quorum that
-    no checkpoint could ever have."""
-    path = settings.ledger.witnesses
-    if path is None:
-        return None
-    try:
-        policy = WitnessPolicy.parse(read_regular(path))
-    except (OSError, Malformed) as error:
-        what = error.strerror if isinstance(error, OSError) else error
-        raise _wrong(
-            settings,
-            f"The policy of the witnesses cannot be read: {what}.",
-            "write it as c2sp.org/tlog-policy has it, or unset ledger.witnesses",
-        ) from error
-    for one in policy.witnesses:
-        if one.url is not None and not _is_prefix(one.url):
-            says = f"The URL of the witness {label(one.name)} is none."
-            raise _wrong(settings, says, "write its submission prefix, such as https://witness.example.org/prefix")
-    if not policy.is_met([one.name for one in policy.witnesses if one.url is not None]):
-        says = "The witnesses that have a URL are no quorum: no checkpoint would ever be valid."
-        raise _wrong(settings, says, "give the witnesses of the quorum their submission prefixes")
-    return policy
 
-
-def _is_prefix(url: str) -> bool:
+def is_prefix(url: str) -> bool:
+    """Return whether it is the submission prefix of a witness."""
     try:
         parts = urlsplit(url.encode().decode())
         return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0 and not parts.query
     except ValueError:
         return False
-
-
-def _wrong(settings: Settings, what: str, fix: str) -> SettingsError:
-    return SettingsError(what, f"{settings.ledger.witnesses} ({settings.origin('ledger.witnesses')})", fix)
 
 
 @value_class
@@ -76,7 +48,7 @@ async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWi
         async def latest(one: PolicyWitness) -> bytes | None:
             if one.url is None:
                 raise WitnessFailed("the policy has no URL of it")
-            if not _is_prefix(one.url):
+            if not is_prefix(one.url):
                 raise WitnessFailed("its URL in the policy is none")
             note = await HttpWitness(http, one.url).latest(keys.present.name)
             if note is None:

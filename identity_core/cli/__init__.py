@@ -36,10 +36,8 @@ GROUPS = {
     "challenge": "Challenges of verifiers, which a proof answers.",
     "verifications": "The results of verified proofs: list and count them.",
     "timeline": "What was done in your name.",
-    "events": "The public feed of what happened to DIDs.",
     "ibct": "Issue, sign and check the tokens by which a holder lets an agent act.",
     "audit": "Check and export the audit log.",
-    "ledger": "Verify, audit, export and witness the transparency log.",
     "completion": "Have the shell complete commands and options.",
     "version": "Show what is installed here.",
 }

@@ -8,7 +8,6 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Protocol
 
 from identity_core.errors import StorageMismatch
-from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.background import Repeating
 
@@ -33,6 +32,11 @@ class StorageWatch(Protocol):
         """Why a rollback might not be detected; empty when it is."""
         ...
 
+    @property
+    def log_size(self) -> int:
+        """How many entries the log had at the last comparison."""
+        ...
+
     def hold_up(self, *others: Repeating | None) -> None:
         """Keep jobs that write from their steps while nothing may be changed."""
         ...
@@ -49,7 +53,7 @@ class RollbackGuard(Protocol):
         """Raise ``StorageMismatch``: when another custodian has signed what is remembered. Called before any key is made."""
         ...
 
-    def watch(self, logged: Any, store: Any, clock: Clock) -> AbstractAsyncContextManager[StorageWatch]:
+    def watch(self, logged: Any, store: Any, clock: Any) -> AbstractAsyncContextManager[StorageWatch]:
         """Compare the ``store`` and the transparency log with what is remembered, then watch them until the end of the context.
         Raises ``StorageMismatch``."""
         ...
@@ -60,11 +64,12 @@ class NoRollbackGuard(RollbackGuard, StorageWatch):
 
     mismatch = None
     weakness = UNGUARDED
+    log_size = 0
 
     async def require_key(self, custodian: Custodian) -> None:
         log.warning("%s", UNGUARDED)
 
-    def watch(self, logged: Any, store: Any, clock: Clock) -> AbstractAsyncContextManager[StorageWatch]:
+    def watch(self, logged: Any, store: Any, clock: Any) -> AbstractAsyncContextManager[StorageWatch]:
         return contextlib.nullcontext(self)
 
     def hold_up(self, *others: Repeating | None) -> None:

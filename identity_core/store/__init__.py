@@ -16,7 +16,6 @@ from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
 from identity_core.store.challenges import StoredSpentChallenges
 from identity_core.store.consent_replies import StoredConsentReplies
-from identity_core.store.cosigned import StoredCosignedCheckpoints
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
@@ -29,7 +28,6 @@ from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
 from identity_core.store.status_gaps import StoredStatusGaps
 from identity_core.store.transparency import TransparencyTree
-from identity_core.store.witness_files import StoredWitnessFiles
 
 __all__ = ["Store"]
 
@@ -55,7 +53,6 @@ class Store:
         self.usage = StoredUsage(database)
         self.idempotency = StoredIdempotencyKeys(database)
         self.transparency = TransparencyTree(database)
-        self.cosigned_checkpoints = StoredCosignedCheckpoints(database)
         self.timeline = StoredTimeline(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
@@ -65,7 +62,6 @@ class Store:
         self.delegations = StoredDelegations(database)
         self.activity = StoredActivity(database, self.audit, secrets.token_bytes)
         self.holder_secrets = StoredHolderSecrets(database, self.activity)
-        self.witness_files = StoredWitnessFiles(database, self.activity)
         self.invocations = StoredInvocations(database, self.activity, secrets.token_bytes)
         self.proofs = StoredProofs(database)
         self.outbox = StoredOutbox(database, secrets.token_bytes)

@@ -42,6 +42,7 @@ PACKAGES = {
         "identity_core/cli/",
         "plugins/ledger_evm/identity_ledger_evm/commands.py",
         "plugins/custodian_pkcs11/identity_custodian_pkcs11/commands.py",
+        "plugins/transparency/identity_transparency/cli/",
         "plugins/wallets/identity_wallets/commands.py",
     ),
     "uvicorn": ("identity_core/cli/",),

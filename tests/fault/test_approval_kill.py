@@ -13,14 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from identity_core.ports.witness_files import WitnessFiles
+from identity_core.use_cases.dids.witnessed import Approvals, ApproveDidVersion, GetDidApprovals
+
 from identity_core import wire
 from identity_core.codec.structs import convert
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.did import Did
-from identity_core.ports.witness_files import WitnessFiles
 from identity_core.store import witness_files
 from identity_core.use_cases.dids import witnessed
-from identity_core.use_cases.dids.witnessed import Approvals, ApproveDidVersion, GetDidApprovals
 from tests.attack.stranger import rounds
 from tests.fault.killed_before_a_line import KilledBeforeALine
 from tests.rooms import MovableClock

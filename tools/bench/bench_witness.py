@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from identity_core.use_cases.ledger.feed import CosignedLog, FedWitness, WitnessFeeder
 from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash
@@ -35,7 +36,6 @@ from identity_core.client.witness import HttpWitness
 from identity_core.crypto import ed25519
 from identity_core.domain.ledger.history import verify_entry
 from identity_core.domain.ledger.leaf import LogLeaf
-from identity_core.use_cases.ledger.feed import CosignedLog, FedWitness, WitnessFeeder
 from tests.lying_witness import lying_witness, whole
 from tests.transparency import LoggedLedger, LogKey
 from tests.witnesses import witness

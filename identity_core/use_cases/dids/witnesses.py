@@ -35,7 +35,8 @@ class NoApprovals(WitnessApprovals):
 
     def require(self) -> None:
         raise InvalidDocument(
-            "This service takes no approvals of witnesses: its extension transparency is off.", details={"member": WITNESS}
+            "This service takes no approvals of witnesses: its extension transparency is off.",
+            details={"member": WITNESS},
         )
 
     async def published(self, log: GetDidLog, did: Did) -> DidLog:

@@ -1,18 +1,51 @@
-"""What feeds the witnesses that the settings name."""
+"""The witnesses that the settings name, and what feeds them."""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
+from identity_tlog.policy import WitnessPolicy, label
+from identity_tlog.tree import Malformed
+
 from identity_core.bootstrap.beside import TransparencyLog
-from identity_core.bootstrap.witnesses import read_witnesses
+from identity_core.bootstrap.witnesses import is_prefix
 from identity_core.database.files import FileLock
+from identity_core.files import read_regular
 from identity_core.ports.clock import Clock
-from identity_core.settings import Settings
-from identity_core.store.cosigned import StoredCosignedCheckpoints
+from identity_core.settings import Settings, SettingsError
+from identity_transparency.cosigned import StoredCosignedCheckpoints
 from identity_transparency.use_cases.feed import CosignedLog, FedWitness, WitnessFeeder
 
 LOCK = "witnesses.lock"
+
+
+def read_witnesses(settings: Settings) -> WitnessPolicy | None:
+    """The policy of ``ledger.witnesses``; None where there is none. Raises ``SettingsError`` for a file that is none, and for a quorum that
+    no checkpoint could ever have."""
+    path = settings.ledger.witnesses
+    if path is None:
+        return None
+    try:
+        policy = WitnessPolicy.parse(read_regular(path))
+    except (OSError, Malformed) as error:
+        what = error.strerror if isinstance(error, OSError) else error
+        raise _wrong(
+            settings,
+            f"The policy of the witnesses cannot be read: {what}.",
+            "write it as c2sp.org/tlog-policy has it, or unset ledger.witnesses",
+        ) from error
+    for one in policy.witnesses:
+        if one.url is not None and not is_prefix(one.url):
+            says = f"The URL of the witness {label(one.name)} is none."
+            raise _wrong(settings, says, "write its submission prefix, such as https://witness.example.org/prefix")
+    if not policy.is_met([one.name for one in policy.witnesses if one.url is not None]):
+        says = "The witnesses that have a URL are no quorum: no checkpoint would ever be valid."
+        raise _wrong(settings, says, "give the witnesses of the quorum their submission prefixes")
+    return policy
+
+
+def _wrong(settings: Settings, what: str, fix: str) -> SettingsError:
+    return SettingsError(what, f"{settings.ledger.witnesses} ({settings.origin('ledger.witnesses')})", fix)
 
 
 async def feed_witnesses(

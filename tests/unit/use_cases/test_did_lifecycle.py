@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from identity_core.use_cases.events import ListEvents
 
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.challenge import SignedHeader
@@ -34,7 +35,6 @@ from identity_core.ports.ledger import NewestEntry
 from identity_core.use_cases.dids.change import UpdateDid
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
-from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
 from identity_core.wire import AdditionalKey, DeactivateDidRequest, ListEventsQuery
 from tests.rooms import PAYER, Rooms, own_key, recovery_of, rotation_of, secret_of, update_of

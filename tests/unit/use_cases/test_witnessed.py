@@ -13,6 +13,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_core.ports.witness_files import WitnessFile
+from identity_core.use_cases.dids.witnessed import MAX_FILE, GetPublishedLog, PublishApprovals, ReadWitnessedLog
 
 from identity_core.cache import BoundedCache
 from identity_core.codec import multikey
@@ -21,11 +23,9 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import LogInvalid, verify, witness
 from identity_core.domain.dids.log.witness import read_witnesses
 from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict
-from identity_core.ports.witness_files import WitnessFile
 from identity_core.store import Store
 from identity_core.store.audit import drop_projections
 from identity_core.use_cases.dids.read import GetDidLog
-from identity_core.use_cases.dids.witnessed import MAX_FILE, GetPublishedLog, PublishApprovals, ReadWitnessedLog
 from tests.unit.domain.log.test_webvh import first, following
 
 PAIRS = [ed25519.generate(bytes([number]) * 32) for number in (1, 2, 3)]

@@ -16,23 +16,25 @@ from urllib.parse import quote
 
 import click
 
-from identity_core.cli.ledger_cosigner import own_seed
 from identity_core.cli.options import FILE_THERE, input_argument, name_of, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import Command, fail, fail_start, on_one_line, prints_json, show
-from identity_core.cli.remote import session, url_option
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import add_command, add_operations, session, url_option
 from identity_core.codec import multikey, times
 from identity_core.crypto import ed25519
 from identity_core.database.files import FileLock
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import webvh
-from identity_core.domain.dids.log import witness as approvals
+from identity_core.domain.dids.log import webvh, witness
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError
 from identity_core.files import durable_draft
 from identity_core.settings import Settings, StartError
 from identity_core.values import value_class
+from identity_transparency.cli import document
+from identity_transparency.cli.ledger_cosigner import own_seed
 
 STATE: Final = "approved.json"
+add_operations(document())
 
 
 @click.command(name="approve", cls=Command)
@@ -100,8 +102,8 @@ def _made(file: Any, folder: Path, witness_file: bytes | None) -> Approval:
         if before.get(head.scid, head.version_id) not in [one.version_id for one in states]:
             raise LogInvalid("The log does not have the version that was approved before: it was cut, or it forked.")
         at = times.printed(now)
-        made = approvals.approve(witness_file, head.version_id, pair, at)
-        (own,) = json.loads(approvals.approve(None, head.version_id, pair, at))
+        made = witness.approve(witness_file, head.version_id, pair, at)
+        (own,) = json.loads(witness.approve(None, head.version_id, pair, at))
     except LogInvalid as error:
         fail(f"nothing is approved: {error}", f"{name_of(file)}, {json.dumps(error.details)}", "look at this log")
     with durable_draft(folder / STATE, json.dumps(before | {head.scid: head.version_id}).encode()) as draft:
@@ -131,11 +133,11 @@ def publish(settings: Settings, did: str, file: Any) -> None:
 
     They are added to those that are published. The log of the DID is shown at its place as far as enough witnesses have approved it.
     """
-    from identity_core import bootstrap
+    from identity_transparency.extension import approvals_to_publish
 
     refuse_absent(settings, "name the one of the service with --data-dir", status=1)
     try:
-        with opened_part(bootstrap.approvals_to_publish(settings)) as (runner, add):
+        with opened_part(approvals_to_publish(settings)) as (runner, add):
             published = runner.run(add(Did.parse(did), file.read()))
     except LogInvalid as error:
         remedy = "give the did-witness.json that `identity did log approve` has made"
@@ -151,3 +153,16 @@ def publish(settings: Settings, did: str, file: Any) -> None:
         fail_start(error, str(settings.data_dir), "put it right and try again")
     body = {"did": did, "approvedVersions": published.versions, "witnessFile": json.loads(published.octets)}
     show(body, text="{did}\npublished as far as version {approvedVersions}".format_map)
+
+
+_log = OpenGroup(name="log")
+add_command(
+    _log,
+    "approvals",
+    "getDidApprovals",
+    "Show how far a did:webvh log is published, and which witnesses its newer versions wait for.",
+    click.argument("did"),
+    text=approvals_text,
+    anonymous=True,
+)
+approvals = _log.commands["approvals"]

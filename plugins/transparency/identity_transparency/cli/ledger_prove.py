@@ -17,8 +17,8 @@ from identity_tlog.proofs import TlogProof, verify_inclusion
 from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 from identity_core.cli.ledger_sources import transactions_of, unverified, verifier_key
-from identity_core.cli.ledger_trust import unchecked, unchecked_text
-from identity_core.cli.options import FILE_THERE, Whole
+from identity_core.cli.ledger_trust import policy_option, read_policy, unchecked, unchecked_text
+from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
 from identity_core.cli.remote import session, url_option
 from identity_core.client import Client
@@ -27,13 +27,8 @@ from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.dids.log import LogInvalid, service_log
 from identity_core.domain.ledger.history import LoggedHistory, ProvenEntry, read_transaction, retired_keys, verify_entry
 from identity_core.domain.ledger.leaf import LogLeaf
-from identity_core.files import read_regular
 
 _TRANSACTION: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
-
-policy_option = click.option(
-    "--policy", type=FILE_THERE, help="A tlog-policy file: the logs and witnesses that count, and their quorum."
-)
 
 
 @click.command(name="prove", cls=Command)
@@ -104,12 +99,6 @@ def _own_keys(http: Client) -> Sequence[VerifierKey]:
     """The keys that the service states it signs with, or has signed with; who reads the proof decides which of them count."""
     answer = http.call("GET", "/ledger/key", signed_in=False)
     return [VerifierKey.parse(one["verifierKey"]) for one in (answer, *answer.get("earlierKeys", ()))]
-
-
-def read_policy(path: Path) -> WitnessPolicy:
-    """The policy in a file; ends the command for one that is none."""
-    with failing((Malformed, OSError), str(path), "see c2sp.org/tlog-policy", what="this is no policy"):
-        return WitnessPolicy.parse(read_regular(path))
 
 
 def verify_file(

@@ -19,7 +19,7 @@ from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from identity_core.bootstrap import IndexTools
-    from identity_core.use_cases.ledger.rollback import Rollback
+    from identity_transparency.use_cases.rollback import Rollback
 
 PAGE = 500
 SETTLED_SECONDS = 1.0
@@ -114,7 +114,7 @@ def accept_rollback(settings: Settings, yes: bool, new_origin: str | None) -> No
     of the log sees a fork, unless it goes on under another name (--new-origin); where a restore was told of a later checkpoint, it must.
     """
     refuse_absent(settings, "name the installation with --data-dir")
-    from identity_core.bootstrap.storage import accept_rollback as accept
+    from identity_transparency.guard import accept_rollback as accept
 
     def accepted(found: Rollback) -> bool:
         click.echo(_lost(found), err=True)

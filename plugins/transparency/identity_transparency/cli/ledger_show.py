@@ -10,13 +10,13 @@ from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import Span, inclusion_spans, subtrees
 from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
 
-from identity_core.cli.ledger_prove import fetched_proof
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, failing, show
 from identity_core.cli.remote import session, url_option
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.ledger.leaf import LogLeaf
+from identity_transparency.cli.ledger_prove import fetched_proof
 
 
 @click.command(name="show", cls=Command)

@@ -23,8 +23,8 @@ from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import BlockNotFound, LedgerUnavailable, LogRangeInvalid, TileNotFound, TransactionNotFound
 from identity_core.ports.anchoring import ServiceName, StoredTree
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, hashes_of, leaf_of
 from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, hashes_of, leaf_of
 from identity_core.values import value_class
 from identity_transparency.wire import (
     EarlierLedgerKey,

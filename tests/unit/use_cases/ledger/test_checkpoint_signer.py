@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_core.use_cases.ledger.read import GetLedgerKey
 from identity_tlog.note import Note, VerifierKey
 from identity_tlog.tree import Refuted
 
@@ -18,7 +19,6 @@ from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.dids.replace_key import ReplacedKey, ReplaceServiceKey
 from identity_core.use_cases.ledger.checkpoint_keys import OVERLAP, ReadCheckpointKeys, SignSuccession, name_of
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
-from identity_core.use_cases.ledger.read import GetLedgerKey
 from identity_core.use_cases.ledger.storage import require_signed
 from tests.unit.use_cases.test_rotate_log_key import Service, run
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_core.cli.ledger_cosigner import Cosigner, CosigningKey, write_state
+from identity_core.use_cases.ledger.feed import LATE_SECONDS, ROUND_SECONDS, CosignedLog, FedWitness, WitnessFeeder
 from identity_tlog.note import WITNESS, VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tree import Refuted
 from identity_tlog.witness import Stale
 
-from identity_core.cli.ledger_cosigner import Cosigner, CosigningKey, write_state
 from identity_core.crypto import ed25519
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.witnesses import WitnessFailed
-from identity_core.use_cases.ledger.feed import LATE_SECONDS, ROUND_SECONDS, CosignedLog, FedWitness, WitnessFeeder
 from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
 from identity_core.wire import GetLedgerCheckpointQuery
 from tests.transparency import LoggedLedger, run

@@ -11,6 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_core.use_cases.ledger.read import (
+    GetLedgerBlock,
+    GetLedgerConsistencyProof,
+    GetLedgerInclusionProof,
+    GetLedgerTile,
+    GetLedgerTransaction,
+)
 from identity_ledger_memory import MemoryLedger
 from identity_tlog.note import open_checkpoint
 from identity_tlog.proofs import verify_consistency, verify_inclusion
@@ -28,13 +35,6 @@ from identity_core.errors import (
 )
 from identity_core.ports.ledger import LedgerEntry
 from identity_core.use_cases.ledger.project import GetLedgerCheckpoint, LedgerFollower, ProjectLedger, leaf_of
-from identity_core.use_cases.ledger.read import (
-    GetLedgerBlock,
-    GetLedgerConsistencyProof,
-    GetLedgerInclusionProof,
-    GetLedgerTile,
-    GetLedgerTransaction,
-)
 from identity_core.wire import (
     GetLedgerBlockQuery,
     GetLedgerCheckpointQuery,

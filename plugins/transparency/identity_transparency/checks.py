@@ -20,7 +20,7 @@ LATE_SECONDS = 600.0
 
 def witnesses(settings: Settings) -> Iterator[Diagnosis]:
     """Nothing without a policy. Raises ``StartError`` for one with which the service would not start."""
-    from identity_core.bootstrap.witnesses import read_witnesses
+    from identity_transparency.witnesses import read_witnesses
 
     policy = read_witnesses(settings)
     if policy is None:
@@ -39,10 +39,12 @@ def witnesses(settings: Settings) -> Iterator[Diagnosis]:
 async def _stored(settings: Settings) -> tuple[int, bytes | None]:
     """How many entries the log has, and the last note that a quorum has cosigned."""
     from identity_core.store import Store
+    from identity_transparency.cosigned import StoredCosignedCheckpoints
 
     store = Store.open(settings.data_dir, settings.database_url, read_only=True)
     try:
-        return (await store.transparency.frontier()).size, await store.cosigned_checkpoints.newest()
+        newest = await StoredCosignedCheckpoints(store.database).newest()
+        return (await store.transparency.frontier()).size, newest
     finally:
         await store.close()
 
