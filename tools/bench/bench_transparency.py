@@ -19,11 +19,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from identity_core.cli.ledger_audit import examine
 from identity_tlog.note import Checkpoint
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans, span_hash, verify_inclusion
 from identity_tlog.tiles import Tile, bundled, levels_of, needed, node_from, tiles_of
 from identity_tlog.tree import leaf_hash
+from identity_transparency.cli.ledger_audit import examine
 
 from identity_core.cli.ledger_sources import FolderSource
 from identity_core.domain.ledger.leaf import LogLeaf

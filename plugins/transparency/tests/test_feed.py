@@ -9,18 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_core.cli.ledger_cosigner import Cosigner, CosigningKey, write_state
-from identity_core.use_cases.ledger.feed import LATE_SECONDS, ROUND_SECONDS, CosignedLog, FedWitness, WitnessFeeder
 from identity_tlog.note import WITNESS, VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tree import Refuted
 from identity_tlog.witness import Stale
+from identity_transparency.cli.ledger_cosigner import Cosigner, CosigningKey, write_state
+from identity_transparency.cosigned import StoredCosignedCheckpoints
+from identity_transparency.extension import places_of
+from identity_transparency.use_cases.feed import LATE_SECONDS, ROUND_SECONDS, CosignedLog, FedWitness, WitnessFeeder
+from identity_transparency.use_cases.read import GetLedgerCheckpoint
+from identity_transparency.wire import GetLedgerCheckpointQuery
 
 from identity_core.crypto import ed25519
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.witnesses import WitnessFailed
-from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
-from identity_core.wire import GetLedgerCheckpointQuery
 from tests.transparency import LoggedLedger, run
 
 
@@ -66,7 +68,7 @@ class Fed:
 
     def another(self) -> WitnessFeeder:
         logged = self.logged
-        cosigned = CosignedLog(self.policy, logged.signer, logged.store.cosigned_checkpoints)
+        cosigned = CosignedLog(self.policy, logged.signer, StoredCosignedCheckpoints(logged.store.database))
         fed = [FedWitness(one, port) for one, port in zip(self.policy.witnesses, self.told, strict=True)]
         return WitnessFeeder(
             cosigned, fed, logged.follower, logged.signer, logged.tree, self.clock, lambda: self.holds_turn
@@ -130,7 +132,7 @@ def test_what_grows_is_cosigned_and_a_stranger_can_check_it(tmp_path: Path) -> N
         await it.turn()
         # Nothing is new, so nobody is asked.
         assert len(it.told[0].asked) == asked == 2
-        serve = GetLedgerCheckpoint(it.logged.follower, it.logged.signer, lambda: last.octets if last else None)
+        serve = GetLedgerCheckpoint(it.logged.follower, it.logged.signer, places_of(it.feeder))
         await it.logged.append(1, "did:new:")
         assert await serve(GetLedgerCheckpointQuery()) == last.octets
         assert b"\n304\n" in await serve(GetLedgerCheckpointQuery(quorum="any"))
@@ -311,7 +313,7 @@ def test_what_the_policy_does_not_accept_is_not_shown(tmp_path: Path) -> None:
     async def scenario(it: Fed) -> None:
         await it.logged.append(2)
         await it.turn()
-        kept, last = it.logged.store.cosigned_checkpoints, it.feeder.cosigned.last
+        kept, last = it.feeder.cosigned.kept, it.feeder.cosigned.last
         assert last is not None
         for note in (b"junk", last.octets.replace(b"\n2\n", b"\n3\n"), last.octets.split(b"\n\n")[0] + b"\n\n"):
             await kept.keep(9, it.clock.time, note)
@@ -364,7 +366,7 @@ def test_what_cannot_be_kept_is_served_all_the_same(tmp_path: Path, monkeypatch:
         raise PluginUnavailable
 
     async def scenario(it: Fed) -> None:
-        monkeypatch.setattr(it.logged.store.cosigned_checkpoints, "keep", refused)
+        monkeypatch.setattr(it.feeder.cosigned.kept, "keep", refused)
         await it.logged.append(2)
         await it.turn()
         assert (it.size, it.feeder.fed[0].reason) == (2, "")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_core.use_cases.ledger.read import GetLedgerKey
 from identity_tlog.note import Note, VerifierKey
 from identity_tlog.tree import Refuted
+from identity_transparency.use_cases.read import GetLedgerKey
 
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed, says_succession
 from identity_core.domain.ledger.remembered import Remembered

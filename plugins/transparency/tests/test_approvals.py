@@ -13,8 +13,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from identity_core.ports.witness_files import WitnessFile
-from identity_core.use_cases.dids.witnessed import MAX_FILE, GetPublishedLog, PublishApprovals, ReadWitnessedLog
+from identity_transparency.ports import WitnessFile
+from identity_transparency.store import StoredWitnessFiles
+from identity_transparency.use_cases.approvals import MAX_FILE, PublishApprovals, PublishedApprovals, ReadWitnessedLog
 
 from identity_core.cache import BoundedCache
 from identity_core.codec import multikey
@@ -73,16 +74,17 @@ class Site:
         self.ledger, self.store = Ledger(lines(*entries)), Store.open(folder)
         self.witness_version: int | None = None
         self.of = DID
-        log = GetDidLog(SimpleNamespace(index=self, recorded=self.head), self.ledger, True)  # type: ignore[arg-type]
+        self.log = GetDidLog(SimpleNamespace(index=self, recorded=self.head), self.ledger, True)  # type: ignore[arg-type]
         self.recorded = ReadWitnessedLog(self.ledger, BoundedCache(4))  # type: ignore[arg-type]
-        self.published = GetPublishedLog(log, self.recorded, self.store.witness_files)
-        self.publish = PublishApprovals(self.recorded, self.store.witness_files)
+        self.files = StoredWitnessFiles(self.store.database, self.store.activity)
+        self.published = PublishedApprovals(self.recorded, self.files)
+        self.publish = PublishApprovals(self.recorded, self.files)
 
     async def head(self, did: str) -> Any:
         return SimpleNamespace(state=SimpleNamespace(witness_version=self.witness_version))
 
     async def shown(self) -> bytes:
-        found = await self.published(self.of)
+        found = await self.published.published(self.log, self.of)
         octets = await joined(found.pages)
         assert found.octets == len(octets)
         return octets
@@ -108,7 +110,7 @@ def test_a_log_is_shown_as_far_as_enough_witnesses_approved(tmp_path: Path) -> N
         with pytest.raises(DidNotFound):
             await site.shown()
         with pytest.raises(DidNotFound):
-            await site.published.witness_file(DID)
+            await site.published.witness_file(site.log, DID)
         # Each on its own is too few; an approval covers what was before it.
         assert (await site.publish(DID, approvals((0, TWO)))).versions == 0
         with pytest.raises(DidNotFound):
@@ -118,7 +120,7 @@ def test_a_log_is_shown_as_far_as_enough_witnesses_approved(tmp_path: Path) -> N
         for entry, number, versions, kept in ((ONE, 0, 1, 3), (TWO, 1, 2, 2), (THREE, 1, 2, 3), (THREE, 0, 3, 2)):
             done = await site.publish(DID, approvals((number, entry)))
             assert done.versions == versions
-            shown, file = await site.shown(), await site.published.witness_file(DID)
+            shown, file = await site.shown(), await site.published.witness_file(site.log, DID)
             assert shown == b"".join(line + b"\n" for line in site.ledger.kept[:versions])
             assert verify(shown, witness_file=file).versions == versions
             # Of each witness the newest that this log needs, and those of what comes later.
@@ -149,7 +151,7 @@ def test_what_approves_of_nothing_new_is_refused_and_spoils_nothing(tmp_path: Pa
         before = await site.publish(DID, approvals((0, TWO)))
         with pytest.raises(InvalidDocument, match="anything new"):
             await site.publish(DID, offered)
-        assert await site.store.witness_files.find(str(DID)) == before
+        assert await site.files.find(str(DID)) == before
 
     with_site(tmp_path, story, ONE, TWO)
 
@@ -197,7 +199,7 @@ def test_a_log_is_shown_as_far_as_the_witnesses_of_each_version_approved(tmp_pat
 
         async def versions() -> int:
             shown = await site.shown()
-            kept = await site.store.witness_files.find(str(did))
+            kept = await site.files.find(str(did))
             assert verify(shown, witness_file=None if kept is None else kept.octets).versions == shown.count(b"\n")
             return shown.count(b"\n")
 
@@ -238,7 +240,7 @@ def test_what_follows_the_last_approval_unwatched_is_shown_without_another_one(t
 
 def test_of_two_at_once_one_is_told(tmp_path: Path) -> None:
     async def story(site: Site) -> None:
-        files = site.store.witness_files
+        files = site.files
         stale = await files.find(str(DID))
         await site.publish(DID, approvals((0, ONE)))
 
@@ -265,7 +267,7 @@ def test_what_approves_of_entries_that_a_rollback_cuts_goes_with_them(tmp_path: 
     )
 
     async def story(site: Site) -> None:
-        database, files = site.store.database, site.store.witness_files
+        database, files = site.store.database, site.files
         for sequence, did in ((1, "did:webvh:a"), (2, "did:webvh:b")):
             values = {"did": did, "sequence": sequence, "octets": b"x"}
             await database.write(lambda transaction, values=values: transaction.execute(row, values))
@@ -290,7 +292,7 @@ def test_a_witness_that_approves_of_everything_leaves_room_for_the_others(tmp_pa
         # More than is kept of one witness, some at a time.
         for part in range(0, 399, 100):
             await site.publish(DID, approvals_of_all(0, log[part : min(part + 100, 399)]))
-        kept = await site.store.witness_files.find(str(DID))
+        kept = await site.files.find(str(DID))
         assert kept is not None
         of_places = [int(one["versionId"].split("-")[0]) for one in json.loads(kept.octets)]
         # The first and the newest, and between them nobody has to wait for more than some.
@@ -299,7 +301,7 @@ def test_a_witness_that_approves_of_everything_leaves_room_for_the_others(tmp_pa
         # Who approves of the newest version completes nothing that the first has approved of; who does so of an older one does.
         assert (await site.publish(DID, approvals((1, log[-1])))).versions == 0
         assert (await site.publish(DID, approvals((2, log[-1])))).versions == 400
-        kept = await site.store.witness_files.find(str(DID))
+        kept = await site.files.find(str(DID))
         assert kept is not None
         assert len(json.loads(kept.octets)) == 2
 
@@ -323,13 +325,13 @@ def test_a_list_of_sixteen_has_room_for_all_that_its_witnesses_approve_of(tmp_pa
             for entry in log:
                 file = witness.approve(None, entry["versionId"], pair, AT)[:-1].removesuffix(b"]") + b"," + file[1:]
             assert (await site.publish(did, file.replace(b",]", b"]"))).versions == 0
-        kept = await site.store.witness_files.find(str(did))
+        kept = await site.files.find(str(did))
         assert kept is not None
         assert sum(len(one["proof"]) for one in json.loads(kept.octets)) == 15 * 20
         assert len(kept.octets) / (15 * 20) * 16 * (witness.MOST_PENDING + 1) < MAX_FILE
         last = witness.approve(None, log[-1]["versionId"], pairs[0], AT)
         assert (await site.publish(did, last)).versions == len(log)
-        shown, published = await site.shown(), await site.published.witness_file(did)
+        shown, published = await site.shown(), await site.published.witness_file(site.log, did)
         assert verify(shown, witness_file=published).versions == len(log)
 
     with_site(tmp_path, story, *log)

@@ -11,18 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_core.use_cases.ledger.read import (
-    GetLedgerBlock,
-    GetLedgerConsistencyProof,
-    GetLedgerInclusionProof,
-    GetLedgerTile,
-    GetLedgerTransaction,
-)
 from identity_ledger_memory import MemoryLedger
 from identity_tlog.note import open_checkpoint
 from identity_tlog.proofs import verify_consistency, verify_inclusion
 from identity_tlog.tiles import Tile, bundled, tiles_of, unbundled
 from identity_tlog.tree import EMPTY_ROOT, Frontier, leaf_hash
+from identity_transparency.use_cases.read import (
+    GetLedgerBlock,
+    GetLedgerCheckpoint,
+    GetLedgerConsistencyProof,
+    GetLedgerInclusionProof,
+    GetLedgerTile,
+    GetLedgerTransaction,
+)
+from identity_transparency.wire import (
+    GetLedgerBlockQuery,
+    GetLedgerCheckpointQuery,
+    GetLedgerConsistencyProofQuery,
+    GetLedgerInclusionProofQuery,
+)
 
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import (
@@ -34,20 +41,15 @@ from identity_core.errors import (
     TransactionNotFound,
 )
 from identity_core.ports.ledger import LedgerEntry
-from identity_core.use_cases.ledger.project import GetLedgerCheckpoint, LedgerFollower, ProjectLedger, leaf_of
-from identity_core.wire import (
-    GetLedgerBlockQuery,
-    GetLedgerCheckpointQuery,
-    GetLedgerConsistencyProofQuery,
-    GetLedgerInclusionProofQuery,
-)
+from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.ledger.project import LedgerFollower, ProjectLedger, leaf_of
 from tests.rooms import MovableClock
 from tests.stored import new_stored_database, postgres_server
 from tests.transparency import LoggedLedger, run
 
 __all__ = ["new_stored_database", "postgres_server"]
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(params=["sql", "memory", "postgresql"])
@@ -68,9 +70,11 @@ def test_the_tree_is_that_of_the_entries(logged: LoggedLedger) -> None:
         for count in (1, 2, 300, 250):
             await logged.append(count, f"did:{count}:")
             assert await logged.follower.now() == Frontier().appended(map(leaf_hash, await leaves_of(logged)))
-        octets = await GetLedgerCheckpoint(logged.follower, logged.signer)(GetLedgerCheckpointQuery())
+        octets = await GetLedgerCheckpoint(logged.follower, logged.signer, LogPlaces())(GetLedgerCheckpointQuery())
         assert open_checkpoint(octets, logged.key.verifier).checkpoint.size == 553
-        assert await GetLedgerCheckpoint(logged.follower, logged.signer)(GetLedgerCheckpointQuery()) is octets
+        assert (
+            await GetLedgerCheckpoint(logged.follower, logged.signer, LogPlaces())(GetLedgerCheckpointQuery()) is octets
+        )
 
     run(scenario())
 
@@ -278,7 +282,7 @@ def test_a_contradiction_is_never_signed(tmp_path: Path, sql: str) -> None:
         again = LoggedLedger(tmp_path)
         await again.append(3, "did:new:")
         with pytest.raises(StorageMismatch, match="not the one that was logged"):
-            await GetLedgerCheckpoint(again.follower, again.signer)(GetLedgerCheckpointQuery())
+            await GetLedgerCheckpoint(again.follower, again.signer, LogPlaces())(GetLedgerCheckpointQuery())
         assert (await again.tree.frontier()).size == 30
         await again.close()
         await logged.store.close()

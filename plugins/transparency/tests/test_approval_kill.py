@@ -13,20 +13,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from identity_core.ports.witness_files import WitnessFiles
-from identity_core.use_cases.dids.witnessed import Approvals, ApproveDidVersion, GetDidApprovals
+from identity_transparency import store as witness_files
+from identity_transparency import wire
+from identity_transparency.ports import WitnessFiles
+from identity_transparency.use_cases import approvals as witnessed
+from identity_transparency.use_cases.approvals import Approvals, ApproveDidVersion, GetDidApprovals
 
-from identity_core import wire
 from identity_core.codec.structs import convert
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.did import Did
-from identity_core.store import witness_files
-from identity_core.use_cases.dids import witnessed
+from plugins.transparency.tests.test_approvals import Site, approvals, witness_list
 from tests.attack.stranger import rounds
 from tests.fault.killed_before_a_line import KilledBeforeALine
 from tests.rooms import MovableClock
 from tests.unit.domain.log.test_webvh import first
-from tests.unit.use_cases.test_witnessed import Site, approvals, witness_list
 
 STEP = max(1, 4 // rounds(1))
 TRACED = {witnessed.__file__, witness_files.__file__}
@@ -44,7 +44,7 @@ def opened(folder: Path) -> Site:
 
 
 async def approve(site: Site) -> Approvals:
-    pending = GetDidApprovals(site.recorded, site.store.witness_files)
+    pending = GetDidApprovals(site.recorded, site.files)
     use_case = ApproveDidVersion(site.publish, pending, MovableClock())
     return await use_case(
         site.of, convert(WISH, wire.ApproveDidVersionRequest), RequestContext("approveDidVersion", OPERATOR)
@@ -54,7 +54,7 @@ async def approve(site: Site) -> Approvals:
 async def kept(site: Site) -> tuple[int, int]:
     """How many lines the audit log has, and whether the approval is published."""
     lines = await site.store.audit.read(after=0, limit=10)
-    return len(lines), int(await site.store.witness_files.find(str(site.of)) is not None)
+    return len(lines), int(await site.files.find(str(site.of)) is not None)
 
 
 class Traced:
@@ -79,7 +79,7 @@ def in_a_child(folder: Path, kill_at: int | None) -> int | None:
 
         async def story() -> None:
             site = opened(folder)
-            files = Traced(site.store.witness_files, trace)
+            files = Traced(site.files, trace)
             site.publish = replace(site.publish, files=files)
             await approve(site)
             sys.settrace(None)
