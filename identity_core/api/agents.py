@@ -167,7 +167,7 @@ def _lacks_a_scope(error: IdentityError) -> bool:
 @dataclass(frozen=True, slots=True, eq=False)
 class AgentDoor:
     """Who may call at ``place``, a path that is a resource of its own, and what is asked for him; ``name`` is what his requests are counted
-    as. ``origin`` is the service's own; ``max_body`` and ``body_seconds`` are those of every body."""
+    as. ``origin`` is the service's own; ``max_body`` caps bodies in bytes."""
 
     name: str
     place: str
@@ -176,7 +176,6 @@ class AgentDoor:
     holders: AskHolder | None
     origin: str
     max_body: int
-    body_seconds: float
     operation: Operation = field(init=False)
 
     def __post_init__(self) -> None:
@@ -190,7 +189,7 @@ class AgentDoor:
     async def admit(self, request: Request, receive: Receive) -> AskedService:
         """What the agent of ``request`` may ask. Raises the refusals of the gate, and ``Forbidden`` for a page of another origin."""
         request.operation, request.operation_id = self.operation, self.name
-        request.body_octets = await read_body(request, receive, cap=self.max_body, seconds=self.body_seconds)
+        request.body_octets = await read_body(request, receive, self.max_body)
         caller, request.answer_headers = await self.gate.admit(self.operation, request)
         did = None if caller is None else caller.person
         if caller is None or did is None:

@@ -127,14 +127,14 @@ class RequestBody:
     def _validator(self) -> Draft202012Validator:
         return self._schemas.compile(self._schema)
 
-    async def read(self, request: Request, receive: Receive, seconds: float) -> bytes:
+    async def read(self, request: Request, receive: Receive) -> bytes:
         """The octets. Raises ``UnsupportedMediaType`` and what ``read_body`` raises."""
         content_type = request.header("content-type")
         if content_type not in self._media and (content_type is not None or has_body(request)):
             self._check_media(content_type or "")
         if request.header("content-encoding") not in (None, "identity"):
             raise UnsupportedMediaType("Compressed bodies are not read.")
-        return await read_body(request, receive, cap=self._cap, seconds=seconds)
+        return await read_body(request, receive, self._cap)
 
     def parse(self, request: Request) -> Any:
         """The body by its type; None for one that may be missing and is. Raises ``InvalidRequest``."""

@@ -63,7 +63,7 @@ class Wiring:
     handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``pages``:
     path → handler outside the document, GET only, without authentication. ``people``: the same for pages that know who is signed in,
     ``forms`` what is POSTed to such, ``endpoints`` what is POSTed by programs and stands beside the document, each with a pass of its
-    own. ``max_body`` caps bodies in octets (an operation's own ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one.
+    own. ``max_body`` caps bodies in octets (an operation's own ``x-max-body`` may be lower).
     ``origins`` are those whose pages may read what is public. ``apart``, if not None, is the port of a listener of its own for the
     operations whose ``x-listener`` is ``operator``: they are routed there and nowhere else. ``resource_metadata`` is the URL of that of
     the interface, for challenges; empty for none. ``operations`` is filled with the passes of all operations, for one that asks another.
@@ -81,7 +81,6 @@ class Wiring:
     forms: Mapping[str, PageForm] = field(default_factory=dict)
     endpoints: Mapping[str, Run] = field(default_factory=dict)
     max_body: int = 256 * 1024
-    body_seconds: float = 10.0
     origins: Origins = field(default_factory=lambda: Origins(()))
     apart: int | None = None
     resource_metadata: str = ""
@@ -111,7 +110,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 routes.add(path, {"GET": page_run(page, wiring.gate)})
         for path, form in wiring.forms.items():
             for routes in self._routes_of_page(path):
-                routes.add(path, {"POST": form_run(form, wiring.gate, wiring.max_body, wiring.body_seconds)})
+                routes.add(path, {"POST": form_run(form, wiring.gate, wiring.max_body)})
         for path, endpoint in wiring.endpoints.items():
             self._routes.add(path, {"POST": endpoint})
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from identity_core.api.request import Request
 from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 from identity_core.errors import AuthAmbiguous, AuthFailed
-from identity_core.values import value_class
 
 API_KEY: Final = "ApiKey"
 BEARER: Final = "Bearer"
 SCHEMES: Final = {scheme.lower(): scheme for scheme in (API_KEY, BEARER, DID_AUTH, RECOVERY_KEY)}
 
 
-@value_class
-class HeaderCredential:
+class HeaderCredential(NamedTuple):
     """A scheme of ``SCHEMES`` and its value."""
 
     scheme: str

@@ -31,7 +31,7 @@ def compile_operation(
         handler = wiring.refusals.around(operation, handler)
     if operation.waits:
         handler = wiring.gate.shared(handler)
-    operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
+    operation_id, admit = operation.operation_id, wiring.gate.admit
     find = partial(contract.dereference, document)
     parameters = [find(parameter) for parameter in declared.get("parameters", [])]
     path_parsers = _path_parsers(document, parameters, schemas)
@@ -50,7 +50,7 @@ def compile_operation(
         if body is None:
             refuse_body(request)
         else:
-            request.body_octets = await body.read(request, receive, seconds)
+            request.body_octets = await body.read(request, receive)
         if request.caller is None:
             # Who is there already was admitted by an endpoint of ours, which asks in process; no request from outside has one.
             request.caller, request.answer_headers = await admit(operation, request)

@@ -33,8 +33,8 @@ def page_run(page: Handler, gate: Admission) -> Run:
     return run
 
 
-def form_run(form: PageForm, gate: Admission, max_body: int, seconds: float) -> Run:
-    """The pass of what POST takes; ``max_body`` and ``seconds`` as those of every body."""
+def form_run(form: PageForm, gate: Admission, max_body: int) -> Run:
+    """Return the pass of what POST takes. ``max_body`` caps its body in bytes."""
     cap = max_body if form.max_body is None else min(max_body, form.max_body)
     operation = form.operation
     handler = gate.shared(form.handler) if operation is not None and operation.waits else form.handler
@@ -45,7 +45,7 @@ def form_run(form: PageForm, gate: Admission, max_body: int, seconds: float) -> 
         media_type = (request.header("content-type") or "").partition(";")[0].strip().lower()
         if has_body(request) and media_type != form.media_type:
             raise UnsupportedMediaType(f"Send the body as {form.media_type}.", details={"supported": [form.media_type]})
-        request.body_octets = await read_body(request, receive, cap=cap, seconds=seconds)
+        request.body_octets = await read_body(request, receive, cap)
         await gate.charge(request, (Cost() if operation is None else operation.cost).tokens(request))
         admit_page_headers(request, scope)
         if form.media_type == FORM:

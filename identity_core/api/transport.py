@@ -6,7 +6,6 @@ be, what a repetition means, and how a body may be coded.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
@@ -148,22 +147,14 @@ class ClientGone(Exception):
     """The client closed the connection before its request was complete; there is no one to answer."""
 
 
-async def read_body(request: Request, receive: Receive, *, cap: int, seconds: float) -> bytes:
-    """The whole body. Raises ``PayloadTooLarge`` past ``cap`` octets, ``InvalidRequest`` when it is not complete after ``seconds``,
-    ``ClientGone``."""
+async def read_body(request: Request, receive: Receive, cap: int) -> bytes:
+    """Return the whole body. The server ends the connection of a client that does not send it in time.
+
+    Raises ``PayloadTooLarge``: past ``cap`` bytes. ``ClientGone``.
+    """
     declared = request.header("content-length")
     if declared is not None and int(declared) > cap:
         raise PayloadTooLarge(details={"maxBytes": cap})
-    try:
-        async with asyncio.timeout(seconds):
-            return await _read(receive, cap)
-    except TimeoutError:
-        # The rest of the body may still come: the connection cannot carry another request.
-        request.answer_headers = (*request.answer_headers, ("connection", "close"))
-        raise InvalidRequest("The body did not arrive in time.", details={"seconds": seconds}) from None
-
-
-async def _read(receive: Receive, cap: int) -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     while more:

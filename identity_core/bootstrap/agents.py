@@ -69,7 +69,6 @@ async def agent_endpoints(
             holders=AskHolder(consents, origin_of(settings), read_request) if opened.has_pages else None,
             origin=origin_of(settings),
             max_body=settings.server.max_body_bytes,
-            body_seconds=settings.server.body_timeout_seconds,
         )
 
     if settings.mcp.enabled:

@@ -237,7 +237,6 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         forms=joined(added, "forms"),
         endpoints=joined(added, "endpoints"),
         max_body=settings.server.max_body_bytes,
-        body_seconds=settings.server.body_timeout_seconds,
         origins=Origins(settings.server.cors_origins),
         apart=settings.server.admin_port,
         resource_metadata=resource_metadata_url(origin_of(settings)),

@@ -43,7 +43,7 @@ PARTS: Final = (_kernel, open_oauth, open_agents)
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:
     """Return the kernel's parts as extensions. All are vital: one that cannot be opened stops the startup."""
-    source = PluginSource("kernel", "identity-service", __version__, dict)
+    source = PluginSource("kernel", "identity-kernel", __version__, dict)
 
     def declare(make: Make) -> InstalledExtension:
         @contextlib.asynccontextmanager

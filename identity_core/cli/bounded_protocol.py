@@ -23,8 +23,6 @@ from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest,
 
 # The parser does not tell how many bytes of a head it has read, so bytes are counted in pieces of this size.
 PIECE_BYTES: Final = 4096
-# Written bytes that wait for the client before ``send`` has to wait.
-UNSENT_BYTES: Final = 32 * 1024
 # Smaller parts of a body are not counted among those of all connections.
 SMALL_BODY_BYTES: Final = 16 * 1024
 # Requests of one connection that wait for the one before them.
@@ -52,7 +50,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        transport.set_write_buffer_limits(high=UNSENT_BYTES)
+        # The unsent bytes from which on ``send`` waits for the client.
+        transport.set_write_buffer_limits(high=32 * 1024)
         self.is_closing = transport.is_closing
         if self.client is None and self.server is not None and self.server[1] is not None:
             # A TCP peer without an address has already disconnected.
@@ -178,12 +177,14 @@ class BoundedProtocol(HttpToolsProtocol):
         """Close the connection and return True if its client has missed a deadline. ``now`` is in seconds of the loop's clock."""
         if self.transport.is_closing():
             self._stalled_since = self._stalled_since or now
+        is_answered = self.cycle is None or self.cycle.response_complete
         if self._stalled_since:
             if is_late := now - self._stalled_since >= self._limits.write_timeout_seconds:
                 self.transport.abort()
-        elif is_late := now >= self._deadline and (self.cycle is None or self.cycle.response_complete):
-            if self._stage == HEAD:
-                seconds = self._limits.header_timeout_seconds
+        elif is_late := now >= self._deadline and (is_answered or (self._stage == BODY and not self.pipeline)):
+            if self._stage == HEAD or not is_answered:
+                # The application reads bodies first, so no handler of a body that is late has been called.
+                seconds = self._limits.header_timeout_seconds if is_answered else self._limits.body_timeout_seconds
                 self.refuse(InvalidRequest("The request did not arrive in time.", details={"seconds": seconds}))
             else:
                 self.transport.close()

@@ -70,7 +70,7 @@ def call(application: Application, operation: Any, caller: Caller | None = AKI, 
     request = Request(request_id="r1", method="POST", headers=headers, client_address="192.0.2.1")
     raw = [(b"authorization", SECRET), (b"cookie", b"c=1"), (b"x-api-key", b"k"), (b"mcp-method", b"tools/call")]
     door = Door(caller)
-    admitting = AgentDoor("callMcp", "/mcp", door, {application.operation: operation}, None, ORIGIN, 1_000, 5.0)
+    admitting = AgentDoor("callMcp", "/mcp", door, {application.operation: operation}, None, ORIGIN, 1_000)
     endpoint = AgentEndpoint(admitting, application)
     answer = asyncio.run(endpoint(request, {"headers": raw, "http_version": "1.1"}, receive))
     assert [one.resource for one in door.asked] == ["/mcp"]

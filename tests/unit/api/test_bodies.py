@@ -1,4 +1,3 @@
-import asyncio
 from typing import Any
 
 import pytest
@@ -123,36 +122,3 @@ def test_an_operation_without_a_body_takes_none() -> None:
     assert ask(build_toy(), body=b"x").error["message"] == "The operation takes no body."
     assert ask(build_toy(), body=[b"x"]).status == 400
     assert ask(build_toy(), headers=[("content-length", "0")]).status == 200
-
-
-def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
-    app = build_toy(body_seconds=0.01)
-
-    async def scenario() -> list[Any]:
-        sent: list[Any] = []
-        first = iter([{"type": "http.request", "body": b"{", "more_body": True}])
-
-        async def receive() -> Any:
-            for message in first:
-                return message
-            await asyncio.sleep(60)
-            return None
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        scope = {
-            "type": "http",
-            "http_version": "1.1",
-            "method": "POST",
-            "raw_path": b"/api/v1/dids",
-            "query_string": b"",
-            "headers": [(b"host", b"h"), (b"content-type", b"application/json"), (b"content-length", b"9")],
-            "client": None,
-        }
-        await app(scope, receive, send)
-        return sent
-
-    reply = Reply(asyncio.run(scenario()))
-    assert (reply.status, reply.error["code"]) == (400, "INVALID_REQUEST")
-    assert reply.headers["connection"] == "close"

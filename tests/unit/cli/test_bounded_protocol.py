@@ -36,16 +36,22 @@ def writes(sent_bytes: bytes, messages: list[dict[str, Any]], *, reads: bool = F
 
 
 async def answered(application: Any, sent_bytes: bytes) -> FakeTransport:
+    transport = FakeTransport()
+    protocol = await fed(application, transport, sent_bytes)
+    # The end of the loop cancels what still waits for its client.
+    protocol.transport = protocol.cycle.transport = FakeTransport()
+    return transport
+
+
+async def fed(application: Any, transport: FakeTransport, sent_bytes: bytes) -> BoundedProtocol:
     config = uvicorn.Config(application, ws="none", lifespan="off", log_config=None, access_log=False)
-    transport, connections = FakeTransport(), Connections(Server())
+    connections = Connections(Server())
     protocol = BoundedProtocol(config, ServerState(), {}, asyncio.get_running_loop(), connections=connections)
     protocol.connection_made(transport)
     protocol.data_received(sent_bytes)
     for _ in range(20):
         await asyncio.sleep(0)
-    # The end of the loop cancels what still waits for its client.
-    protocol.transport = protocol.cycle.transport = FakeTransport()
-    return transport
+    return protocol
 
 
 LENGTH = (b"content-length", b"2")
@@ -98,3 +104,25 @@ def test_an_answer_that_breaks_off_closes_the_connection() -> None:
     transport = writes(GET, [start(200, LENGTH), part(b"{}}")])
     assert transport.has_ended
     assert b"{}}" not in b"".join(transport.writes)
+
+
+POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n"
+
+
+@pytest.mark.parametrize(("requests", "is_late"), [(POST, True), (GET + POST, False), (GET, False)])
+def test_only_a_body_that_is_awaited_is_late(requests: bytes, is_late: bool) -> None:
+    """A pipelined body is not read while the request before it is answered, and that answer has no deadline here."""
+
+    async def application(scope: Any, receive: Any, _: Any) -> None:
+        if scope["method"] == "POST":
+            await receive()
+        await asyncio.Event().wait()
+
+    async def scenario() -> bool:
+        protocol = await fed(application, FakeTransport(), requests)
+        try:
+            return protocol.end_if_late(protocol.loop.time() + 600)
+        finally:
+            protocol.transport = protocol.cycle.transport = FakeTransport()
+
+    assert asyncio.run(scenario()) is is_late

@@ -17,8 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from features.specification.dids import build_request
+from features.specification.plain_client import PlainClient, did_path
+from features.specification.proofs import build_proof_request, create_parties
+from features.specification.story import PlainStory
+from identity_core.cli.local_server import local_server
 from tests.once import once
 
 ROOT = Path(__file__).parents[3]
@@ -35,6 +41,9 @@ def plugins() -> set[str]:
     """The names of those that the service loads."""
     found = map(project, PROJECTS)
     return {one["name"] for one in found if "identity.plugins" in one.get("entry-points", {})}
+
+
+SERVICE = project(ROOT / "packages" / "identity_service")
 
 
 @pytest.fixture(scope="module")
@@ -129,20 +138,18 @@ def test_a_wheel_has_a_licence_a_page_and_no_test(wheels: Path) -> None:
 
 def test_all_names_every_plugin_that_needs_no_device() -> None:
     """The extensions that are on by default are installed with the service, so ``all`` does not repeat them."""
-    needed = {re.split(r"[\[>=]", each)[0] for each in project(ROOT)["dependencies"]} & plugins()
-    assert needed == {"identity-observability", "identity-operations", "identity-ui", "identity-universal"}
-    wanted = {re.split(r"[\[>]", each)[0] for each in project(ROOT)["optional-dependencies"]["all"]}
+    needed = {re.split(r"[\[>=]", each)[0] for each in SERVICE["dependencies"]} & plugins()
+    assert needed == {"identity-observability", "identity-operations", "identity-transparency", "identity-ui", "identity-universal"}
+    wanted = {re.split(r"[\[>]", each)[0] for each in SERVICE["optional-dependencies"]["all"]}
     assert needed.isdisjoint(wanted)
     left_out = {"identity-custodian-pkcs11", "identity-ledger-memory"}
-    assert wanted | needed == plugins() - left_out | {project(ROOT)["name"]}
+    assert wanted | needed == plugins() - left_out | {SERVICE["name"]}
 
 
 def test_the_readme_names_each_extra_and_no_other() -> None:
     table = (ROOT / "README.md").read_text().split("| extra |")[1].split("\n\n")[0]
     named = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
-    # What only somebody who works on this repository installs.
-    own = {"checks", "site", "test"}
-    assert sorted(named) == sorted(project(ROOT)["optional-dependencies"].keys() - own)
+    assert sorted(named) == sorted(SERVICE["optional-dependencies"])
 
 
 def test_one_name_installs_a_service_that_proves(wheels: Path, empty: Empty) -> None:
@@ -166,3 +173,26 @@ def test_one_name_installs_a_service_that_proves(wheels: Path, empty: Empty) -> 
     empty.ran("python", "-m", "pip", "check")
     listed = {row["distribution"] for row in json.loads(empty.ran("identity", "plugins", "list", "--json"))}
     assert plugins() <= listed
+
+
+def test_the_kernel_alone_serves_the_specification(wheels: Path, empty: Empty) -> None:
+    """Only the plugins of the embedded default are beside it, and none of the extensions."""
+    plugins_of_default = ["custodian-sealed", "did-ids", "keys-env", "keys-sql", "ledger-sql", "prover-bbs"]
+    empty.install("--find-links", wheels, "identity-kernel", *(f"identity-{name}" for name in plugins_of_default))
+
+    def start(command: list[str], env: dict[str, str], **named: Any) -> subprocess.Popen[bytes]:
+        python = empty.folder / "bin" / "python"
+        return subprocess.Popen([python, *command[1:]], env=empty.variables | env, cwd=empty.folder, **named)
+
+    with local_server(popen=start) as server, httpx.Client(timeout=120) as http:
+        assert http.get(f"{server.url}/version").json()["extensions"] == ""
+        client = PlainClient(f"{server.url}/api/v1", server.api_key, http)
+        parties = create_parties(client, 5)
+        proof = client.request(
+            "POST", "/zkp/delegated-proofs", build_proof_request(parties, "gte"), X_API_Key=client.api_key
+        )
+        assert proof.status_code == 201, proof.text
+        for name, subject in (("update", parties.holder), ("rotate", parties.holder), ("deactivate", parties.agent)):
+            changed = client.send_signed(*build_request(PlainStory(client, subject=subject), name), subject)
+            assert changed.is_success, (name, changed.text)
+        assert client.request("GET", did_path(parties.agent.did)).status_code == 410
