@@ -209,7 +209,7 @@ def _require_erasure(settings: Settings, rules: Sequence[RetentionRule], service
                 f"{key} is set, and no extension that is open erases records.",
                 f"{settings.origin(key)} ({key})",
             )
-            raise SettingsError(what, where, f"Install identity-operations and enable operations, or unset {key}.")
+            raise SettingsError(what, where, f"Install or enable one (plugins/README.md lists them), or unset {key}.")
 
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:

@@ -19,8 +19,8 @@ from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.credential import Binding
 from identity_core.domain.credentials.holder_secret import FIRST
 from identity_core.errors import IdentityError
-from identity_core.extension.checks import Diagnosis, listed, ok, warn, wrong
 from identity_core.extension.choice import read_store
+from identity_core.extension.installation import Diagnosis, listed, ok, warn, wrong
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.settings import Settings
 from identity_core.use_cases.credentials.holder_secrets import REMEDY, is_kept, root_of_new

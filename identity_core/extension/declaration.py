@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from identity_core.errors import IdentityError
-from identity_core.extension.checks import InstallationCheck, RowRule
+from identity_core.extension.installation import InstallationCheck, RowRule
 from identity_core.extension.metrics import Gauge
 from identity_core.extension.rollback import RollbackGuard
 from identity_core.ports.clock import Clock

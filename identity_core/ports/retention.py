@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from msgspec import Struct
+from identity_core.values import value_class
 
 ERASED_HOLDER: Final = "did:erased:holder"
 """Stands in the place of the holder of an erased credential: its row keeps the issuer's place in the status list."""
 
 
-class RetentionRule(Struct, frozen=True, kw_only=True):
+@value_class
+class RetentionRule:
     """How the records about people in one table of the store are kept. The texts are SQL of both dialects.
 
     ``kind``: the name of the table, and of the setting ``retention.<kind>_days``. The table has the columns ``id`` and ``holder``.

@@ -26,7 +26,7 @@ PACKAGES = {
     "jinja2": ("plugins/ui/",),
     "pluggy": ("identity_core/plugin/",),
     "sqlmodel": ("identity_core/store/tables/", "plugins/"),
-    "sqlalchemy": ("identity_core/store/tables/", "identity_core/cli/doctor_tables.py", "plugins/"),
+    "sqlalchemy": ("identity_core/store/tables/", "plugins/"),
     "limits": ("identity_core/throttle/",),
     "packaging": ("identity_core/extension/",),
     "redis": ("identity_core/throttle/",),
@@ -42,6 +42,7 @@ PACKAGES = {
         "identity_core/cli/",
         "plugins/ledger_evm/identity_ledger_evm/commands.py",
         "plugins/custodian_pkcs11/identity_custodian_pkcs11/commands.py",
+        "plugins/operations/identity_operations/commands/",
         "plugins/transparency/identity_transparency/cli/",
         "plugins/wallets/identity_wallets/commands.py",
     ),
@@ -57,6 +58,7 @@ CATCH_ALL = (
     "identity_core/extension/",
     "identity_core/cli/",
     "identity_core/database/",
+    "plugins/operations/identity_operations/commands/",
 )
 
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
@@ -205,6 +207,7 @@ def test_only_the_settings_read_the_environment(trees: dict[str, ast.Module]) ->
         "identity_core/conformance/",
         "plugins/mcp/identity_mcp/server.py",
         "plugins/observability/identity_observability/extension.py",
+        "plugins/operations/identity_operations/commands/",
     )
     found = [
         f"{name}:{node.lineno}"

@@ -13,7 +13,6 @@ from tests.architecture.sizes import CORE, Size, code_lines, package_sizes, size
 LIMITS = {
     ".": (546, 8),
     "api": (4_200, 50),
-    "backup": (264, 4),
     "bootstrap": (2_292, 24),
     "cli": (8_500, 94),
     "client": (635, 12),

@@ -28,9 +28,9 @@ from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.settings import load
 from identity_core.use_cases.dids.rotate_log_key import Rotation
+from plugins.operations.tests import test_backup_faults as test_backup
 from tests.attack.log_thief import STOLEN, make_the_key, sealed
 from tests.attack.stranger import PREFIX, Holder, service
-from tests.fault import test_backup
 from tests.fault.service_process import Running, eventually
 from tests.fault.service_process import service as running_service
 from tests.witnesses import witness
@@ -39,7 +39,7 @@ AGAIN = "again.example/log"
 NAMES = ("W1", "W2", "W3")
 PUBLISHES = {"IDENTITY_PLUGINS_WEBVH_HOST": "id.example"}
 """The service also has DIDs that readers of did:webvh fetch from it."""
-identity, told = (partial(call, more=PUBLISHES) for call in (test_backup.identity, test_backup.told))
+identity, told = (partial(call, more=PUBLISHES) for call in (test_backup.identity, test_backup.run_json))
 
 
 async def rotated(folder: Path, **how: Any) -> Rotation:

@@ -26,14 +26,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import uvloop
-from identity_core.use_cases.records import SweepRecords
+from identity_operations.erasure import SweepRecords
+from identity_operations.kinds import KINDS
+from identity_operations.retention import StoredRecords
 
 from identity_core.codec.times import micros
 from identity_core.ports.proofs import Invocation, RefusedInvocation
 from identity_core.ports.repositories import AuditRow
-from identity_core.ports.retention import KINDS
 from identity_core.store import Store
 from identity_core.store.records import row_id
+from identity_core.store.retention import RULES
 from identity_core.use_cases.audit import CutAuditLog
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.background import Repeating
@@ -280,7 +282,7 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
     )
     sweeps = (
         expired,
-        SweepRecords(store.retention, dict.fromkeys(KINDS, DAY), clock, clock.monotonic),
+        SweepRecords(StoredRecords(store.database, RULES), dict.fromkeys(KINDS, DAY), clock, clock.monotonic),
         CutAuditLog(store.audit, DAY, clock, clock.monotonic),
     )
     longest: list[float] = []

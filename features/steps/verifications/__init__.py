@@ -3,7 +3,6 @@
 pytest_plugins = [
     "features.steps.verifications.answers",
     "features.steps.verifications.audit",
-    "features.steps.verifications.erasure",
     "features.steps.verifications.history",
     "features.steps.verifications.stored_proofs",
     "features.steps.verifications.timeline",

@@ -90,7 +90,7 @@ class EraseRecords:
     erase: EraseHolder
 
     async def __call__(self, wish: EraseRecordsRequest, context: RequestContext) -> tuple[str, Erasure]:
-        """Whose records they were, and how many."""
+        """Return whose records they were, and how many."""
         named, caller = given(wish.holder_did, None), context.caller
         holder = caller.acting if named is None else self.reader.parse(named)
         if holder is None:

@@ -63,7 +63,7 @@ class StoredRecords(Repository):
         concerned = " OR ".join(f"{role} = :did" for role in self.rules[kind].roles)
         sql = f"SELECT {', '.join(columns)} FROM {kind} WHERE id > :after AND ({concerned}) ORDER BY id LIMIT :limit"  # noqa: S608
         rows = await self._rows(sql, {"did": did, "after": after, "limit": limit})
-        return [(row[0], _shown(columns, row)) for row in rows]
+        return [(row[0], _shown_row(columns, row)) for row in rows]
 
 
 def _forget(rule: RetentionRule) -> str:
@@ -74,7 +74,7 @@ def _decided(rule: RetentionRule) -> str:
     return f"{rule.undecided} = 0 AND " if rule.undecided else ""
 
 
-def _shown(columns: Sequence[str], row: Sequence[Any]) -> dict[str, JsonValue]:
+def _shown_row(columns: Sequence[str], row: Sequence[Any]) -> dict[str, JsonValue]:
     found: dict[str, JsonValue] = {}
     for name, value in zip(columns, row, strict=True):
         if value is None:

@@ -12,7 +12,7 @@ from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.codec import times
 from identity_core.database import DatabaseError
-from identity_core.extension.checks import Diagnosis, ok, warn
+from identity_core.extension.installation import Diagnosis, ok, warn
 from identity_core.settings import Settings
 
 LATE_SECONDS = 600.0

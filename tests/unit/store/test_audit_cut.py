@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from identity_core.use_cases.records import FEWEST, HELD_SECONDS, SOON_SECONDS
 
 from identity_core.domain.activity import CUT, GENESIS, ChainHead, check_kept, follow, follow_export
 from identity_core.errors import StorageMismatch
@@ -18,6 +17,7 @@ from identity_core.store import Store
 from identity_core.store.audit import from_line
 from identity_core.use_cases import audit
 from identity_core.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAuditChain, CutAuditLog, FollowAuditChain
+from identity_core.use_cases.expiry import FEWEST, HELD_SECONDS, SOON_SECONDS
 from tests.rooms import MovableClock
 
 DAY = timedelta(days=1)

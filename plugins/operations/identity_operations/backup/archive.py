@@ -57,7 +57,7 @@ def read_archive(
         raise BackupInvalid("its manifest is too long")
     manifest = BackupManifest.parse(reader.read(length))
     for one in manifest.files:
-        with _opened(folder, one.name) as file:
+        with _open_archive(folder, one.name) as file:
             _copy(reader, one, file, advance)
             if folder is not None:
                 settle(file)
@@ -65,7 +65,7 @@ def read_archive(
     return manifest
 
 
-def _opened(folder: Path | None, name: str) -> BinaryIO:
+def _open_archive(folder: Path | None, name: str) -> BinaryIO:
     if folder is None:
         return open(os.devnull, "wb")
     return os.fdopen(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")

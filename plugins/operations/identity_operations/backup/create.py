@@ -1,7 +1,7 @@
 """An installation on SQLite files as one sealed file, made while the service runs, and what is looked at before a backup counts as one.
 
 The record of an installation is in its SQLite files and in the master key of its custodian, if that is a file. Everything is copied as it
-was at one moment (``database/snapshot.py``). The copy is looked at before it is sealed (``fsck``), and the checkpoint over its ledger is
+was at one moment (``snapshot.py``). The copy is looked at before it is sealed (``fsck``), and the checkpoint over its ledger is
 signed, by which a restore knows how far it reaches. Left out: what limits requests, and whatever else lies in the data directory.
 """
 
@@ -63,7 +63,7 @@ class LookedAt:
 
 @contextmanager
 def refused(where: Path) -> Iterator[None]:
-    """What is wrong with a backup as a ``StartError`` that names it."""
+    """Raise ``StartError``, which names the backup, for a fault of it."""
     try:
         yield
     except BackupInvalid as error:
@@ -175,7 +175,7 @@ def _require_absent(target: Path) -> None:
 
 
 def copy_installation(data_dir: Path, staging: Path) -> None:
-    """What a backup holds, as it was at one moment, in ``staging``. Raises ``StartError``, ``DatabaseUnavailable``, ``OSError``."""
+    """Copy what a backup holds, as it was at one moment, to ``staging``. Raises ``StartError``, ``DatabaseUnavailable``, ``OSError``."""
     databases = [path for path in sorted(data_dir.glob("*.sqlite")) if path.name not in NOT_KEPT]
     if not databases:
         fix = "name the one of the service with --data-dir"
@@ -187,8 +187,8 @@ def copy_installation(data_dir: Path, staging: Path) -> None:
 
 
 async def examine_copy(copy: Settings, *, deep: bool, remembered: Remembered | None = None) -> Sequence[Finding]:
-    """What is wrong with a copy and no obstacle to a start. ``remembered`` is what it is held against. Raises ``StartError`` for whatever
-    is wrong with files or ledger."""
+    """Return what is wrong with a copy and no obstacle to a start. It is compared with ``remembered``. Raises ``StartError``: when files or
+    ledger are damaged."""
     if remembered is not None:
         CheckpointFile(checkpoint_file_of(copy)).replace(remembered)
     try:

@@ -1,4 +1,4 @@
-"""What a backup says of its content: JSON (RFC 8259), sealed with the rest of it."""
+"""The description of a backup's content: JSON (RFC 8259), sealed with the rest of it."""
 
 from __future__ import annotations
 

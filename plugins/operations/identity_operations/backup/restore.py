@@ -45,7 +45,7 @@ from identity_operations.examination.fsck import examine
 
 @value_class
 class Known:
-    """What is said of how far the log was: ``checkpoints`` are signed notes, each with the place that it came from; the witnesses of
+    """The known ends of the log: ``checkpoints`` are signed notes, each with the place that it came from; the witnesses of
     ``policy`` are asked for theirs; ``new_origin`` is the name under which it goes on. ``is_newest``: the operator says that nothing newer
     than the backup was ever given out."""
 
@@ -201,7 +201,7 @@ def _believed(keys: CheckpointKeys, kept: Remembered | None, known: Known) -> li
 async def _gone_on(
     copy: Settings, manifest: BackupManifest, notes: Sequence[Remembered], new_origin: str | None, seen: SeenByWitnesses
 ) -> tuple[Restored, Remembered]:
-    """What is told of the restore, and what is to be remembered after it."""
+    """Return the result of the restore, and what is to be remembered after it."""
     if new_origin is not None:
         check_new_origin(copy, new_origin)
     async with AsyncExitStack() as stack:
@@ -261,7 +261,7 @@ async def _require_one_history(logged: TransparencyLog, store: Store, known: Seq
 
 
 def _settle(folder: Path) -> None:
-    """What was written after the files were unpacked is on the disk, too: databases that were closed whole."""
+    """Write to the disk what was changed after the files were unpacked: databases that were closed whole."""
     for path in folder.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())

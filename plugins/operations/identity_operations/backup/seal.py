@@ -44,7 +44,7 @@ class BackupInvalid(Exception):
 
 @value_class
 class OperatorKey:
-    """What a backup is sealed under: the octets of a key file, 32 or more of full entropy, or a passphrase."""
+    """The key that a backup is sealed under: the bytes of a key file, 32 or more of full entropy, or a passphrase."""
 
     secret: bytes = field(repr=False)
     is_passphrase: bool
@@ -68,21 +68,21 @@ class SealedWriter:
         if key.is_passphrase:
             costs = {"operations": key.operations, "memoryBytes": key.memory_bytes}
             header = {"seal": "passphrase", "salt": base64_encode(salt), **costs}
-        box = sealing.seal(_master(key, header), self._key, _KEY_PURPOSE + _said(header), random=random)
+        box = sealing.seal(_master(key, header), self._key, _KEY_PURPOSE + _stated(header), random=random)
         target.write(MAGIC + jcs.canonicalize(header | {"key": base64_encode(box)}) + b"\n")
 
     def write(self, octets: bytes) -> None:
         """Seals what makes a chunk with what is behind it; keeps the rest."""
         self._chunk += octets
         while len(self._chunk) > CHUNK:
-            self._put(bytes(self._chunk[:CHUNK]), is_last=False)
+            self._write_chunk(bytes(self._chunk[:CHUNK]), is_last=False)
             del self._chunk[:CHUNK]
 
     def end(self) -> None:
         """Writes the last chunk. Without it the file is one that was cut off."""
-        self._put(bytes(self._chunk), is_last=True)
+        self._write_chunk(bytes(self._chunk), is_last=True)
 
-    def _put(self, chunk: bytes, *, is_last: bool) -> None:
+    def _write_chunk(self, chunk: bytes, *, is_last: bool) -> None:
         data = _chunk_data(self._number, is_last=is_last)
         self._target.write(sealing.seal(self._key, chunk, data, random=self._random))
         self._number += 1
@@ -99,7 +99,7 @@ class SealedReader:
         header = _header(source.readline(MOST_HEADER + 1))
         try:
             box = base64_decode(header.pop("key"))
-            self._key = sealing.unseal(_master(key, header), box, _KEY_PURPOSE + _said(header))
+            self._key = sealing.unseal(_master(key, header), box, _KEY_PURPOSE + _stated(header))
         except (sealing.BoxInvalid, Malformed) as error:
             raise BackupInvalid("the key is not the one that it was sealed under, or its head was changed") from error
         self._source = source
@@ -159,7 +159,7 @@ def _header(line: bytes) -> dict[str, Any]:
     raise BackupInvalid("its head is not that of a backup")
 
 
-def _said(header: dict[str, Any]) -> bytes:
+def _stated(header: dict[str, Any]) -> bytes:
     return jcs.canonicalize(header)
 
 

@@ -52,12 +52,12 @@ def _pinned(paths: Sequence[Path]) -> Iterator[Mapping[Path, sqlite3.Connection]
 
         def close() -> None:
             # The last connection to close writes the log back into the file, which must not happen beside a writer.
-            with _held(locks):
+            with _hold_locks(locks):
                 for reader in readers.values():
                     reader.close()
 
         stack.callback(close)
-        with _held(locks):
+        with _hold_locks(locks):
             for path in paths:
                 try:
                     readers[path] = _begun(path)
@@ -89,7 +89,7 @@ def _lock_of(path: Path, stack: ExitStack) -> FileLock:
 
 
 @contextmanager
-def _held(locks: Sequence[FileLock]) -> Iterator[None]:
+def _hold_locks(locks: Sequence[FileLock]) -> Iterator[None]:
     """All of them, one after the other; a writer holds one of them at a time and never waits for a second."""
     give_up_at = time.monotonic() + PATIENCE_SECONDS
     with ExitStack() as stack:

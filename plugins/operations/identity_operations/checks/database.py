@@ -1,6 +1,5 @@
-"""What ``identity doctor`` says of databases: whether an acknowledged write is as safe as it is said to be, whether the files are whole,
-hold the declared tables, belong together and are as new as they were, and which DIDs are withheld. It only reads, and makes no table that
-is not there.
+"""Checks of databases: whether an acknowledged write is durable, whether the files are whole, hold the declared tables, belong together
+and are as new as they were, and which DIDs are withheld. They only read, and make no table that is not there.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from identity_core.cli.options import shown_database
 from identity_core.codec.times import printed
 from identity_core.database import DatabaseError, faults_of, look_at
 from identity_core.errors import IdentityError
-from identity_core.extension.checks import Diagnosis, listed, ok, warn, wrong
 from identity_core.extension.choice import read_store
+from identity_core.extension.installation import Diagnosis, listed, ok, warn, wrong
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS
 from identity_core.settings import Settings
 
@@ -88,7 +87,7 @@ def _postgresql(where: str, url: str) -> Iterator[Diagnosis]:
 
 
 def judge(reported: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """What is wrong with a server whose settings are ``reported``."""
+    """Yield what is wrong with a server whose settings are ``reported``."""
     for name in ("fsync", "full_page_writes"):
         if reported[name] != "on":
             says = f"PostgreSQL runs with {name} = {reported[name]}: a loss of power loses acknowledged entries"

@@ -1,5 +1,5 @@
-"""What ``identity doctor`` says of the machine around an installation: libraries, the clock, who listens at its address, and how old its
-newest backup is. It only reads.
+"""Checks of the machine around an installation: libraries, the clock, what listens at its address, the age of its newest backup. They only
+read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from identity_core.database import DatabaseError, look_at
-from identity_core.extension.checks import Diagnosis, ok, warn
+from identity_core.extension.installation import Diagnosis, ok, warn
 from identity_core.settings import Settings, require_extras
 
 # Challenges, tokens and delegations allow less than this.
@@ -56,7 +56,7 @@ def _apart(url: str) -> float:
 
 
 def listener(settings: Settings) -> Iterator[Diagnosis]:
-    """Who listens where the service does: nobody, the service, or somebody because of whom it cannot start."""
+    """Check what listens at the address of the service: nothing, the service, or a program because of which it cannot start."""
     server = settings.server
     place = f"{server.host}:{server.port}" if server.unix_socket is None else str(server.unix_socket)
     try:

@@ -1,4 +1,4 @@
-"""The tables of a database held against those that ``tables`` declares, for ``identity doctor``.
+"""The comparison of a database with the tables that ``identity_core.store.tables`` declares.
 
 By SQLAlchemy alone, which tells of types and primary keys; Alembic, which writes the next step, is no dependency of the service.
 """
@@ -32,7 +32,7 @@ class Difference:
 
 
 def compare(database: Look) -> list[Difference]:
-    """Where the tables of a database are not the declared ones; tables of others are left alone. Raises ``DatabaseError``."""
+    """Return where the tables of a database are not the declared ones; other tables are ignored. Raises ``DatabaseError``."""
     engine = create_engine(_DRIVERS[database.dialect], creator=lambda: database.driver, poolclass=StaticPool)
     try:
         with engine.connect() as connection:

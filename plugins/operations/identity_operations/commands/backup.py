@@ -171,7 +171,7 @@ def restore(
     with progress(range(file.stat().st_size), "backup") as bar:
         found = asyncio.run(restore_backup(settings, key, file, known, as_is=as_is, advance=bar.update))
     body = {
-        **_told(found.manifest),
+        **_described(found.manifest),
         "dataDirectory": str(settings.data_dir),
         "log": found.origin,
         "entries": found.entries,
@@ -227,7 +227,7 @@ def _checkpoint(place: str) -> bytes:
         return read_whole(answer.raise_for_status(), MAX_NOTE)
 
 
-def _told(manifest: BackupManifest) -> dict[str, Any]:
+def _described(manifest: BackupManifest) -> dict[str, Any]:
     checkpoint = manifest.remembered.checkpoint
     return {
         "createdAt": printed(manifest.created_at),
@@ -244,11 +244,11 @@ def _told(manifest: BackupManifest) -> dict[str, Any]:
 
 def _show(file: Path, made: LookedAt) -> None:
     findings = [dataclasses.asdict(one) for one in made.findings]
-    body = {"backup": str(file), "octets": file.stat().st_size, **_told(made.manifest), "findings": findings}
-    show(body, text=_made)
+    body = {"backup": str(file), "octets": file.stat().st_size, **_described(made.manifest), "findings": findings}
+    show(body, text=_made_text)
 
 
-def _made(body: dict[str, Any]) -> str:
+def _made_text(body: dict[str, Any]) -> str:
     head = (
         "{backup}: {octets} octets, {entries} entries of {log}, {auditLines} lines of the audit log, made {createdAt}"
     )

@@ -26,7 +26,7 @@ from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show, working
 from identity_core.cli.serve import LOOPBACK
 from identity_core.database import DatabaseError
-from identity_core.extension.checks import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
+from identity_core.extension.installation import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
 from identity_core.settings import Settings, StartError, buckets_of
 from identity_operations.checks import database, machine
 from identity_operations.checks.database import BEFORE
@@ -60,7 +60,7 @@ def _line(finding: dict[str, str]) -> str:
 
 
 def examine(settings: Settings) -> Iterator[tuple[str, Diagnosis]]:
-    """What is found of each thing, in the order in which a start would meet it. What several run into is said once."""
+    """Yield what is found, in the order in which a start would meet it. What several checks run into is reported once."""
     said: set[str] = set()
     for check in _checks(settings):
         try:

@@ -171,7 +171,7 @@ def command(url: str, api_key: str | None, timeout: float, within: float | None)
     if not failures or prints_json():
         failed = failures[0][0] if failures else None
         report = {"healthy": not failures, "failed": failed, "milliseconds": probe.steps, "left": left}
-        show(report, text=lambda _: f"{len(probe.steps)} steps in {took:.2f} s: {_told(probe.steps)}")
+        show(report, text=lambda _: f"{len(probe.steps)} steps in {took:.2f} s: {_durations(probe.steps)}")
     if failures:
         step, what, where, remedy = failures[0]
         fail(f"{step}: {what}" + (f" (not deactivated: {', '.join(left)})" if left else ""), where, remedy)
@@ -191,5 +191,5 @@ def _tried(probe: Probe, act: Callable[[], None]) -> tuple[str, str, str, str] |
     return None
 
 
-def _told(steps: dict[str, float]) -> str:
+def _durations(steps: dict[str, float]) -> str:
     return ", ".join(f"{name} {milliseconds:.0f} ms" for name, milliseconds in steps.items())

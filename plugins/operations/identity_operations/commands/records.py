@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ import orjson
 from identity_core.cli.options import of_installation, opened_part, refuse_absent
 from identity_core.cli.output import agreed, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import RemoteCaller, add_command, did_option
+from identity_core.cli.remote import RemoteCaller, add_command, add_operations, did_option
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid
@@ -23,6 +24,7 @@ from identity_operations.kinds import KINDS
 if TYPE_CHECKING:
     from identity_operations.erasure import EraseHolder
 
+add_operations(resources.files("identity_operations").joinpath("document.json").read_bytes())
 PAGE = 500
 _kind_option = click.option(
     "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeatable.  [default: all]"
@@ -46,7 +48,7 @@ def export(settings: Settings, did: str, output: Any) -> None:
 
     Values of credentials and the private halves of keys are sealed and not among them.
     """
-    with _opened(settings, did) as (runner, erase):
+    with _open_records(settings, did) as (runner, erase):
         for kind in erase.records.rules:
             after = ""
             while page := runner.run(erase.records.page(kind, did, after=after, limit=PAGE)):
@@ -66,14 +68,14 @@ def erase(settings: Settings, did: str, kinds: tuple[str, ...], yes: bool) -> No
     """
     if not yes:
         click.confirm(f"Erase {', '.join(kinds) or 'all records'} of {did}?", abort=True, err=True)
-    with _opened(settings, did) as (runner, erase):
+    with _open_records(settings, did) as (runner, erase):
         done = runner.run(erase(did, kinds or [*erase.records.rules], RequestContext("eraseRecords", OPERATOR)))
     body = {"did": did, "erased": dict(done.erased), "waiting": done.waiting}
     show(body, text=_text)
 
 
 @contextlib.contextmanager
-def _opened(settings: Settings, did: str) -> Iterator[tuple[asyncio.Runner, EraseHolder]]:
+def _open_records(settings: Settings, did: str) -> Iterator[tuple[asyncio.Runner, EraseHolder]]:
     try:
         Did.parse(did)
     except InvalidDid as error:

@@ -1,4 +1,4 @@
-"""What a text that leaves the installation does not say: known secrets wherever they stand, and whatever looks like a secret or a name."""
+"""Redaction of texts that leave the installation: known secrets anywhere, and whatever looks like a secret or a name."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _gatherers(settings: Settings, log: Any, url: str | None, who: Mapping[str, 
 
 
 def _part(gather: Callable[[], Any]) -> Any:
-    """What was gathered; the error where that failed, because a bundle is wanted where something is broken."""
+    """Return what was gathered. If that failed, return the error, because a bundle is wanted where something is broken."""
     try:
         return gather()
     except Exception as error:  # noqa: BLE001  (whatever keeps a part away is what the reader wants to know)
@@ -109,7 +109,7 @@ def _archive(parts: dict[str, bytes], made: datetime) -> bytes:
 
 
 def _secrets(settings: Settings, api_key: str | None) -> list[str]:
-    """What must not be in the bundle, as it is: secret settings, those of plugins too, and API keys of the environment."""
+    """Return what must not be in the bundle: secret settings, those of plugins too, and API keys of the environment."""
     given = [api_key or "", os.environ.get("API_KEY", ""), os.environ.get("IDENTITY_API_KEY", "")]
     return [*secrets_of(settings, installed_plugins(settings).settings_tables()), *given]
 

@@ -23,7 +23,7 @@ from identity_core.domain.activity import ChainBroken, ChainHead, check_kept, fo
 from identity_core.domain.ledger.audit import Audit
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
-from identity_core.extension.checks import RowRule
+from identity_core.extension.installation import RowRule
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import ExaminableLedger, LedgerBackend, LedgerEntry
 from identity_core.settings import StartError
@@ -95,7 +95,7 @@ class Examiner:
         try:
             frontier = await self.store.transparency.frontier()
         except DatabaseMismatch as error:
-            self.found("tile", "transparency_head", error.reason)
+            self.report("tile", "transparency_head", error.reason)
             await self._entries_of_log(Frontier())
         else:
             await self._storage()
@@ -106,12 +106,12 @@ class Examiner:
             *await self.examination.withheld(),
             *await self.examination.broken(self.rules),
         ]:
-            self.found(fault.kind, fault.name, fault.says, fault.remedy)
+            self.report(fault.kind, fault.name, fault.says, fault.remedy)
         await self._audit_log()
         await self._unvouched()
 
-    def found(self, kind: str, where: str, says: str, remedy: str = "") -> None:
-        """Notes a finding; those past ``MOST`` would be of one cause."""
+    def report(self, kind: str, where: str, says: str, remedy: str = "") -> None:
+        """Add a finding; those past ``MOST`` would be of one cause."""
         if len(self.findings) < MOST:
             self.findings.append(Finding(kind, where, says, remedy or REMEDIES[kind]))
 
@@ -123,9 +123,9 @@ class Examiner:
                 read = ReadCheckpointKeys(self.custodian, self.ledger, tree, origin)
                 await self.check.remembered(self.kept, await checkpoint_keys(read))
         except StorageMismatch as error:
-            self.found("storage", "the databases", str(error))
+            self.report("storage", "the databases", str(error))
         except StartError as error:
-            self.found("storage", error.where, error.what)
+            self.report("storage", error.where, error.what)
 
     async def _ledger_chains(self) -> None:
         if not isinstance(self.ledger, ExaminableLedger):
@@ -137,7 +137,7 @@ class Examiner:
         while True:
             seen = await ledger.examine(kind, after, PAGE)
             for says in seen.faults:
-                self.found("ledger", f"ledger_{kind}", says)
+                self.report("ledger", f"ledger_{kind}", says)
             if seen.last == after:
                 return
             after = seen.last
@@ -167,12 +167,12 @@ class Examiner:
         number, start = audit.size // PAGE, audit.size + 1
         tile = (await self.store.transparency.tiles([(0, number)])).get((0, number), b"")
         if [line.receipt.sequence for line in lines] != list(range(start, start + len(lines))):
-            self.found("ledger", f"entries from {start}", "one of them is missing")
+            self.report("ledger", f"entries from {start}", "one of them is missing")
             return
         try:
             leaves = [leaf_of(line).encode() for line in lines]
         except Malformed as error:
-            self.found("ledger", f"entries from {start}", str(error))
+            self.report("ledger", f"entries from {start}", str(error))
             return
         # A running service has added to the last tile since.
         audit.feed(leaves, tile[: HASH_BYTES * len(leaves)])
@@ -190,16 +190,16 @@ class Examiner:
         is_head = [one.kind for one in audit.findings] == ["root"]
         for one in audit.findings:
             kind = "tile" if is_head or one.kind == "tile" else "ledger"
-            self.found(kind, "transparency_head" if is_head else one.where, one.says)
+            self.report(kind, "transparency_head" if is_head else one.where, one.says)
         count, total = await self.examination.places()
         if count == size and total != places:
-            self.found("tile", "transparency_places", "transactions are not found at the places where they are")
+            self.report("tile", "transparency_places", "transactions are not found at the places where they are")
         elif count < size:
-            self.found("tile", "transparency_places", f"there are {count} places of {size} transactions")
+            self.report("tile", "transparency_places", f"there are {count} places of {size} transactions")
 
     async def _differing(self, lines: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-        """Those of ``lines`` of which the index says something else, or nothing. Of the newest it may have no row yet: a crash leaves it
-        so, and a copy that was made between entry and row; a start brings it up."""
+        """Return those of ``lines`` whose row in the index differs or is missing. The newest may have no row yet: after a crash, and in a
+        copy that was made between entry and row; a start brings it up."""
         faults = await self.examination.index(lines, self._unread(lines))
         if not faults:
             return []
@@ -211,19 +211,19 @@ class Examiner:
         return {line.did for line in lines if line.did.split(":", 2)[1] not in self.methods}
 
     async def _settled_index(self) -> None:
-        """What still differs after a moment: a running service writes the row after the entry."""
+        """Report what still differs after a moment: a running service writes the row after the entry."""
         if self._suspects:
             await asyncio.sleep(SETTLED_SECONDS)
         for line in self._suspects[:MOST]:
             for fault in (await self.examination.index([line], self._unread([line]))).values():
-                self.found("index", fault.name, fault.says)
+                self.report("index", fault.name, fault.says)
 
     async def _audit_log(self) -> None:
         head = await self.store.audit.head()
         if head is None:
             last = await self.store.audit.chain(after=0, limit=1)
             if last:
-                self.found(
+                self.report(
                     "audit", "audit_head", "it was not made by the keys of this installation: the end may be cut off"
                 )
             return
@@ -239,13 +239,13 @@ class Examiner:
                 at = follow(at, lines)
             check_kept(at, head)
         except ChainBroken as error:
-            self.found("audit", "audit_lines", str(error))
+            self.report("audit", "audit_lines", str(error))
             return
         # Lines are chained to the head: one that stands behind it is not of the service, unless that has moved on.
         if await self.store.audit.chain(after=end, limit=1):
             now = await self.store.audit.head()
             if now is None or now.head.sequence <= end:
-                self.found("audit", "audit_lines", f"line {end + 1} was not written by this service")
+                self.report("audit", "audit_lines", f"line {end + 1} was not written by this service")
 
     async def _unvouched(self) -> None:
         """The logs of entries that no remembered checkpoint is over, every signature of them."""
@@ -255,5 +255,5 @@ class Examiner:
         while lines := await self.ledger.entries_after(size, PAGE):
             for did in sorted({line.did for line in lines} - self._unread(lines)):
                 for says in await self.index_audit.differences(did):
-                    self.found("index" if says.startswith("version") else "log", did, says)
+                    self.report("index" if says.startswith("version") else "log", did, says)
             size = lines[-1].receipt.sequence

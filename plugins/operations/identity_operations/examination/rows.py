@@ -1,5 +1,5 @@
-"""What the store holds, held against what it follows from: rows of the index against ledger entries, places of transactions against the
-tree, the outbox and other rows against those that they name. It only reads.
+"""Comparison of the store's rows with what they follow from: of the index with ledger entries, of the places of transactions with the
+tree, of the outbox and others with the rows that they name. It only reads.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final
 
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
-from identity_core.extension.checks import RowRule
+from identity_core.extension.installation import RowRule
 from identity_core.ports.ledger import LedgerEntry
 from identity_core.ports.repositories import Suspicion
 from identity_core.store.index_rows import MISSING, SELECT, VERSIONS, Row, is_ours
@@ -131,7 +131,7 @@ class RowFault:
 
 
 class StoreExamination:
-    """Of one store. ``is_keyed``: the secret is the installation's, so tags can be told from others."""
+    """The examination of one store. ``is_keyed``: the secret is the installation's, so tags can be told from others."""
 
     def __init__(self, database: Database, secret: bytes, *, is_keyed: bool) -> None:
         self._database = database
@@ -139,7 +139,7 @@ class StoreExamination:
         self._is_keyed = is_keyed
 
     async def index(self, lines: Sequence[LedgerEntry], unread: Collection[str]) -> dict[int, RowFault]:
-        """What differs about these entries, which follow each other on the ledger, by their sequence. ``unread`` are DIDs without rows."""
+        """Return what differs about these entries, which follow each other on the ledger, by sequence. ``unread`` are DIDs without rows."""
         span = {"after": lines[0].receipt.sequence - 1, "last": lines[-1].receipt.sequence}
         rows = await self._database.read(lambda reading: reading.execute(_IN_SPAN, span).fetchall())
         by_place: Mapping[int, Row] = {row[3]: tuple(row) for row in rows}
@@ -191,7 +191,7 @@ class StoreExamination:
 
 
 def place_sum(transaction_hash: str, sequence: int) -> int:
-    """What one place adds to the sum of ``StoreExamination.places``."""
+    """Return what one place adds to the sum of ``StoreExamination.places``."""
     return (int(transaction_hash[:16], 16) >> 1) % PRIME * (sequence % PRIME)
 
 

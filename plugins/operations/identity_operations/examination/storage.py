@@ -85,7 +85,7 @@ class KeysFound:
 
 
 async def look_at_keys(settings: Settings, scratch: Path) -> KeysFound:
-    """What a start would say of the API keys. Raises ``StartError``."""
+    """Return what a start would report about the API keys. Raises ``StartError``."""
     with told_at_start(settings):
         look = LookOnly(scratch)
         plugins = looking_plugins(settings, look)

@@ -13,16 +13,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from identity_operations.upgrade import apply as room
 from identity_operations.upgrade.steps import bring_up
 
-from identity_core.bootstrap import upgrade as room
 from identity_core.database import migrations
 from identity_core.settings import Settings, load
 from identity_core.store import migrations as steps_of_store
-from tests.fault.service_process import eventually
-from tests.postgres_server import PostgresServer, postgres_server
-from tests.unit.cli.conftest import Commands, here
-from tests.unit.cli.test_upgrade_server import (
+from plugins.operations.tests.test_upgrade_server import (
     LAST,
     SEALED,
     TOMORROW,
@@ -35,6 +32,9 @@ from tests.unit.cli.test_upgrade_server import (
     older,
     on_server,
 )
+from tests.fault.service_process import eventually
+from tests.postgres_server import PostgresServer, postgres_server
+from tests.unit.cli.conftest import Commands, here
 
 __all__ = ["database", "here", "newer", "older", "on_server", "postgres_server"]
 
@@ -43,7 +43,7 @@ ASLEEP = f"{OTHERS} AND state = 'active' AND query LIKE '%pg_sleep%'"
 WAITING = f"{OTHERS} AND wait_event = 'advisory'"
 
 
-def asked(url: str, question: str) -> Any:
+def query(url: str, question: str) -> Any:
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(question).fetchone()  # type: ignore[call-overload]
     assert row is not None
@@ -77,7 +77,7 @@ def test_two_at_once_make_each_step_once(on_server: Commands, database: Callable
         holding.execute("SELECT pg_advisory_xact_lock(hashtext('identity store_migrations'))")
         for one in both:
             one.start()
-        eventually(lambda: asked(live, WAITING) == 2 or bool(failures), "both wait for the lock of the steps")
+        eventually(lambda: query(live, WAITING) == 2 or bool(failures), "both wait for the lock of the steps")
         what, _, remedy = on_server.refused("upgrade", "apply", "--yes", "--database-url", live)
         assert "another `identity upgrade apply` is at work" in what
         assert "`identity upgrade check`" in remedy
@@ -85,7 +85,7 @@ def test_two_at_once_make_each_step_once(on_server: Commands, database: Callable
         one.join()
     assert failures == []
     assert last_step(live) == LAST + 1
-    assert asked(live, f"SELECT count(*) FROM store_migrations WHERE number = {LAST + 1}") == 1
+    assert query(live, f"SELECT count(*) FROM store_migrations WHERE number = {LAST + 1}") == 1
     assert len(audited(live)) == 1
     # One that had seen it missing before the other was done.
     applied(settings)
@@ -116,13 +116,13 @@ def test_one_that_is_killed_half_way_has_done_nothing_and_is_run_again(
             finally:
                 os._exit(0)
     try:
-        eventually(lambda: asked(live, ASLEEP) == 1, "the step is under way")
+        eventually(lambda: query(live, ASLEEP) == 1, "the step is under way")
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    eventually(lambda: asked(live, OTHERS) == 0, "the server has seen that it is gone")
+    eventually(lambda: query(live, OTHERS) == 0, "the server has seen that it is gone")
     assert last_step(live) == LAST
-    assert asked(live, "SELECT to_regclass('of_tomorrow')") is None
+    assert query(live, "SELECT to_regclass('of_tomorrow')") is None
     assert audited(live) == []
     on_server.ok("upgrade", "apply", "--yes", "--database-url", live)
     assert (last_step(live), len(audited(live))) == (LAST + 1, 1)

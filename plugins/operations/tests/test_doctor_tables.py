@@ -11,14 +11,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from identity_operations.checks.database import Diagnosis
+from identity_operations.checks import database as doctor_database
 
-from identity_core.cli import doctor_database
+from identity_core.extension.installation import Diagnosis
 from identity_core.settings import Settings, load
 from identity_core.store import Store
+from plugins.operations.tests.test_doctor_storage import sums
 from tests.stored import new_stored_database, postgres_server
 from tests.unit.cli.conftest import Commands
-from tests.unit.cli.test_doctor_storage import sums
 
 __all__ = ["new_stored_database", "postgres_server"]
 
@@ -48,8 +48,8 @@ def on_server(url: str, sql: str) -> None:
         connection.execute(sql)  # type: ignore[call-overload]
 
 
-def found(settings: Settings) -> list[Diagnosis]:
-    """What is said of the tables, the same each time; no file changes."""
+def check_tables(settings: Settings) -> list[Diagnosis]:
+    """Return the findings about the tables, the same each time; no file changes."""
     before = sums(settings.data_dir)
     says = list(doctor_database.tables(settings))
     assert list(doctor_database.tables(settings)) == says
@@ -59,7 +59,7 @@ def found(settings: Settings) -> list[Diagnosis]:
 
 
 def test_tables_as_they_were_made_are_well(installation: tuple[Settings, Change]) -> None:
-    assert [one.state for one in found(installation[0])] == ["ok"]
+    assert [one.state for one in check_tables(installation[0])] == ["ok"]
 
 
 def test_a_table_of_somebody_else_is_fine(installation: tuple[Settings, Change]) -> None:
@@ -67,7 +67,7 @@ def test_a_table_of_somebody_else_is_fine(installation: tuple[Settings, Change])
     change(
         "CREATE TABLE notes (number BIGINT PRIMARY KEY, octets TEXT NOT NULL); CREATE INDEX by_text ON notes (octets)"
     )
-    assert [one.state for one in found(settings)] == ["ok"]
+    assert [one.state for one in check_tables(settings)] == ["ok"]
 
 
 OCTETS = {"sqlite": "BLOB", "postgresql": "BYTEA"}
@@ -121,7 +121,7 @@ def test_what_differs_is_named(installation: tuple[Settings, Change], harm: str 
     settings, change = installation
     dialect = "sqlite" if settings.database_url is None else "postgresql"
     change(harm if isinstance(harm, str) else harm[dialect])
-    (one,) = found(settings)
+    (one,) = check_tables(settings)
     assert one.state == "fail"
     assert one.says == f"the tables are not those of this version: {says.format(octets=OCTETS[dialect])}"
 
@@ -131,7 +131,7 @@ def test_an_order_that_is_not_by_octets_is_named(installation: tuple[Settings, C
     if settings.database_url is None:
         pytest.skip("SQLite compares octets")
     change('ALTER TABLE usage ALTER COLUMN owner TYPE text COLLATE "und-x-icu"')
-    (one,) = found(settings)
+    (one,) = check_tables(settings)
     assert 'usage.owner is TEXT COLLATE "und-x-icu" NOT NULL, not TEXT COLLATE "C" NOT NULL' in one.says
 
 
@@ -146,7 +146,7 @@ def test_an_order_that_is_not_by_octets_is_named(installation: tuple[Settings, C
 def test_what_somebody_added_is_a_warning(installation: tuple[Settings, Change], harm: str, says: str) -> None:
     settings, change = installation
     change(harm)
-    (one,) = found(settings)
+    (one,) = check_tables(settings)
     assert (one.state, one.says) == ("warn", f"somebody has added to the tables: {says}")
 
 
@@ -155,7 +155,7 @@ def test_several_differences_are_one_finding(installation: tuple[Settings, Chang
     indexes = ("holder_created_at_id", "agent_created_at_id", "created_at_id")
     change("; ".join(f"DROP INDEX ix_delegations_{one}" for one in indexes))
     change("DROP TABLE usage; DROP TABLE timeline; DROP TABLE api_key_tags")
-    (one,) = found(settings)
+    (one,) = check_tables(settings)
     assert one.says.count("missing") == doctor_database.SHOWN
     assert one.says.endswith("; and 1 more")
 
@@ -165,11 +165,11 @@ def test_a_database_of_an_older_version_is_not_held_against_the_tables_of_this_o
 ) -> None:
     settings, change = installation
     change("DELETE FROM store_migrations WHERE number = 14; ALTER TABLE transparency_head DROP COLUMN service_did")
-    assert found(settings) == []
+    assert check_tables(settings) == []
 
 
 def test_where_there_is_no_database_nothing_is_said(tmp_path: Path) -> None:
-    assert found(load(environment={}, overrides={"data_dir": tmp_path})) == []
+    assert check_tables(load(environment={}, overrides={"data_dir": tmp_path})) == []
 
 
 def test_the_command_says_it_and_its_exit_code_too(identity: Commands, here: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a sweep does on a server, where others change rows at the same time and the server chooses how rows are found."""
+"""Sweeps on a server, where others change rows at the same time and the server chooses how rows are found."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from identity_core.ports.consents import ConsentReply
 from identity_core.store import Store, activity
 from identity_core.store.records import delete_first
 from identity_core.store.requests import RETENTION
+from plugins.operations.tests.records import stored
 from tests.credentials import HOLDER, NOW
 
 HANA = str(HOLDER)
@@ -124,7 +125,7 @@ def test_what_the_holder_erases_is_waited_for(store: Store, url: str, change: st
         await store.activity.write([entry], durable=True)
         with psycopg.connect(url) as other:
             other.execute(change)
-            erasing = asyncio.ensure_future(store.retention.erase("timeline", HANA, limit=9))
+            erasing = asyncio.ensure_future(stored(store).erase("timeline", HANA, limit=9))
             await done_or_waiting(erasing, other)
             assert not erasing.done(), "it was told that nothing is left"
         assert await erasing == 1

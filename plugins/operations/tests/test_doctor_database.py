@@ -1,4 +1,4 @@
-"""What the doctor says of a database: what was acknowledged must not be lost."""
+"""Checks of a database: what was acknowledged must not be lost."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from identity_operations.checks import database as doctor_database
 
-from identity_core.cli import doctor_database
 from identity_core.settings import load
 from tests.postgres_server import PostgresServer, postgres_server
 

@@ -1,4 +1,4 @@
-"""What the doctor says of files, modes and settings: each remedy is typed as it stands, after which nothing is found any more."""
+"""Findings about files, modes and settings: each remedy is typed as it stands, after which nothing is found any more."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from identity_operations.checks.database import Diagnosis, stopped
 from identity_operations.commands.doctor import CHECKS
 
+from identity_core.extension.installation import Diagnosis, stopped
 from identity_core.settings import StartError, load
 
-LOOKS = {check: (look, remedy) for check, look, remedy in CHECKS}
+LOOKS = {check.name: (check.run, check.remedy) for check in CHECKS}
 
 
 def examined(check: str, environment: dict[str, str]) -> list[Diagnosis]:

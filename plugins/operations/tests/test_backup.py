@@ -92,7 +92,7 @@ def dids_of(folder: Path) -> set[str]:
 
 
 def sound(folder: Path) -> None:
-    """What a start compares agrees; the settings say where the checkpoint is remembered."""
+    """Check that what a start compares agrees; the settings say where the checkpoint is remembered."""
     with tempfile.TemporaryDirectory() as scratch:
         found = asyncio.run(compare_storage(load(environment={}, overrides={"data_dir": folder}), Path(scratch)))
     assert found.entries is not None

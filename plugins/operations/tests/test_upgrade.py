@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_operations.checks.database import Diagnosis
+from identity_operations.checks import database as doctor_database
 from identity_operations.checks.tables import compare
+from identity_operations.upgrade import apply as upgrade_module
 
-from identity_core.bootstrap import upgrade as upgrade_module
-from identity_core.cli import doctor_database
 from identity_core.cli.local_server import LocalServer
 from identity_core.database import look_at, migrations
 from identity_core.database.files import FileLock
+from identity_core.extension.installation import Diagnosis
 from identity_core.settings import load
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
@@ -81,7 +81,7 @@ def audited(identity: Commands, folder: Path) -> list[dict[str, Any]]:
 
 
 def examined_at(folder: Path) -> list[Diagnosis]:
-    """What the doctor finds wrong with the databases."""
+    """Return what the doctor finds wrong with the databases."""
     settings = load(environment={}, overrides={"data_dir": folder})
     return [one for one in doctor_database.storage(settings) if one.state != "ok"]
 
@@ -237,6 +237,7 @@ KILLED = """
 import asyncio, json, os, shutil, sys
 from pathlib import Path
 import identity_core
+from identity_operations.upgrade import steps
 from identity_operations.upgrade.steps import bring_up, pending_steps
 from identity_core.database.files import FileLock
 from identity_core.settings import load
@@ -245,7 +246,7 @@ from tests.unit.store.earlier.make import rows_of
 
 older, scratch, how_many = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 root = Path(identity_core.__file__).parent
-traced = {str(root / name) for name in ("bootstrap/steps.py", "database/migrations.py", "store/migrations/__init__.py")}
+traced = {steps.__file__, *(str(root / name) for name in ("database/migrations.py", "store/migrations/__init__.py"))}
 settings = load(environment={}, overrides={"data_dir": scratch})
 
 def run(kill_at):

@@ -7,13 +7,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from identity_operations.backup import snapshot
 from identity_operations.backup.snapshot import copy_at_one_moment
 
-from identity_core.database import DatabaseDamaged, DatabaseError, DatabaseUnavailable, snapshot
+from identity_core.database import DatabaseDamaged, DatabaseError, DatabaseUnavailable
 from identity_core.database.files import FileLock
 
 
-def made(path: Path, rows: int) -> Path:
+def make_database(path: Path, rows: int) -> Path:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
         connection.execute("CREATE TABLE numbers (number INTEGER PRIMARY KEY, padding BLOB)")
@@ -31,7 +32,7 @@ def count(path: Path) -> int:
 
 def test_what_is_written_while_it_copies_is_in_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "PAGES_AT_ONCE", 16)
-    first, second = made(tmp_path / "a.sqlite", 100), made(tmp_path / "b.sqlite", 50)
+    first, second = make_database(tmp_path / "a.sqlite", 100), make_database(tmp_path / "b.sqlite", 50)
     target = tmp_path / "copies"
     target.mkdir()
     told: list[int] = []
@@ -54,7 +55,7 @@ def test_what_is_written_while_it_copies_is_in_no_copy(tmp_path: Path, monkeypat
 
 
 def test_locks_are_given_back_before_it_copies(tmp_path: Path) -> None:
-    path = made(tmp_path / "a.sqlite", 10)
+    path = make_database(tmp_path / "a.sqlite", 10)
     target = tmp_path / "copies"
     target.mkdir()
     lock, free = FileLock(tmp_path / "a.sqlite.lock"), []
@@ -71,7 +72,7 @@ def test_locks_are_given_back_before_it_copies(tmp_path: Path) -> None:
 
 def test_a_writer_that_hangs_is_not_waited_for_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "PATIENCE_SECONDS", 0.02)
-    path = made(tmp_path / "a.sqlite", 10)
+    path = make_database(tmp_path / "a.sqlite", 10)
     lock = FileLock(tmp_path / "a.sqlite.lock")
     lock.acquire()
     with pytest.raises(DatabaseUnavailable) as refused:

@@ -1,4 +1,4 @@
-"""What goes by age, what goes because its holder wants it, and what stays of it, on both databases."""
+"""Records that go by age, records that go because their holder wants it, and what stays of them, on both databases."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from identity_core.use_cases.records import FEWEST, FIRST, HELD_SECONDS, MOST, SOON_SECONDS, SweepRecords
+from identity_operations.erasure import SweepRecords
 from identity_operations.examination.rows import StoreExamination
+from identity_operations.kinds import KINDS
 
 from identity_core.codec.times import printed
 from identity_core.domain.activity import TimelineQuery, VerificationQuery
@@ -21,8 +22,10 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion
 from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema
-from identity_core.ports.retention import ERASED_HOLDER, KINDS
+from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.store import Store
+from identity_core.use_cases.expiry import FEWEST, FIRST, HELD_SECONDS, MOST, SOON_SECONDS
+from plugins.operations.tests.records import stored
 from tests.anchoring import some_proof
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
 from tests.rooms import MovableClock
@@ -50,7 +53,7 @@ async def events(store: Store, at: datetime, *holders: str) -> None:
         await store.activity.write([entry, seen], durable=True)
 
 
-async def left(store: Store, holder: str | None) -> tuple[int, int]:
+async def rows_left(store: Store, holder: str | None) -> tuple[int, int]:
     timeline = await store.timeline.list(TimelineQuery(None if holder is None else frozenset({holder})))
     seen = await store.verifications.list(VerificationQuery(None, None, holder=holder))
     return len(timeline), len(seen)
@@ -61,17 +64,17 @@ def test_what_is_old_goes_and_nothing_else(store: Store) -> None:
         for age in (3, 2, 1):
             await events(store, NOW - age * DAY, HANA)
         for kind in ("timeline", "verifications"):
-            assert await store.retention.forget(kind, NOW - 2 * DAY, limit=10) == 1
-            assert await store.retention.forget(kind, NOW - 2 * DAY, limit=10) == 0
-        assert await left(store, HANA) == (2, 2)
+            assert await stored(store).forget(kind, NOW - 2 * DAY, limit=10) == 1
+            assert await stored(store).forget(kind, NOW - 2 * DAY, limit=10) == 0
+        assert await rows_left(store, HANA) == (2, 2)
         old = await credential(store, valid_until=NOW)
         young, endless = await credential(store, valid_until=NOW + DAY), await credential(store)
-        assert await store.retention.forget("credentials", NOW, limit=10) == 1
-        assert await store.retention.forget("credentials", NOW, limit=10) == 0, "what is erased is not found again"
+        assert await stored(store).forget("credentials", NOW, limit=10) == 1
+        assert await stored(store).forget("credentials", NOW, limit=10) == 0, "what is erased is not found again"
         assert [await store.credentials.sealed(one.id) for one in (old, young, endless)] == [b"", b"sealed", b"sealed"]
         proofs = [some_proof(NOW - age * DAY, anchor=None) for age in (3, 2, 1)]
         await store.proofs.bring_in(proofs)
-        assert await store.retention.forget("proofs", NOW - DAY, limit=10) == 2
+        assert await stored(store).forget("proofs", NOW - DAY, limit=10) == 2
         assert [await store.proofs.get(one.id) is None for one in proofs] == [True, True, False]
 
     run(scenario())
@@ -81,8 +84,8 @@ def test_a_step_is_no_longer_than_its_limit(store: Store) -> None:
     async def scenario() -> None:
         await events(store, NOW, *[HANA] * 7)
         later = NOW + DAY
-        assert [await store.retention.forget("timeline", later, limit=3) for _ in range(3)] == [3, 3, 1]
-        assert [await store.retention.erase("verifications", HANA, limit=3) for _ in range(3)] == [3, 3, 1]
+        assert [await stored(store).forget("timeline", later, limit=3) for _ in range(3)] == [3, 3, 1]
+        assert [await stored(store).erase("verifications", HANA, limit=3) for _ in range(3)] == [3, 3, 1]
 
     run(scenario())
 
@@ -93,18 +96,18 @@ def test_a_holder_takes_what_is_hers_and_nothing_of_anothers(store: Store) -> No
         await events(store, NOW, HANA, HANA, IRIS)
         own, other = some_proof(NOW, anchor=None, holder=HANA), some_proof(NOW, anchor=None, holder=IRIS)
         await store.proofs.bring_in([own, other])
-        assert [await store.retention.erase(kind, HANA, limit=100) for kind in KINDS] == [1, 1, 2, 2]
-        assert [await store.retention.erase(kind, HANA, limit=100) for kind in KINDS] == [0, 0, 0, 0]
-        assert await left(store, HANA) == (0, 0)
-        assert await left(store, IRIS) == (1, 1)
-        assert await left(store, None) == (1, 3), "what a verifier did stays the verifier's"
+        assert [await stored(store).erase(kind, HANA, limit=100) for kind in KINDS] == [1, 1, 2, 2]
+        assert [await stored(store).erase(kind, HANA, limit=100) for kind in KINDS] == [0, 0, 0, 0]
+        assert await rows_left(store, HANA) == (0, 0)
+        assert await rows_left(store, IRIS) == (1, 1)
+        assert await rows_left(store, None) == (1, 3), "what a verifier did stays the verifier's"
         assert (await store.proofs.get(own.id), await store.proofs.get(other.id)) == (None, other)
         assert await store.credentials.sealed(another.id) == b"sealed"
         found = await store.credentials.get(hers.id)
         assert found is not None
         assert (str(found.holder), found.issuer, found.status_index) == (ERASED_HOLDER, hers.issuer, hers.status_index)
         assert await store.credentials.list(CredentialFilter(holder=HANA), after=None, limit=9) == []
-        octets = repr([await store.retention.page(kind, str(ISSUER), after="", limit=99) for kind in KINDS])
+        octets = repr([await stored(store).page(kind, str(ISSUER), after="", limit=99) for kind in KINDS])
         assert HANA not in octets
 
     run(scenario())
@@ -114,7 +117,7 @@ def test_what_is_revoked_stays_revoked_and_can_be_revoked_when_it_is_erased(stor
     async def scenario() -> None:
         revoked, active = await credential(store), await credential(store)
         assert await store.credentials.set_status(revoked, CredentialStatus.REVOKED, "stolen", NOW)
-        assert await store.retention.erase("credentials", HANA, limit=9) == 2
+        assert await stored(store).erase("credentials", HANA, limit=9) == 2
         listed = list_id(ISSUER, revoked.status_index // ENTRIES)
         found = await store.credentials.status_list(listed, StatusPurpose.REVOCATION)
         assert found is not None
@@ -133,16 +136,16 @@ def test_a_proof_whose_anchor_is_on_its_way_waits(store: Store) -> None:
     async def scenario() -> None:
         proof = some_proof(NOW, holder=HANA)
         await store.proofs.bring_in([proof])
-        assert await store.retention.erase("proofs", HANA, limit=9) == 0
-        assert await store.retention.waiting(HANA) == 1
+        assert await stored(store).erase("proofs", HANA, limit=9) == 0
+        assert await stored(store).waiting("proofs", HANA) == 1
 
         def set_batch(state: str) -> Callable[[Any], Any]:
             return lambda writing: writing.execute("UPDATE anchor_leaves SET state = :state", {"state": state})
 
         await store.database.write(set_batch("revoked"))
-        assert await store.retention.waiting(HANA) == 0
-        assert await store.retention.erase("proofs", HANA, limit=9) == 1
-        assert await StoreExamination(store.database, bytes(32), is_keyed=False).rules() == [], (
+        assert await stored(store).waiting("proofs", HANA) == 0
+        assert await stored(store).erase("proofs", HANA, limit=9) == 1
+        assert await StoreExamination(store.database, bytes(32), is_keyed=False).broken(()) == [], (
             "nothing is out of place"
         )
 
@@ -154,13 +157,13 @@ def test_pages_show_what_concerns_a_did_and_nothing_that_is_sealed(store: Store)
         await credential(store)
         await store.proofs.bring_in([some_proof(NOW, anchor=None, holder=HANA), some_proof(NOW, anchor=None)])
         await events(store, NOW, HANA, IRIS, HANA)
-        pages = {kind: await store.retention.page(kind, HANA, after="", limit=9) for kind in KINDS}
+        pages = {kind: await stored(store).page(kind, HANA, after="", limit=9) for kind in KINDS}
         assert {kind: len(page) for kind, page in pages.items()} == dict(zip(KINDS, (1, 1, 2, 2), strict=True))
         assert "sealed" not in repr(pages)
         (_, proof) = pages["proofs"][0]
         assert (proof["predicate"]["value"], proof["created_at"]) == (18, printed(NOW))
         first, _ = pages["timeline"]
-        assert [row for row, _ in await store.retention.page("timeline", HANA, after=first[0], limit=9)] != [first[0]]
+        assert [row for row, _ in await stored(store).page("timeline", HANA, after=first[0], limit=9)] != [first[0]]
 
     run(scenario())
 
@@ -177,7 +180,7 @@ def test_a_proof_of_several_credentials_is_shown_with_its_whole_question(store: 
     async def scenario() -> None:
         rows = [some_proof(NOW, anchor=None, holder=HANA, question=each) for each in (asked, None)]
         await store.proofs.bring_in(rows)
-        found = [row.get("question") for _, row in await store.retention.page("proofs", HANA, after="", limit=9)]
+        found = [row.get("question") for _, row in await stored(store).page("proofs", HANA, after="", limit=9)]
         assert len(found) == 2
         assert None in found
         (question,) = [one for one in found if one is not None]
@@ -237,7 +240,7 @@ def test_a_kind_that_is_quick_makes_no_step_of_another_longer() -> None:
 def test_where_nothing_is_old_it_waits_long(store: Store) -> None:
     async def scenario() -> None:
         kept = dict.fromkeys(KINDS, DAY)
-        sweep = SweepRecords(store.retention, kept, MovableClock(), lambda: 0.0)
+        sweep = SweepRecords(stored(store), kept, MovableClock(), lambda: 0.0)
         assert await sweep.step() == sweep.interval_seconds
 
     run(scenario())

@@ -1,4 +1,4 @@
-"""What an operator sends to somebody who helps holds no secret and no name, however it stands in the log, the settings or a file's name."""
+"""A support bundle holds no secret and no name, however it stands in the log, the settings or a file's name."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner, Result
+from identity_operations.commands import support_bundle
 from identity_operations.commands.redaction import Redaction
 
-from identity_core.cli import main, support_bundle
+from identity_core.cli import main
 from tests.servers import CHEAP_PASSPHRASE
 
 DID = "did:ids:QmXNtehwnbvU5PdgFsgXCDB8uHBPJw92vSXpk5pgAHggvb"
@@ -78,7 +79,7 @@ def test_what_stands_behind_a_telling_word_goes_however_short(header: str) -> No
     "piece", ["a", ":", "a:", "://a", "secret ", " ", "1.", "@", "a.", "%3A", "did:", "/", "+", "eyJ."]
 )
 def test_a_long_line_of_one_thing_is_read_in_one_go(piece: str) -> None:
-    """Where the search began anew at each character, this would take an hour."""
+    """This would take an hour if the search began anew at each character."""
     assert Redaction().text(piece * 50_000 + "\nend").endswith("\nend")
 
 

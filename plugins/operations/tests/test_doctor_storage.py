@@ -57,7 +57,7 @@ def used(server: LocalServer, tmp_path: Path) -> Path:
 
 
 def looked(folder: Path, *more: str) -> dict[str, Any]:
-    """What the doctor says of ``storage``; nothing around it may change."""
+    """Return the findings about ``storage``; nothing around it may change."""
     before = sums(folder.parent)
     found = None
     for look in LOOKS:

@@ -1,4 +1,4 @@
-"""What the doctor says of servers, databases, plugins and witnesses: each remedy is done as it stands, after which nothing is found any
+"""Findings about servers, databases, plugins and witnesses: each remedy is done as it stands, after which nothing is found any
 more."""
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from typing import Any
 
 import pytest
 from identity_bbs import bls12381
-from identity_operations.checks.database import Diagnosis
+from identity_operations.checks import database as doctor_database
 from identity_tlog.note import WITNESS, VerifierKey
 
-from identity_core.cli import doctor_database
 from identity_core.cli.local_server import LocalServer
 from identity_core.crypto import ed25519
+from identity_core.extension.installation import Diagnosis
 from identity_core.store import migrations
+from plugins.operations.tests.test_doctor_remedies import examined
+from plugins.operations.tests.test_doctor_storage import scribbled, sql
 from tests.fault.service_process import eventually
 from tests.postgres_server import PostgresServer, postgres_server, programs
 from tests.redis_server import redis_server
 from tests.unit.cli.conftest import Commands
-from tests.unit.cli.test_doctor_remedies import examined
-from tests.unit.cli.test_doctor_storage import scribbled, sql
 
 __all__ = ["postgres_server"]
 
@@ -66,7 +66,7 @@ def said_of(server: PostgresServer) -> list[Diagnosis]:
 
 
 def test_a_server_is_set_right(cautious: PostgresServer) -> None:
-    """It forgets, has no standby, and has one that is away."""
+    """The server forgets, has no standby, and has one that is away."""
     for name, value in (("fsync", "off"), ("full_page_writes", "off"), ("synchronous_commit", "local")):
         assert said_of(cautious) == []
         typed_at_psql(cautious, "-c", f"ALTER SYSTEM SET {name} = {value}", "-c", RELOAD)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from identity_custodian_sealed import SealedSettings, build
-from identity_operations.checks.database import Diagnosis
 
 from identity_core.bootstrap import SystemClock
 from identity_core.cli import doctor_credentials
@@ -22,6 +21,7 @@ from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential import Binding, CredentialStatus
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
+from identity_core.extension.installation import Diagnosis
 from identity_core.plugin import BuildContext
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER
@@ -50,23 +50,23 @@ def holding(folder: Path, *changes: dict[str, Any], first: int = 0) -> Settings:
     return load(environment={}, overrides={"data_dir": folder})
 
 
-def told(settings: Settings) -> Diagnosis:
+def check_credentials(settings: Settings) -> Diagnosis:
     (found,) = doctor_credentials.credentials(settings)
     return found
 
 
 def test_credentials_of_suite_1_in_force_are_told_with_the_way_to_suite_2(tmp_path: Path) -> None:
     other = {"issuer": Did.parse("did:example:other")}
-    found = told(holding(tmp_path, {}, {"valid_until": datetime.now(UTC) + DAY}, other))
+    found = check_credentials(holding(tmp_path, {}, {"valid_until": datetime.now(UTC) + DAY}, other))
     assert (found.state, found.says.partition(":")[0]) == ("warn", "3 in force, of 2 issuers, are of suite 1")
     assert "anew" in found.remedy
 
 
 def test_those_of_suite_1_that_are_issued_anew_and_revoked_are_told_no_more(tmp_path: Path) -> None:
     """As the remedy says, in its order."""
-    assert "issue them anew" in told(holding(tmp_path, {})).remedy
+    assert "issue them anew" in check_credentials(holding(tmp_path, {})).remedy
     settings = holding(tmp_path, {"binding": Binding(b"h", b"k", 1, "")}, first=1)
-    assert told(settings).says.startswith("1 in force")
+    assert check_credentials(settings).says.startswith("1 in force")
 
     async def revoke() -> None:
         store = Store.open(tmp_path)
@@ -76,7 +76,7 @@ def test_those_of_suite_1_that_are_issued_anew_and_revoked_are_told_no_more(tmp_
         await store.close()
 
     asyncio.run(revoke())
-    assert told(settings).state == "ok"
+    assert check_credentials(settings).state == "ok"
 
 
 def test_what_is_bound_over_revoked_or_erased_is_not(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_what_is_bound_over_revoked_or_erased_is_not(tmp_path: Path) -> None:
         {"status": CredentialStatus.REVOKED},
         {"holder": Did.parse(ERASED_HOLDER)},
     )
-    assert told(settings).state == "ok"
+    assert check_credentials(settings).state == "ok"
 
 
 def test_nothing_is_said_of_a_database_that_is_not_there(tmp_path: Path) -> None:
@@ -112,15 +112,15 @@ def test_a_list_that_is_not_published_for_now_is_told(tmp_path: Path) -> None:
             assert await store.status_gaps.publish(manifest, shards, publishes)
         await store.close()
 
-    def said() -> Diagnosis:
+    def check_lists() -> Diagnosis:
         return next(doctor_credentials.status_lists(settings))
 
     asyncio.run(change(publishes=None))
-    assert (said().state, gap_list.id in said().says) == ("warn", True)
+    assert (check_lists().state, gap_list.id in check_lists().says) == ("warn", True)
     asyncio.run(change(publishes=0))
-    assert said().state == "warn", "an edition of an older version is not the list"
+    assert check_lists().state == "warn", "an edition of an older version is not the list"
     asyncio.run(change(publishes=1, edition=2))
-    assert said().state == "ok"
+    assert check_lists().state == "ok"
     _, unrecorded = doctor_credentials.status_lists(settings)
     assert (unrecorded.state, gap_list.id in unrecorded.says) == ("warn", True)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_operations.checks import machine as doctor_machine
 
-from identity_core.cli import doctor_machine
 from identity_core.cli.listening import listening_at
 from identity_core.cli.local_server import LocalServer
 from identity_core.settings import Settings, SettingsError, load

@@ -14,10 +14,10 @@ from identity_tlog.note import WITNESS, VerifierKey
 from identity_core.cli import secret_input
 from identity_core.crypto import ed25519
 from identity_core.settings import SettingsError, load
+from plugins.operations.tests.test_doctor_remedies import examined
+from plugins.operations.tests.test_doctor_remedies_typed import installed
 from tests.ports import free_port
 from tests.unit.cli.conftest import Commands
-from tests.unit.cli.test_doctor_remedies import examined
-from tests.unit.cli.test_doctor_remedies_typed import installed
 
 __all__ = ["installed"]
 

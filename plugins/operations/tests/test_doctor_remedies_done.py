@@ -1,4 +1,4 @@
-"""What the doctor says of places, programs and numbers: each remedy is done, after which nothing is found any more. And a table in which
+"""Findings about places, programs and numbers: each remedy is done, after which nothing is found any more. And a table in which
 each finding of the doctor has the test of its remedy."""
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from identity_operations.checks import database as doctor_database
+from identity_operations.checks import machine, tables
+from identity_operations.commands import doctor
 
-from identity_core.cli import doctor, doctor_database
+from identity_core.cli import doctor_credentials, doctor_witnesses
+from plugins.operations.tests.test_doctor_remedies import examined
+from plugins.operations.tests.test_doctor_remedies_typed import installed
 from tests.postgres_server import PostgresServer, postgres_server
 from tests.unit.cli.conftest import Commands
-from tests.unit.cli.test_doctor_remedies import examined
-from tests.unit.cli.test_doctor_remedies_typed import installed
 
 __all__ = ["installed", "postgres_server"]
 
@@ -95,7 +98,7 @@ def test_sqlite_is_updated(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TYPED, DONE, CREDENTIALS = "test_doctor_remedies_typed", "test_doctor_remedies_done", "test_doctor_credentials"
-MACHINE, HELD = "test_doctor_machine", "test_credential_secret"
+MACHINE, HELD = "test_doctor_machine", "tests.unit.cli.test_credential_secret"
 OF_FINDINGS = {
     "doctor._data_directory": [
         (DONE, "test_what_the_first_start_makes_needs_nothing"),
@@ -132,34 +135,34 @@ OF_FINDINGS = {
     "doctor_credentials._of_former_roots": [
         (CREDENTIALS, "test_what_is_bound_to_secrets_of_a_stolen_key_is_told_by_issuer")
     ],
-    "doctor_database.stopped": [(TYPED, "test_plugins_are_chosen_as_the_remedy_says")],
-    "doctor_database._sqlite": [(DONE, "test_a_network_file_system"), (DONE, "test_sqlite_is_updated")],
-    "doctor_database._postgresql": [
+    "database.stopped": [(TYPED, "test_plugins_are_chosen_as_the_remedy_says")],
+    "database._sqlite": [(DONE, "test_a_network_file_system"), (DONE, "test_sqlite_is_updated")],
+    "database._postgresql": [
         (MACHINE, "test_a_library_that_is_missing_is_named"),
         (TYPED, "test_a_server_that_is_away_is_started_or_another_is_named"),
     ],
-    "doctor_database.judge": [(TYPED, "test_a_server_is_set_right")] * 4,
-    "doctor_database.tables": [
+    "database.judge": [(TYPED, "test_a_server_is_set_right")] * 4,
+    "database.tables": [
         (TYPED, "test_what_is_broken_is_put_back"),
         (TYPED, "test_what_was_added_is_removed"),
     ],
-    "doctor_database.index": [
+    "database.index": [
         ("tests.attack.test_index_tampering", "test_no_edit_of_a_row_is_believed_and_no_other_did_suffers")
     ],
-    "doctor_database._broken_files": [(TYPED, "test_what_is_broken_is_put_back")],
-    "doctor_database._compared": [
+    "database._broken_files": [(TYPED, "test_what_is_broken_is_put_back")],
+    "database._compared": [
         ("test_doctor_storage", "test_what_is_wrong_with_the_databases"),
         ("test_upgrade", "test_an_older_installation_is_brought_up_with_its_backup"),
         ("tests.fault.test_clock", "test_the_doctor_names_an_entry_that_was_recorded_for_a_time_to_come"),
     ],
-    "doctor_database.checkpoint": [("test_doctor_remedies", "test_settings_are_what_the_remedy_says")],
+    "database.checkpoint": [("test_doctor_remedies", "test_settings_are_what_the_remedy_says")],
     "doctor_credentials.holders_file": [
         (HELD, "test_a_file_that_lost_its_secret_is_told"),
         (HELD, "test_a_rotation_leaves_what_was_and_tells_what_is_issued_anew"),
     ],
-    "doctor_machine.clocks": [(MACHINE, "test_a_clock_that_went_back"), (MACHINE, "test_the_clock_of_a_server")],
-    "doctor_machine.listener": [(MACHINE, "test_somebody_else_at_the_port_is_told")],
-    "doctor_machine.backups": [(MACHINE, "test_the_age_of_the_newest_backup")] * 3,
+    "machine.clocks": [(MACHINE, "test_a_clock_that_went_back"), (MACHINE, "test_the_clock_of_a_server")],
+    "machine.listener": [(MACHINE, "test_somebody_else_at_the_port_is_told")],
+    "machine.backups": [(MACHINE, "test_the_age_of_the_newest_backup")] * 3,
     "doctor_witnesses.witnesses": [(TYPED, "test_a_policy_is_written_as_the_remedy_says")],
     "doctor_witnesses._compared": [("tests.fault.test_service_witnesses", "test_the_doctor_says_how_far_the_quorum_is")]
     * 3,
@@ -178,11 +181,11 @@ def findings_of(path: Path) -> Counter[str]:
 
 
 def test_each_finding_has_the_test_of_its_remedy() -> None:
-    """Who adds a finding types its remedy in a test, and names that here."""
+    """A new finding needs a test that types its remedy, which is named here."""
     found: Counter[str] = Counter()
-    for path in Path(doctor.__file__).parent.glob("doctor*.py"):
-        found += findings_of(path)
+    for module in (doctor, doctor_database, machine, tables, doctor_credentials, doctor_witnesses):
+        found += findings_of(Path(module.__file__))
     assert {name: len(tests) for name, tests in OF_FINDINGS.items()} == dict(found)
     for module, name in {test for tests in OF_FINDINGS.values() for test in tests}:
-        place = importlib.import_module(module if "." in module else f"tests.unit.cli.{module}")
+        place = importlib.import_module(module if "." in module else f"plugins.operations.tests.{module}")
         assert hasattr(place, name), (module, name)

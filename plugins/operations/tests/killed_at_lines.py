@@ -1,7 +1,7 @@
 """Runs ``identity`` again and again, each time killed (SIGKILL) before one line of the code that makes or restores backups; between the
 runs it says on standard output, as JSON, what was left.
 
-    python -m tests.fault.killed_at_lines HOW_MANY FOLDER WORD...
+    python -m plugins.operations.tests.killed_at_lines HOW_MANY FOLDER WORD...
 
 ``FOLDER`` is removed before each run. Lines are counted by a first run to its end. One process forks for each run, so that nothing is
 imported twice.
@@ -17,20 +17,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import identity_core
+from identity_operations.backup import archive, create, restore, snapshot
+
+from identity_core import files
 from identity_core.cli import main
 from identity_core.cli.options import installed_plugins
 from identity_core.settings import load
+from identity_core.store import checkpoint_file
 from tests.fault.killed_before_a_line import KilledBeforeALine
 
-ROOT = Path(identity_core.__file__).parent
-TRACED = {
-    str(ROOT / name)
-    for name in (
-        *("backup/archive.py", "bootstrap/backup.py", "bootstrap/restore.py", "files.py"),
-        *("database/snapshot.py", "store/checkpoint_file.py"),
-    )
-}
+TRACED = {module.__file__ for module in (archive, create, restore, snapshot, files, checkpoint_file)}
 
 
 def run(words: list[str], kill_at: int | None, report: int) -> None:
@@ -71,7 +67,6 @@ def kept(folder: Path) -> dict[str, list[str]]:
 def everything(how_many: int, folder: Path, words: list[str]) -> None:
     # What each run would import is imported once.
     importlib.import_module("identity_operations.commands.backup")
-    importlib.import_module("identity_operations.backup.restore")
     installed_plugins(load(environment={}))
     folder.mkdir()
     whole = forked(words)

@@ -33,7 +33,7 @@ def identity(*words: str | Path, more: Mapping[str, str] | None = None) -> subpr
     )
 
 
-def told(*words: str | Path, more: Mapping[str, str] | None = None) -> Any:
+def run_json(*words: str | Path, more: Mapping[str, str] | None = None) -> Any:
     ended = identity(*words, "--json", more=more)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return json.loads(ended.stdout)
@@ -62,7 +62,7 @@ def test_backups_under_load_have_everything_that_was_acknowledged_before(tmp_pat
                 with acknowledged.lock:
                     before = dict(acknowledged.hashes)
                 backup = tmp_path / f"{turn}.backup"
-                said = told("backup", "create", backup, "--key-file", key, "--data-dir", tmp_path / "data")
+                said = run_json("backup", "create", backup, "--key-file", key, "--data-dir", tmp_path / "data")
                 assert said["entries"] >= len(before)
                 made.append((backup, before))
             eventually(lambda: len(acknowledged.hashes) > len(before), "the writers go on after the backup")
@@ -70,7 +70,7 @@ def test_backups_under_load_have_everything_that_was_acknowledged_before(tmp_pat
         check_all_are_there([running], acknowledged)
     for backup, before in made:
         target = tmp_path / f"restored-{backup.stem}"
-        said = told("backup", "restore", backup, "--key-file", key, "--data-dir", target, "--nothing-newer")
+        said = run_json("backup", "restore", backup, "--key-file", key, "--data-dir", target, "--nothing-newer")
         assert said["serves"]
         with service(target) as copy:
             check_all_are_there([copy], only(before))
@@ -78,7 +78,14 @@ def test_backups_under_load_have_everything_that_was_acknowledged_before(tmp_pat
 
 
 def killed_at_lines(how_many: int, folder: Path, *words: str | Path) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "tests.fault.killed_at_lines", str(how_many), str(folder), *map(str, words)]
+    command = [
+        sys.executable,
+        "-m",
+        "plugins.operations.tests.killed_at_lines",
+        str(how_many),
+        str(folder),
+        *map(str, words),
+    ]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
     assert ended.returncode == 0, ended.stderr
@@ -93,7 +100,7 @@ def backup(tmp_path: Path, key: Path) -> Path:
     """One of an installation with a DID."""
     with service(tmp_path / "data") as running:
         assert running.stranger.create({"method": "ids"}).status == 201
-        told("backup", "create", tmp_path / "a.backup", "--key-file", key, "--data-dir", tmp_path / "data")
+        run_json("backup", "create", tmp_path / "a.backup", "--key-file", key, "--data-dir", tmp_path / "data")
     return tmp_path / "a.backup"
 
 
@@ -128,7 +135,7 @@ def test_a_backup_that_is_killed_is_none_or_whole(tmp_path: Path, key: Path, bac
     for one in runs:
         named = [name for name in one["left"]["x"] if not name.startswith(".")]
         assert one["again"]["status"] == (1 if named else 0), one
-    assert told("backup", "verify", target, "--key-file", key)["entries"] == 1
+    assert run_json("backup", "verify", target, "--key-file", key)["entries"] == 1
     # What the killed ones left in the data directory, the next one has removed.
     assert [path.name for path in data.iterdir() if path.name.startswith(".")] == []
 
@@ -143,7 +150,7 @@ def test_a_machine_whose_disk_is_gone_comes_back_from_backup(tmp_path: Path, key
         with creating([running], kept, each=2):
             eventually(lambda: len(kept.hashes) >= 5, "there are DIDs")
         victim = running.stranger.holder()
-        told("backup", "create", tmp_path / "a.backup", "--key-file", key, "--data-dir", machine / "data")
+        run_json("backup", "create", tmp_path / "a.backup", "--key-file", key, "--data-dir", machine / "data")
         assert victim.act("deactivate", {"confirm": True, "reason": "stolen"}).status == 200
         with creating([running], lost, each=2):
             eventually(lambda: len(lost.hashes) >= 3, "there are more")
@@ -155,7 +162,7 @@ def test_a_machine_whose_disk_is_gone_comes_back_from_backup(tmp_path: Path, key
     restore = ("backup", "restore", tmp_path / "a.backup", "--key-file", key, "--data-dir", machine / "data")
     # Nothing on this machine tells how far the log was.
     assert identity(*restore).returncode == 1
-    said = told(*restore, "--checkpoint", monitor)
+    said = run_json(*restore, "--checkpoint", monitor)
     assert said["entriesLost"] == len(lost.hashes) + 1 == int(size) - said["entries"]
     assert (said["serves"], said["log"]) == (False, origin)
     refused = identity("serve", "--port", "0", "--data-dir", machine / "data")
@@ -164,7 +171,7 @@ def test_a_machine_whose_disk_is_gone_comes_back_from_backup(tmp_path: Path, key
     forked = identity("ledger", "accept-rollback", "--yes", "--data-dir", machine / "data")
     assert forked.returncode == 1
     assert "is a fork" in forked.stderr
-    told("ledger", "accept-rollback", "--yes", "--data-dir", machine / "data", "--new-origin", "again.example/log")
+    run_json("ledger", "accept-rollback", "--yes", "--data-dir", machine / "data", "--new-origin", "again.example/log")
     with service(machine / "data") as running:
         check_all_are_there([running], kept)
         for did in lost.hashes:
@@ -173,7 +180,7 @@ def test_a_machine_whose_disk_is_gone_comes_back_from_backup(tmp_path: Path, key
         assert victim.act("deactivate", {"confirm": True, "reason": "again"}).status == 200
         note = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint").body.decode()
         assert note.startswith("again.example/log\n")
-    assert told("ledger", "audit", "--data-dir", machine / "data")["sound"]
+    assert run_json("ledger", "audit", "--data-dir", machine / "data")["sound"]
 
 
 def test_a_copy_of_a_database_server_is_checked_where_it_was_put_back(
@@ -192,7 +199,7 @@ def test_a_copy_of_a_database_server_is_checked_where_it_was_put_back(
     copy = postgres_server.new_database()
     pg("restore", postgres_server, f"--dbname={copy}", dump)
     words = ("backup", "verify", "--database-url", copy, "--data-dir", tmp_path / "data")
-    said = told(*words, "--checkpoint", checkpoint)
+    said = run_json(*words, "--checkpoint", checkpoint)
     assert (said["entries"], said["entriesLost"], said["findings"]) == (3, 1, [])
     assert said["auditLines"] >= 3
     with psycopg.connect(copy, autocommit=True) as connection:

@@ -40,7 +40,7 @@ def sealed(octets: bytes, key: OperatorKey = KEY) -> bytes:
     return target.getvalue()
 
 
-def opened(octets: bytes, size: int, key: OperatorKey = KEY) -> bytes:
+def read_sealed(octets: bytes, size: int, key: OperatorKey = KEY) -> bytes:
     reader = SealedReader(io.BytesIO(octets), key)
     found = reader.read(size)
     reader.require_end()
@@ -48,7 +48,7 @@ def opened(octets: bytes, size: int, key: OperatorKey = KEY) -> bytes:
 
 
 def body_at(octets: bytes) -> int:
-    """Where the boxes begin."""
+    """Return where the boxes begin."""
     return octets.index(b"\n", len(MAGIC)) + 1
 
 
@@ -56,7 +56,7 @@ def body_at(octets: bytes) -> int:
 @pytest.mark.parametrize("key", [KEY, PHRASE], ids=["file", "passphrase"])
 def test_what_was_sealed_comes_out(size: int, key: OperatorKey) -> None:
     octets = os.urandom(size)
-    assert opened(sealed(octets, key), size, key) == octets
+    assert read_sealed(sealed(octets, key), size, key) == octets
 
 
 def test_nothing_of_it_can_be_read_without_the_key() -> None:
@@ -76,7 +76,7 @@ def test_every_flipped_bit_is_found() -> None:
         broken = bytearray(octets)
         broken[at] ^= 1
         with pytest.raises(BackupInvalid):
-            opened(bytes(broken), 11)
+            read_sealed(bytes(broken), 11)
 
 
 def test_a_flipped_bit_far_in_is_found() -> None:
@@ -85,7 +85,7 @@ def test_a_flipped_bit_far_in_is_found() -> None:
         broken = bytearray(octets)
         broken[at] ^= 0x80
         with pytest.raises(BackupInvalid, match="changed or cut off"):
-            opened(bytes(broken), 3 * CHUNK + 9)
+            read_sealed(bytes(broken), 3 * CHUNK + 9)
 
 
 def swapped(octets: bytes) -> bytes:
@@ -116,23 +116,23 @@ def without_one(octets: bytes) -> bytes:
 )
 def test_what_was_cut_added_or_moved_is_found(harm: Callable[[bytes], bytes]) -> None:
     with pytest.raises(BackupInvalid):
-        opened(harm(sealed(bytes(2 * CHUNK + 9))), 2 * CHUNK + 9)
+        read_sealed(harm(sealed(bytes(2 * CHUNK + 9))), 2 * CHUNK + 9)
 
 
 def test_a_chunk_of_another_backup_is_found() -> None:
     one, other = sealed(bytes(2 * CHUNK)), sealed(bytes(2 * CHUNK))
     mixed = one[: body_at(one) + BOX] + other[body_at(other) + BOX :]
     with pytest.raises(BackupInvalid, match="part 1"):
-        opened(mixed, 2 * CHUNK)
+        read_sealed(mixed, 2 * CHUNK)
 
 
 def test_more_than_was_asked_for_is_found() -> None:
     with pytest.raises(BackupInvalid, match="more in it"):
-        opened(sealed(b"12345"), 4)
+        read_sealed(sealed(b"12345"), 4)
     with pytest.raises(BackupInvalid, match="more in it"):
-        opened(sealed(bytes(CHUNK + 1)), CHUNK)
+        read_sealed(sealed(bytes(CHUNK + 1)), CHUNK)
     with pytest.raises(BackupInvalid, match="ends before"):
-        opened(sealed(b"12345"), 6)
+        read_sealed(sealed(b"12345"), 6)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_costs_are_authenticated() -> None:
     octets = sealed(b"x", PHRASE)
     assert b'"operations":1' in octets
     with pytest.raises(BackupInvalid):
-        opened(octets.replace(b'"operations":1', b'"operations":2'), 1, PHRASE)
+        read_sealed(octets.replace(b'"operations":1', b'"operations":2'), 1, PHRASE)
 
 
 @pytest.mark.parametrize(("secret", "is_passphrase"), [(b"", True), (b"", False), (bytes(31), False)])
@@ -214,7 +214,7 @@ def archived(content: Path) -> bytes:
 
 
 def crafted(head: dict[str, Any], files: bytes = b"") -> io.BytesIO:
-    """What somebody makes who has the operator's key, and no library of ours but the seal."""
+    """Make an archive with the operator's key, and no code of the service but the seal."""
     octets = json.dumps(head).encode()
     return io.BytesIO(sealed(len(octets).to_bytes(8, "big") + octets + files))
 

@@ -13,15 +13,16 @@ from pathlib import Path
 import psycopg
 import pytest
 from identity_ledger_sql import SqlLedger
+from identity_operations.examination import examiner
 from identity_operations.examination.fsck import examine
 
-from identity_core.bootstrap import SystemClock, examiner, open_installation
+from identity_core.bootstrap import SystemClock, open_installation
 from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.settings import Settings, load
 from identity_core.wire import CreateApiKeyRequest
+from plugins.operations.tests.test_doctor_storage import scribbled, sums
 from tests.postgres_server import postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
-from tests.unit.cli.test_doctor_storage import scribbled, sums
 from tools.bench.seeding import fill_here
 
 __all__ = ["postgres_server", "postgres_url"]
@@ -34,11 +35,11 @@ DIDS = 262
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an installation in ``data`` and what is remembered of it beside."""
     folder = tmp_path_factory.mktemp("seeded")
-    asyncio.run(made(folder / "data"))
+    asyncio.run(make_installation(folder / "data"))
     return folder
 
 
-async def made(data: Path) -> None:
+async def make_installation(data: Path) -> None:
     data.mkdir(mode=0o700)
     await fill_here(data, DIDS, 1)
     ledger = SqlLedger.open(data, None, clock=SystemClock(), processes=1)
@@ -64,7 +65,7 @@ def settings_of(data: Path) -> Settings:
     return load(environment={}, overrides={"data_dir": data})
 
 
-def found(data: Path, *, deep: bool = True) -> list[tuple[str, str, str]]:
+def examine_files(data: Path, *, deep: bool = True) -> list[tuple[str, str, str]]:
     """Kind, place and words of each finding. Each has a remedy, and looking changes nothing."""
     before = sums(data.parent)
     examined = asyncio.run(examine(settings_of(data), deep=deep))
@@ -81,8 +82,8 @@ def sql(data: Path, name: str, statement: str) -> None:
 
 
 def test_what_is_whole_is_said_to_be(data: Path) -> None:
-    assert found(data) == []
-    assert found(data, deep=False) == []
+    assert examine_files(data) == []
+    assert examine_files(data, deep=False) == []
 
 
 FLIPPED = "zeroblob(32)"
@@ -108,14 +109,14 @@ LEDGER = {
 @pytest.mark.parametrize("damage", LEDGER)
 def test_damage_of_the_ledger(data: Path, damage: str) -> None:
     sql(data, "ledger.sqlite", LEDGER[damage])
-    told = [one for one in found(data) if one[0] == "ledger"]
+    told = [one for one in examine_files(data) if one[0] == "ledger"]
     place = {"anchor": "ledger_anchors", "last": "ledger_entries"}.get(damage.partition("_")[0], "ledger_entries")
     assert any(where == place for _, where, _ in told), told
 
 
 def test_an_end_that_is_gone(data: Path) -> None:
     sql(data, "ledger.sqlite", f"DELETE FROM ledger_entries WHERE sequence = {DIDS}")
-    told = found(data)
+    told = examine_files(data)
     assert (
         "storage",
         "the databases",
@@ -149,19 +150,19 @@ def test_damage_of_the_index_is_found_and_put_right(data: Path, damage: str) -> 
     with closing(sqlite3.connect(data / "identity.sqlite")) as connection:
         ((did,),) = connection.execute("SELECT did FROM did_versions WHERE sequence = 7").fetchall()
     sql(data, "identity.sqlite", statement)
-    told = found(data)
+    told = examine_files(data)
     assert [one[:2] for one in told] == [("index", did)]
     assert says in told[0][2]
     body = Commands({}).json("fsck", "--deep", "--repair-index", "--data-dir", data)
     assert (body["sound"], body["repaired"]) == (True, {"dids": [did], "failed": [], "tree": False})
-    assert found(data) == []
+    assert examine_files(data) == []
 
 
 def test_what_a_crash_leaves_to_the_next_start_is_no_damage(data: Path) -> None:
     sql(data, "identity.sqlite", f"DELETE FROM did_versions WHERE sequence > {DIDS - 3}")
-    assert found(data) == []
+    assert examine_files(data) == []
     sql(data, "identity.sqlite", "DELETE FROM did_versions")
-    assert len([kind for kind, _, _ in found(data) if kind == "index"]) == DIDS
+    assert len([kind for kind, _, _ in examine_files(data) if kind == "index"]) == DIDS
 
 
 def test_a_row_of_the_index_that_the_ledger_does_not_have(data: Path) -> None:
@@ -172,7 +173,7 @@ def test_a_row_of_the_index_that_the_ledger_does_not_have(data: Path) -> None:
         f"INSERT INTO did_versions (did, sequence, {columns}) SELECT 'did:ids:evil', 99999, {columns} FROM did_versions "
         "WHERE sequence = 7",
     )
-    assert ("index", "did:ids:evil", "version 1 is not on the ledger") in found(data)
+    assert ("index", "did:ids:evil", "version 1 is not on the ledger") in examine_files(data)
 
 
 OF_TREE = {
@@ -197,13 +198,13 @@ OF_TREE = {
 def test_damage_of_the_tree_is_found_and_put_right(data: Path, damage: str) -> None:
     statement, where = OF_TREE[damage]
     sql(data, "identity.sqlite", statement)
-    told = found(data)
+    told = examine_files(data)
     assert "tile" in {kind for kind, _, _ in told}
     assert where in {place for kind, place, _ in told if kind == "tile"}, told
     if {kind for kind, _, _ in told} == {"tile"}:
         body = Commands({}).json("fsck", "--deep", "--repair-index", "--data-dir", data)
         assert (body["sound"], body["repaired"]["tree"]) == (True, True)
-        assert found(data) == []
+        assert examine_files(data) == []
 
 
 OF_AUDIT = {
@@ -223,7 +224,7 @@ OF_AUDIT = {
 def test_damage_of_the_audit_log(data: Path, damage: str) -> None:
     statement, where = OF_AUDIT[damage]
     sql(data, "identity.sqlite", statement)
-    assert ("audit", where) in {one[:2] for one in found(data)}
+    assert ("audit", where) in {one[:2] for one in examine_files(data)}
 
 
 LEAF = "INSERT INTO anchor_leaves (proof_id, commitment, queued_at, state, batch_id) VALUES ('p1', zeroblob(32), 1, {})"
@@ -267,40 +268,40 @@ def test_a_handle_is_listed_as_the_status_of_its_credential_says(data: Path, sta
     sql(data, "identity.sqlite", CREDENTIAL.format(status=status))
     sql(data, "identity.sqlite", "INSERT INTO gap_lists VALUES ('L', 'i', 'i#1', 86400, 1)")
     sql(data, "identity.sqlite", f"INSERT INTO gap_handles VALUES ('L', 7, 'c1', 60000, {1 - listed})")
-    assert found(data) == []
+    assert examine_files(data) == []
     sql(data, "identity.sqlite", f"UPDATE gap_handles SET listed = {listed}")
-    assert [one[:2] for one in found(data)] == [("status", "c1")]
+    assert [one[:2] for one in examine_files(data)] == [("status", "c1")]
 
 
 @pytest.mark.parametrize("damage", OTHERS)
 def test_damage_of_outbox_and_other_rows(data: Path, damage: str) -> None:
     kind, statement, where = OTHERS[damage]
     sql(data, "identity.sqlite", statement)
-    assert (kind, where) in {one[:2] for one in found(data)}
+    assert (kind, where) in {one[:2] for one in examine_files(data)}
 
 
 def test_broken_files_are_told_first(data: Path) -> None:
     scribbled(data, "ledger.sqlite")
-    (told,) = {one[:2] for one in found(data)}
+    (told,) = {one[:2] for one in examine_files(data)}
     assert told == ("file", "ledger.sqlite")
 
 
 def test_what_a_killed_command_left_is_told(data: Path) -> None:
     (data / ".backup-x").mkdir()
     (data.parent / ".data.restore-y").mkdir()
-    assert [kind for kind, _, _ in found(data)] == ["left", "left"]
+    assert [kind for kind, _, _ in examine_files(data)] == ["left", "left"]
 
 
 def test_a_log_that_was_written_anew_is_told_by_what_is_remembered(data: Path) -> None:
-    """Whoever has the database and not the custodian's keys makes all that follows from the entries anew, hashes, links, index and tree;
-    the checkpoint that is remembered, he cannot sign."""
+    """An attacker with the database and without the custodian's keys makes all that follows from the entries anew: hashes, links, index,
+    tree. He cannot sign the checkpoint that is remembered."""
     memory = data.parent / "data.checkpoint"
     note = json.loads(memory.read_text())
     lines = note["checkpoint"].split("\n")
     lines[2] = "A" * 43 + "="
     note["checkpoint"] = "\n".join(lines)
     memory.write_text(json.dumps(note))
-    assert "storage" in {kind for kind, _, _ in found(data)}
+    assert "storage" in {kind for kind, _, _ in examine_files(data)}
 
 
 def test_exit_codes(data: Path, tmp_path: Path) -> None:
