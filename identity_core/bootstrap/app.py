@@ -38,7 +38,6 @@ from identity_core.extension.choice import documents_of
 from identity_core.extension.declaration import Contribution, TokenGrants
 from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
-from identity_core.extension.rollback import StorageWatch
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.retention import RecordErasure, RetentionRule
@@ -51,6 +50,7 @@ from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.dids.witnesses import NoApprovals, WitnessApprovals
+from identity_core.use_cases.ledger.guard import StorageWatch
 from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies

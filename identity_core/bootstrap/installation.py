@@ -32,7 +32,6 @@ from identity_core.database import DatabaseUnavailable, look_at
 from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.extension.declaration import Extension
 from identity_core.extension.order import in_order
-from identity_core.extension.rollback import NoRollbackGuard, RollbackGuard
 from identity_core.plugin.choose import ANONYMOUS_VERIFIER
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
@@ -49,6 +48,7 @@ from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.ledger.guard import NoRollbackGuard, RollbackGuard
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
@@ -124,8 +124,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     provers, strangers = _start_provers(plugins, settings, stack)
     methods, key_stores = plugins.did_methods(), plugins.key_stores(settings.key_stores)
     custodian, *apart = map(plugins.custodian, settings.custodian.names)
-    guard = _guard(plugins)
-    await guard.require_key(custodian)
+    await (guard := _guard(plugins)).require_key(custodian)
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
     plugins.database = store.database
@@ -159,8 +158,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
 
 def _guard(plugins: PluginManager) -> RollbackGuard:
     """Return what compares the databases with what was written. The extension that has it is on by default."""
-    guards = [one.guard(plugins.settings) for one in _on_by_default(plugins) if one.guard]
-    return guards[0] if guards else NoRollbackGuard()
+    return next((one.guard(plugins.settings) for one in _on_by_default(plugins) if one.guard), NoRollbackGuard())
 
 
 def _on_by_default(plugins: PluginManager) -> list[Extension]:

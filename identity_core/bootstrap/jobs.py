@@ -9,7 +9,6 @@ from datetime import timedelta
 from identity_core.bootstrap.beside import TransparencyLog, anchor_worker, followed
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.storage import check_of
-from identity_core.extension.rollback import RollbackGuard, StorageWatch
 from identity_core.ports.custodian import AttendedCustodian, Custodian
 from identity_core.settings import Settings
 from identity_core.store import Store
@@ -25,6 +24,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
+from identity_core.use_cases.ledger.guard import RollbackGuard, StorageWatch
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
 

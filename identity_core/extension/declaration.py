@@ -11,7 +11,6 @@ from msgspec import Struct
 from identity_core.errors import IdentityError
 from identity_core.extension.installation import InstallationCheck, RowRule
 from identity_core.extension.metrics import Gauge
-from identity_core.extension.rollback import RollbackGuard
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.retention import RetentionRule
@@ -19,6 +18,7 @@ from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
 from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.service import Probe
 
 S = TypeVar("S")

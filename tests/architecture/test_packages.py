@@ -46,7 +46,7 @@ PACKAGES = {
         "plugins/transparency/identity_transparency/cli/",
         "plugins/wallets/identity_wallets/commands.py",
     ),
-    "uvicorn": ("identity_core/cli/",),
+    "uvicorn": ("identity_core/cli/", "plugins/transparency/identity_transparency/cli/ledger_witness.py"),
     "tomllib": ("identity_core/settings/", "plugins/keys_file/"),
 }
 

@@ -10,15 +10,15 @@ from identity_core.bootstrap.beside import TransparencyLog
 from identity_core.bootstrap.ports import store_beside
 from identity_core.cache import BoundedCache
 from identity_core.database import Database
-from identity_core.extension.checks import InstallationCheck
 from identity_core.extension.declaration import Contribution, Extension, Kernel
+from identity_core.extension.installation import InstallationCheck
 from identity_core.extension.metrics import Gauge
-from identity_core.extension.rollback import StorageWatch
 from identity_core.plugin import hookimpl
 from identity_core.settings import Settings
 from identity_core.store.activity import StoredActivity
 from identity_core.store.documents import Documents
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
+from identity_core.use_cases.ledger.guard import StorageWatch
 from identity_core.use_cases.ledger.places import LogPlaces
 from identity_transparency.approval_handlers import ApprovalHandlers
 from identity_transparency.checks import witnesses

@@ -11,7 +11,6 @@ from functools import partial
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, checkpoint_keys, load_remembered, told_at_start
-from identity_core.extension.rollback import RollbackGuard
 from identity_core.ports.custodian import Custodian
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
@@ -19,6 +18,7 @@ from identity_core.store.audit import StoredAuditEnd, drop_projections
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY, public_key
 from identity_core.use_cases.ledger.checkpoint_keys import first_key
+from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.ledger.storage import require_signed
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
