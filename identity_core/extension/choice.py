@@ -203,6 +203,8 @@ def _is_whole(statement: str) -> bool:
     return True
 
 
+# The kernel still uses those of the log, whose names begin with that of an extension.
+_KERNEL_TABLES: Final = frozenset({"transparency_head", "transparency_tiles", "transparency_places"})
 _TABLES: Final = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
     "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
@@ -217,7 +219,7 @@ def tables_of(
     others = tuple(f"{one.declared.name}_" for one in installed if one.declared.name.startswith(prefix))
     tables = [row[0] for row in transaction.execute(_TABLES[dialect]).fetchall()]
     own = [each for each in tables if each.startswith(prefix) and not each.startswith(others)]
-    return sorted({*own, *declared.adopts} & {*tables})
+    return sorted(({*own, *declared.adopts} & {*tables}) - _KERNEL_TABLES)
 
 
 def drop_tables(settings: Settings, tables: Sequence[str]) -> None:
