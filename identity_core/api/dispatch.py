@@ -210,6 +210,7 @@ def facts(
         keeps=declared.get("x-keeps", False),
         ends=declared.get("x-ends", False),
         waits=declared.get("x-waits", False),
+        scope=declared.get("x-scope", ""),
     )
 
 

@@ -36,6 +36,7 @@ from identity_core.api.request import Answer, Request
 from identity_core.codec import jcs
 from identity_core.codec.structs import encode
 from identity_core.crypto import sealing
+from identity_core.domain.callers import Caller
 from identity_core.errors import (
     AuthFailed,
     IdempotencyMismatch,
@@ -86,13 +87,15 @@ class Idempotency:
         """The answer of ``run``, or the one that an earlier request with this key got, marked as replayed.
 
         Raises ``InvalidRequest`` for a key that is not 1 to 255 visible ASCII characters, ``IdempotencyMismatch``,
-        ``RequestInProgress``, ``AuthFailed`` for a former key that did not sign the earlier request, and whatever ``run`` raises.
+        ``RequestInProgress``, ``AuthFailed`` for a former key that did not sign the earlier request, ``Forbidden``, and whatever ``run``
+        raises.
         """
         key = request.header("idempotency-key")
         if key is None or request.caller is None:
             return await run()
         if _KEY.fullmatch(key) is None:
             raise InvalidRequest("An Idempotency-Key has 1 to 255 printable ASCII characters and no blanks.")
+        _require_rights(request, request.caller)
         slot, now = self._slot(request, key, request.caller.identity), erasing_time(self.clock)
         authorization = request.caller.authorization
         signer = None if authorization is None else (authorization.scheme, authorization.key)
@@ -206,6 +209,16 @@ class _Attempt:
     def _sealed(self, plain: bytes, status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
         bound = _bound(self._slot, status, headers)
         return sealing.seal(self._slot.sealing_key, plain, bound, random=self._at.random)
+
+
+def _require_rights(request: Request, caller: Caller) -> None:
+    """Raise ``Forbidden`` if the caller may not call the operation. The token of an API key has its identity, but not all of its rights."""
+    if request.operation is None:
+        return
+    if request.operation.scope:
+        caller.require_scope(request.operation.scope)
+    elif caller.api_key is not None:
+        caller.require_admin()
 
 
 @contextmanager

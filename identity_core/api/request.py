@@ -41,7 +41,8 @@ class Operation:
     ``shape`` makes the answers of its refusals, if it follows another standard. ``resource`` is the path of the resource that a bearer
     token must be for, empty for the interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it
     stores rows that do not expire; ``ends``: it revokes, deactivates or erases, so a caller whose quota is used up may still call it.
-    ``waits``: unauthenticated callers wait for a worker, whose waiting places are shared."""
+    ``waits``: unauthenticated callers wait for a worker, whose waiting places are shared. ``scope``: what an API key or token needs;
+    without one the operation is for admin-equivalent keys, where it takes API keys at all."""
 
     operation_id: str
     method: str
@@ -57,6 +58,7 @@ class Operation:
     keeps: bool = False
     ends: bool = False
     waits: bool = False
+    scope: str = ""
 
 
 @value_class

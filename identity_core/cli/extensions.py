@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from identity_core.database import DatabaseAbsent
 from identity_core.extension.choice import (
     ChosenExtensions,
     choose_extensions,
-    drop_tables,
     kept_extensions,
     named_extension,
+    purge_tables,
     read_store,
     require_from_file,
     tables_of,
@@ -70,13 +71,17 @@ def disable(name: str, config: Path | None) -> None:
     _turn(configured(config), name, enable=False)
 
 
-def _turn(settings: Settings, name: str, *, enable: bool, **more: Any) -> None:
+def _turn(settings: Settings, name: str, *, enable: bool, dropped: Sequence[str] | None = None) -> None:
+    """Turn an extension on or off in the settings file, drop its tables ``dropped``, and show the result."""
     path = (settings.file or Path("identity.toml")).resolve()
     one, key = named_extension(name, _installed(settings), "NAME"), f"extensions.{'enabled' if enable else 'disabled'}"
     require_from_file(settings, name)
     with failing((OSError, ValueError), str(path), f'write {key} = ["{name}"] there yourself', what="not changed"):
         write_settings(path, one.declared, enable=enable)
-    state = {"extension": name, "on": enable, "file": str(path), **more}
+    state: dict[str, Any] = {"extension": name, "on": enable, "file": str(path)}
+    if dropped is not None:
+        purge_tables(settings, one.declared, dropped)
+        state["dropped"] = dropped
     show(state, text=f"{name} is {'on' if enable else 'off'} in {{file}}; restart the service")
 
 
@@ -98,5 +103,4 @@ def remove(settings: Settings, name: str, purge: bool, yes: bool) -> None:
     elif not agreed(yes, f"{says}. Drop them and disable {name}?"):
         misused(f"nothing was changed: {says}", "give --yes to drop them")
     else:
-        drop_tables(settings, tables)
         _turn(settings, name, enable=False, dropped=tables)

@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -203,8 +204,7 @@ def _is_whole(statement: str) -> bool:
     return True
 
 
-# The kernel still uses those of the log, whose names begin with that of an extension.
-_KERNEL_TABLES: Final = frozenset({"transparency_head", "transparency_tiles", "transparency_places"})
+_MADE: Final = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", re.IGNORECASE)
 _TABLES: Final = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
     "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
@@ -214,22 +214,33 @@ _TABLES: Final = {
 def tables_of(
     transaction: Transaction, dialect: str, declared: Extension, installed: Iterable[InstalledExtension]
 ) -> list[str]:
-    """Return the tables of an extension that the store's database has, sorted. Those of one with a longer name are not its own."""
+    """Return the tables of an extension that the store's database has, sorted: not those of one with a longer name, or of the kernel."""
     prefix = f"{declared.name}_"
     others = tuple(f"{one.declared.name}_" for one in installed if one.declared.name.startswith(prefix))
     tables = [row[0] for row in transaction.execute(_TABLES[dialect]).fetchall()]
-    own = [each for each in tables if each.startswith(prefix) and not each.startswith(others)]
-    return sorted(({*own, *declared.adopts} & {*tables}) - _KERNEL_TABLES)
+    own = {each for each in tables if each.startswith(prefix) and not each.startswith(others)}
+    return sorted((own - _kernel_tables() | {*declared.adopts}) & {*tables})
 
 
-def drop_tables(settings: Settings, tables: Sequence[str]) -> None:
-    """Drop these tables of the store's database, which may refer to one another. Raises ``DatabaseError``."""
+def _kernel_tables() -> set[str]:
+    steps = resources.files("identity_core.store.migrations").iterdir()
+    return {name for step in steps if step.name.endswith(".sql") for name in _MADE.findall(step.read_text())}
+
+
+def purge_tables(settings: Settings, declared: Extension, tables: Sequence[str]) -> None:
+    """Drop these tables of an extension, which may refer to one another. Raises ``DatabaseError``.
+
+    The tables that it adopts are only emptied: a step of the kernel made them, and would not make them again.
+    """
+    dropped = [each for each in tables if each not in declared.adopts]
     store = open_database(settings.database_url, settings.data_dir / "identity.sqlite", processes=2)
 
     def drop(transaction: Transaction) -> None:
         if store.dialect == "sqlite":
             transaction.execute("PRAGMA defer_foreign_keys = ON")
-        for names in [", ".join(tables)] if store.dialect == "postgresql" else tables:
+        for name in {*tables} & {*declared.adopts}:
+            transaction.execute(f"DELETE FROM {name}")  # noqa: S608  (a name of a declaration)
+        for names in [", ".join(dropped)] if store.dialect == "postgresql" and dropped else dropped:
             transaction.execute(f"DROP TABLE {names}")
 
     try:

@@ -75,3 +75,20 @@ def test_challenge_without_a_token_names_the_scope(target: Target, operation_id:
     refused = call(target, operation_id, *([b"X-API-Key: idk_live_no"] if operation_id == "verifyProof" else []))
     assert refused.status == 401
     assert SCOPE.search(refused.headers["www-authenticate"]) is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/dids", {"method": "ids"}), ("/admin/api-keys", {"name": "second", "scopes": ["dids:create"]})],
+    ids=["createDid", "createApiKey"],
+)
+def test_token_of_a_key_gets_no_stored_answer(target: Target, path: str, body: Mapping[str, Any]) -> None:
+    """The token has the identity of its API key and fewer scopes. The answer has private keys, or an API key."""
+    key, repeated = {"X-API-Key": target.stranger.api_key}, {"Idempotency-Key": f"stored {path}".replace(" ", "-")}
+    assert target.wire.call("POST", PREFIX + path, body, key | repeated).status == 201
+    issued = target.wire.call("POST", f"{PREFIX}/auth/token", {"scope": "zkp:verify"}, key)
+    token = next(value for value in issued.json.values() if isinstance(value, str) and value.count(".") == 2)
+    refused = target.wire.call("POST", PREFIX + path, body, {"Authorization": f"Bearer {token}"} | repeated)
+    assert (refused.status, refused.json["error"]["code"]) == (403, "FORBIDDEN")
+    again = target.wire.call("POST", PREFIX + path, body, key | repeated)
+    assert (again.status, again.headers["idempotent-replayed"]) == (201, "true")

@@ -94,4 +94,5 @@ def identity_extend() -> Extension:
         document=DOCUMENT,
         open=open_wallets,
         default=False,
+        adopts=("presentation_requests",),
     )

@@ -69,6 +69,30 @@ def test_environment_wins_over_the_file(settings_file: Path) -> None:
     assert settings_file.read_text() == before
 
 
+def test_refused_purge_drops_nothing(settings_file: Path) -> None:
+    path = new_store(settings_file)
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("CREATE TABLE vcalm_notes (id INTEGER)")
+        file.commit()
+    here = Commands({"IDENTITY_CONFIG": str(settings_file), "IDENTITY_EXTENSIONS_ENABLED": "vcalm"})
+    assert "environment" in here.refused("extensions", "remove", "vcalm", "--purge", "--yes", status=2)[0]
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("SELECT * FROM vcalm_notes")
+
+
+def test_adopted_tables_are_emptied_and_stay(here: Commands, settings_file: Path) -> None:
+    path = new_store(settings_file)
+    with closing(sqlite3.connect(path)) as file:
+        columns = [row[1] for row in file.execute("PRAGMA table_info(presentation_requests)") if row[3]]
+        file.execute(
+            f"INSERT INTO presentation_requests ({', '.join(columns)}) VALUES ({', '.join('1' * len(columns))})"
+        )
+        file.commit()
+    assert here.json("extensions", "remove", "wallets", "--purge", "--yes")["dropped"] == ["presentation_requests"]
+    with closing(sqlite3.connect(path)) as file:
+        assert file.execute("SELECT count(*) FROM presentation_requests").fetchone() == (0,)
+
+
 def test_lists_in_another_form_are_left_alone(here: Commands, settings_file: Path) -> None:
     settings_file.write_text(settings_file.read_text() + 'extensions = { disabled = ["vcalm"] }\n')
     before = settings_file.read_text()

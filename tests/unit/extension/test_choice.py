@@ -15,9 +15,9 @@ import pytest
 from identity_core.extension.choice import (
     BY_UPGRADE,
     choose_extensions,
-    drop_tables,
     edit_settings,
     kept_extensions,
+    purge_tables,
     read_store,
     require_from_file,
     tables_of,
@@ -90,6 +90,13 @@ def test_name_cannot_be_enabled_and_disabled() -> None:
 def test_name_of_tables_of_the_service_is_refused() -> None:
     with pytest.raises(PluginError, match="its name audit is what tables of the service begin with"):
         in_order([toy("audit")])
+
+
+@pytest.mark.parametrize("name", ["anchor", "did", "idempotency", "presentation", "transparency"])
+def test_tables_of_the_kernel_are_not_those_of_an_extension(settings: Settings, name: str) -> None:
+    opened(settings)
+    (one,) = in_order([toy(name)])
+    assert read_store(settings, lambda reading: tables_of(reading, "sqlite", one.declared, [one])) == []
 
 
 FILE = """# mine
@@ -208,9 +215,9 @@ def test_tables_of_an_extension_are_dropped(settings: Settings) -> None:
         return read_store(settings, lambda reading: tables_of(reading, "sqlite", installed[0].declared, installed))
 
     assert tables() == ["box_a", "box_b", "old"]
-    drop_tables(settings, tables())
-    assert tables() == []
+    purge_tables(settings, installed[0].declared, tables())
+    assert tables() == ["old"]
     with closing(sqlite3.connect(settings.data_dir / "identity.sqlite")) as file:
         names = {row[0] for row in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert {"box_lid_a", "boxes", "audit_lines", "store_migrations"} <= names
-    drop_tables(settings, [])
+    purge_tables(settings, installed[0].declared, [])
