@@ -35,7 +35,6 @@ BODIES: dict[str, Any] = {
     "verifyStoredProof": lambda world: {"predicate": AGE},
     "revokeProof": lambda world: {"reason": "over"},
     "createVerifierChallenge": lambda world: {"domain": SHOP},
-    "eraseRecords": lambda world: {"kinds": ["timeline"], "holderDid": UNKNOWN_HOLDER},
 }
 
 
@@ -64,6 +63,6 @@ def _signed_by_hana(world: World, operation: Operation) -> Draft:
 DRAFTS |= dict.fromkeys(OF_A_HOLDER, _signed_by_hana)
 for _name in (
     "verifyProof", "verifyStoredProof", "getProof", "revokeProof", "createVerifierChallenge", "listVerificationHistory",
-    "getVerificationStats", "getDashboardTimeline", "listAuditLines", "eraseRecords",
+    "getVerificationStats", "getDashboardTimeline", "listAuditLines",
 ):  # fmt: skip
     DRAFTS[_name] = _drafted

@@ -18,7 +18,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
       | listAuditLines          |
@@ -40,7 +39,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
       | listAuditLines          |
@@ -61,7 +59,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
       | listAuditLines          |
@@ -83,7 +80,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
       | listAuditLines          |
@@ -105,7 +101,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | listAuditLines          |
 
   @404:DID_NOT_FOUND
@@ -125,7 +120,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
 
@@ -147,7 +141,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
       | listAuditLines          |
@@ -180,7 +173,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
 
@@ -197,7 +189,6 @@ Feature: The door of verification is that of every operation
       | checkDelegatedProof     |
       | revokeProof             |
       | createVerifierChallenge |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
 
@@ -214,7 +205,6 @@ Feature: The door of verification is that of every operation
       | checkDelegatedProof     |
       | revokeProof             |
       | createVerifierChallenge |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
 
@@ -247,7 +237,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
       | listAuditLines          |
@@ -269,7 +258,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
       | listAuditLines          |
@@ -292,7 +280,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
       | listAuditLines          |
@@ -315,7 +302,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |
       | listAuditLines          |
@@ -338,7 +324,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | listAuditLines          |
 
   @504:PLUGIN_TIMEOUT
@@ -359,7 +344,6 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | listAuditLines          |
 
   @503:DID_QUARANTINED
@@ -375,6 +359,5 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
-      | eraseRecords            |
       | resetDisclosures        |
       | rotateHolderSecret      |

@@ -24,7 +24,6 @@ from identity_core.extension.installation import Diagnosis, listed, ok, warn, wr
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.settings import Settings
 from identity_core.use_cases.credentials.holder_secrets import REMEDY, is_kept, root_of_new
-from identity_core.values import value_class
 
 T = TypeVar("T")
 
@@ -140,28 +139,21 @@ def holders(settings: Settings) -> Iterator[Diagnosis]:
         return
     if found is None:
         return
-    if found.lost:
-        says = f"the custodian {keeper} does not keep the secrets of {len(found.lost)} of {len(bound)} credentials that were looked at"
-        yield wrong(f"{says}: {listed(found.lost)}; no proof can be made with them", REMEDY)
+    lost, root = found
+    if lost:
+        says = f"the custodian {keeper} does not keep the secrets of {len(lost)} of {len(bound)} credentials that were looked at"
+        yield wrong(f"{says}: {listed(lost)}; no proof can be made with them", REMEDY)
     else:
         yield ok(f"{keeper} keeps the secrets of holders: {len(bound)} credentials were looked at")
-    if found.root > FIRST:
-        yield from _of_former_roots(settings, asked | {"present": f"%@{found.root}"})
-
-
-@value_class
-class SecretsFound:
-    """Of credentials by their ids those whose holder's secret is not kept any more, and the number of the keeper's key that new secrets
-    follow from."""
-
-    lost: Sequence[str]
-    root: int
+    if root > FIRST:
+        yield from _of_former_roots(settings, asked | {"present": f"%@{root}"})
 
 
 async def look_at_secrets(
     settings: Settings, scratch: Path, bound: Sequence[tuple[str, Binding]]
-) -> SecretsFound | None:
-    """None where the keeper cannot be looked at yet. Raises ``StartError`` and ``PluginUnavailable``."""
+) -> tuple[list[str], int] | None:
+    """Return the ids of the credentials whose holder's secret is not kept any more, and the number of the keeper's key that new secrets
+    follow from; None if the keeper cannot be read yet. Raises ``StartError`` and ``PluginUnavailable``."""
     from identity_core.bootstrap.read_only import looking_plugins
     from identity_core.bootstrap.storage import told_at_start
     from identity_core.plugin.build import LookOnly
@@ -174,7 +166,7 @@ async def look_at_secrets(
             if look.pending or look.blind:
                 return None
             lost = [credential_id for credential_id, one in bound if not await is_kept(keeper, credential_id, one)]
-            return SecretsFound(lost, await root_of_new(keeper))
+            return lost, await root_of_new(keeper)
         finally:
             await plugins.close()
 

@@ -58,12 +58,13 @@ class RowRule(Struct, frozen=True):
     """A rule of ``identity fsck``.
 
     ``rows`` is SQL of both dialects: it selects the names of the rows that break the rule. ``says`` is what is wrong with each of them.
+    ``remedy`` is for a ``kind`` that the examination does not have itself.
     """
 
     kind: str
     rows: str
     says: str
-    remedy: str
+    remedy: str = ""
 
 
 @value_class

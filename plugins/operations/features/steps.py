@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from pytest_bdd import parsers, then, when
 
+from features.document import Operation
 from features.proving import story
 from features.signing import call
 from features.steps.answers import body_of
-from features.verifying import proof_of
-from features.world import World
+from features.verifying import UNKNOWN_HOLDER, proof_of
+from features.world import DRAFTS, Draft, World
 
 REQUEST = "EraseRecordsRequest"
+
+
+def _drafted(world: World, operation: Operation) -> Draft:
+    """An operator erases."""
+    body = {"kinds": ["timeline"], "holderDid": UNKNOWN_HOLDER}
+    return Draft(operation, operation.path, headers=world.key_header(), body=body)
+
+
+DRAFTS["eraseRecords"] = _drafted
 
 # When
 

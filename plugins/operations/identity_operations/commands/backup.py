@@ -22,7 +22,13 @@ from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.secret_input import read_private
 from identity_core.codec.times import printed
 from identity_core.settings import Settings
-from identity_operations.commands.backup_server import is_of_postgresql, say_how, verify_server
+from identity_operations.commands.backup_server import (
+    described_end,
+    finding_lines,
+    is_of_postgresql,
+    say_how,
+    verify_server,
+)
 
 if TYPE_CHECKING:
     from identity_operations.backup.create import LookedAt
@@ -228,16 +234,11 @@ def _checkpoint(place: str) -> bytes:
 
 
 def _described(manifest: BackupManifest) -> dict[str, Any]:
-    checkpoint = manifest.remembered.checkpoint
     return {
         "createdAt": printed(manifest.created_at),
         "version": manifest.version,
         "schema": dict(manifest.schema),
-        "log": checkpoint.origin,
-        "entries": checkpoint.size,
-        "root": checkpoint.root.hex(),
-        "auditLines": manifest.remembered.audit_lines,
-        "verifierKey": str(manifest.key),
+        **described_end(manifest.key, manifest.remembered),
         "files": {one.name: one.size for one in manifest.files},
     }
 
@@ -252,5 +253,4 @@ def _made_text(body: dict[str, Any]) -> str:
     head = (
         "{backup}: {octets} octets, {entries} entries of {log}, {auditLines} lines of the audit log, made {createdAt}"
     )
-    lines = [f"{one['kind']} {one['where']}: {one['says']}\n  do: {one['remedy']}" for one in body["findings"]]
-    return "\n".join([head.format_map(body), *lines])
+    return "\n".join([head.format_map(body), *finding_lines(body)])

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_tlog.note import VerifierKey
 
 from identity_core.cli.options import shown_database
 from identity_core.cli.output import misused, show
+from identity_core.domain.ledger.remembered import Remembered
 from identity_core.settings import Settings
 
 CHECKED: Final = (
@@ -52,25 +54,29 @@ def verify_server(settings: Settings, copy: Path | None, checkpoints: Sequence[t
     from identity_operations.backup import restore
 
     found = asyncio.run(restore.verify_server(settings, restore.Known(checkpoints)))
-    entries = found.remembered.checkpoint.size
-    body = {
-        "backup": shown_database(settings),
-        "log": found.key.name,
-        "entries": entries,
-        "entriesLost": found.known_entries - entries,
-        "root": found.remembered.checkpoint.root.hex(),
-        "auditLines": found.remembered.audit_lines,
-        "verifierKey": str(found.key),
-        "findings": [dataclasses.asdict(one) for one in found.findings],
-    }
+    lost = found.known_entries - found.remembered.checkpoint.size
+    body = {"backup": shown_database(settings), **described_end(found.key, found.remembered), "entriesLost": lost}
+    body["findings"] = [dataclasses.asdict(one) for one in found.findings]
     show(body, text=_server_text)
     if found.findings:
         raise SystemExit(1)
 
 
+def described_end(key: VerifierKey, remembered: Remembered) -> dict[str, Any]:
+    """Return how far a log and its audit log reach, as the commands show it."""
+    checkpoint = remembered.checkpoint
+    log = {"log": checkpoint.origin, "entries": checkpoint.size, "root": checkpoint.root.hex()}
+    return {**log, "auditLines": remembered.audit_lines, "verifierKey": str(key)}
+
+
+def finding_lines(body: dict[str, Any]) -> list[str]:
+    """Return the lines about the findings in a backup, each with its remedy."""
+    return [f"{one['kind']} {one['where']}: {one['says']}\n  do: {one['remedy']}" for one in body["findings"]]
+
+
 def _server_text(body: dict[str, Any]) -> str:
     head = "{backup}: {entries} entries of {log}, {auditLines} lines of the audit log".format_map(body)
-    lines = [f"{one['kind']} {one['where']}: {one['says']}\n  do: {one['remedy']}" for one in body["findings"]]
+    lines = finding_lines(body)
     if body["entriesLost"]:
         lines.append(
             f"{body['entriesLost']} entries that were there are not in this copy: it cannot go on under this name"

@@ -45,9 +45,8 @@ REDIS_SECONDS = 3.0
 @of_installation
 def command(settings: Settings, held: Path | None) -> None:
     """Look at this installation and say what is wrong. Exit code 1 when something is."""
-    found = examine(settings) if held is None else (("holder's file", one) for one in holders_file(held))
     with working("looking at the installation"):
-        findings = [{"check": check, **dataclasses.asdict(one)} for check, one in found]
+        findings = findings_of(settings, held)
     healthy = all(one["state"] != "fail" for one in findings)
     show({"healthy": healthy, "findings": findings}, text=lambda body: "\n".join(map(_line, body["findings"])))
     if not healthy:
@@ -59,6 +58,12 @@ def _line(finding: dict[str, str]) -> str:
     return f"{finding['state']:<5} {finding['check']:<18} {finding['says']}{remedy}"
 
 
+def findings_of(settings: Settings, held: Path | None = None) -> list[dict[str, str]]:
+    """Return what is found, as the command shows it. ``held``: the file of a holder that is checked instead."""
+    found = examine(settings) if held is None else (("holder's file", one) for one in holders_file(held))
+    return [{"check": check, **dataclasses.asdict(one)} for check, one in found]
+
+
 def examine(settings: Settings) -> Iterator[tuple[str, Diagnosis]]:
     """Yield what is found, in the order in which a start would meet it. What several checks run into is reported once."""
     said: set[str] = set()
@@ -67,6 +72,10 @@ def examine(settings: Settings) -> Iterator[tuple[str, Diagnosis]]:
             found = list(check.run(settings))
         except StartError as error:
             found = [stopped(error, check.remedy)]
+        except Exception as error:  # noqa: BLE001  (the border: whatever the check of an extension raises)
+            found = [
+                wrong(f"the check failed: {type(error).__name__}: {error}", "report this to who maintains the check")
+            ]
         yield from ((check.name, one) for one in found if one.says not in said)
         said |= {one.says for one in found}
 
@@ -75,21 +84,7 @@ def _checks(settings: Settings) -> Iterator[InstallationCheck]:
     yield from CHECKS
     # Other checks report what keeps the extensions from being chosen.
     with contextlib.suppress(StartError, DatabaseError):
-        yield from map(_guarded, chosen_extensions(settings).declared("checks"))
-
-
-def _guarded(check: InstallationCheck) -> InstallationCheck:
-    """Return the check of an extension, whose own errors end no other check."""
-
-    def run(settings: Settings) -> Iterator[Diagnosis]:
-        try:
-            yield from check.run(settings)
-        except StartError:
-            raise
-        except Exception as error:  # noqa: BLE001  (the border: whatever the check of an extension raises)
-            yield wrong(f"the check failed: {type(error).__name__}: {error}", LATER)
-
-    return InstallationCheck(check.name, run, check.remedy)
+        yield from chosen_extensions(settings).declared("checks")
 
 
 def _data_directory(settings: Settings) -> Iterator[Diagnosis]:

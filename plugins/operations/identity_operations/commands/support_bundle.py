@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import os
 import stat
@@ -25,6 +24,7 @@ from identity_core.cli.remote import api_key_option, named_service_option
 from identity_core.client import Client
 from identity_core.settings import Settings
 from identity_core.settings.show import secrets_of
+from identity_operations.commands.doctor import findings_of
 from identity_operations.commands.redaction import Redaction
 
 LOG_OCTETS: Final = 5 << 20
@@ -74,7 +74,7 @@ def _gatherers(settings: Settings, log: Any, url: str | None, who: Mapping[str, 
     found: dict[str, Callable[[], Any]] = {
         "versions.json": _versions,
         "settings.json": lambda: _settings(settings),
-        "doctor.json": lambda: _findings(settings),
+        "doctor.json": lambda: findings_of(settings),
         "files.json": lambda: list(_files(settings.data_dir)),
     }
     if log is not None:
@@ -133,12 +133,6 @@ def _settings(settings: Settings) -> list[dict[str, Any]]:
     from identity_core.cli.config import show_settings
 
     return [{"key": row.key, "value": row.value, "origin": str(row.origin)} for row in show_settings(settings)]
-
-
-def _findings(settings: Settings) -> list[dict[str, Any]]:
-    from identity_operations.commands.doctor import examine
-
-    return [{"check": check, **dataclasses.asdict(one)} for check, one in examine(settings)]
 
 
 def _files(folder: Path) -> Iterator[dict[str, Any]]:

@@ -26,15 +26,11 @@ _PLACES: Final = "SELECT count(*), coalesce(sum((prefix % 1000003) * (sequence %
 _LIMIT: Final = 1_000
 PRIME: Final = 1_000_003
 
-_OUTBOX: Final = "`identity anchor status` says what waits; put a backup back where proofs are missing"
-_ORPHAN: Final = "nothing is served by it; put a backup back where it should be whole"
-_STATUS: Final = "put a backup back; until then proofs with the credential may say what is not so"
 RULES: Final = (
     RowRule(
         "outbox",
         "SELECT proof_id FROM anchor_leaves WHERE state NOT IN ('queued', 'batched', 'revoking', 'revoked')",
         "has a state that there is not",
-        _OUTBOX,
     ),
     RowRule(
         "outbox",
@@ -42,58 +38,49 @@ RULES: Final = (
         "SELECT proof_id FROM anchor_leaves WHERE NOT EXISTS (SELECT 1 FROM proofs WHERE id = proof_id) AND (state IN ('queued', "
         "'revoking') OR batch_id IN (SELECT id FROM anchor_batches WHERE state NOT IN ('confirmed', 'failed')))",
         "waits for an anchor, and there is no such proof",
-        _OUTBOX,
     ),
     RowRule(
         "outbox",
         "SELECT proof_id FROM anchor_leaves WHERE state = 'queued' AND batch_id IS NOT NULL",
         "is queued, and of a batch",
-        _OUTBOX,
     ),
     RowRule(
         "outbox",
         "SELECT proof_id FROM anchor_leaves WHERE (state IN ('batched', 'revoking') AND batch_id IS NULL) "
         "OR (batch_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM anchor_batches WHERE id = batch_id))",
         "is of a batch that is not there",
-        _OUTBOX,
     ),
     RowRule(
         "outbox",
         "SELECT 'batch ' || id FROM anchor_batches WHERE state NOT IN ('sealed', 'submitted', 'mined', 'confirmed', 'failed')",
         "has a state that there is not",
-        _OUTBOX,
     ),
     RowRule(
         "outbox",
         "SELECT 'batch ' || id FROM anchor_batches WHERE state <> 'failed' AND size <> "
         "(SELECT count(*) FROM anchor_leaves WHERE batch_id = anchor_batches.id) + CASE WHEN checkpoint IS NULL THEN 0 ELSE 1 END",
         "has another number of leaves than it was sealed with",
-        _OUTBOX,
     ),
     RowRule(
         "outbox",
         "SELECT id FROM proofs WHERE anchor_status = 'pending' AND NOT EXISTS (SELECT 1 FROM anchor_leaves WHERE proof_id = id)",
         "is to be anchored, and the outbox does not know it",
-        _OUTBOX,
     ),
     RowRule(
         "orphan",
         "SELECT id FROM delegations AS child WHERE parent_id IS NOT NULL "
         "AND NOT EXISTS (SELECT 1 FROM delegations WHERE id = child.parent_id)",
         "is a delegation whose parent is gone",
-        _ORPHAN,
     ),
     RowRule(
         "orphan",
         "SELECT DISTINCT delegation_id FROM delegation_thresholds WHERE NOT EXISTS (SELECT 1 FROM delegations WHERE id = delegation_id)",
         "has thresholds, and there is no such delegation",
-        _ORPHAN,
     ),
     RowRule(
         "orphan",
         "SELECT DISTINCT credential_id FROM disclosures WHERE NOT EXISTS (SELECT 1 FROM credentials WHERE id = credential_id)",
         "has disclosures, and there is no such credential",
-        _ORPHAN,
     ),
     RowRule(
         "status",
@@ -101,20 +88,17 @@ RULES: Final = (
         "SELECT id FROM credentials JOIN gap_handles ON credential_id = id "
         "WHERE listed <> CASE WHEN status = 'active' THEN 0 ELSE 1 END",
         "is not in its list of signed gaps as its status says",
-        _STATUS,
     ),
     RowRule(
         "status",
         "SELECT id FROM credentials WHERE handle > 0 "
         "AND NOT EXISTS (SELECT 1 FROM gap_handles WHERE credential_id = id AND gap_handles.handle = credentials.handle)",
         "has a handle that no list of signed gaps has for it",
-        _STATUS,
     ),
     RowRule(
         "status",
         "SELECT DISTINCT list_id FROM gap_handles WHERE NOT EXISTS (SELECT 1 FROM gap_lists WHERE id = list_id)",
         "has handles, and there is no such list of signed gaps",
-        _STATUS,
     ),
 )
 """The rules of the kernel's tables."""
