@@ -36,7 +36,7 @@ from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, EarlierK
 from identity_core.ports.anchoring import Growth
 from identity_core.ports.ledger import LedgerEntry, LedgerHead
 from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
+from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger, TransparencyLog
 from openapi.did_examples import Telling, approvals
 from openapi.story import dice
 from openapi.write_examples import write
@@ -59,7 +59,7 @@ class TellingLedger:
 
 
 class TreeInMemory:
-    """A tree of less than a tile."""
+    """A tree of less than a tile, of a service whose first log key is the present one."""
 
     def __init__(self) -> None:
         self._frontier, self._transactions = Frontier(), list[bytes]()
@@ -77,18 +77,14 @@ class TreeInMemory:
     async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
         return {key: self._tiles[key] for key in wanted if key in self._tiles}
 
-    async def places(self, transaction: bytes) -> Sequence[int]:
-        return [place for place, one in enumerate(self._transactions, 1) if one == transaction]
-
-
-class NamelessService:
-    """A service whose first log key is the present one."""
-
     async def service_did(self) -> str | None:
         return None
 
     async def begin_service(self, did: str) -> str:
         return did
+
+    async def places(self, transaction: bytes) -> Sequence[int]:
+        return [place for place, one in enumerate(self._transactions, 1) if one == transaction]
 
 
 class OneKey:
@@ -127,15 +123,16 @@ def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
     signer = CheckpointSigner(custodian, CheckpointKeys(key), SystemClock())  # type: ignore[arg-type]
     replaced = replaced_once(key, custodian.pair, 2, lines[-1].receipt.recorded_at)
     key_signer = CheckpointSigner(custodian, replaced, SystemClock())  # type: ignore[arg-type]
-    transaction = GetLedgerTransaction(ledger, tree, follower)
+    log = TransparencyLog(ledger, tree, follower, signer)
+    transaction = GetLedgerTransaction(log)
     made = LedgerHandlers(
-        key=GetLedgerKey(key_signer, NamelessService()),
+        key=GetLedgerKey(TransparencyLog(ledger, tree, follower, key_signer)),
         transaction=transaction,
         block=GetLedgerBlock(ledger),
-        checkpoint=GetLedgerCheckpoint(follower, signer, LogPlaces()),
-        tile=GetLedgerTile(ledger, tree, follower, True),
-        inclusion=GetLedgerInclusionProof(tree, follower, signer, transaction),
-        consistency=GetLedgerConsistencyProof(tree, follower),
+        checkpoint=GetLedgerCheckpoint(log, LogPlaces()),
+        tile=GetLedgerTile(log, True),
+        inclusion=GetLedgerInclusionProof(log, transaction),
+        consistency=GetLedgerConsistencyProof(log),
     )
     return made, lines
 

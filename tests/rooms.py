@@ -37,7 +37,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, Resolution, ResolveDid
-from identity_core.use_cases.dids.witnesses import NoApprovals
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
 from identity_core.wire import (
     CreateDidOptions,
     CreateDidRequest,
@@ -129,10 +129,10 @@ class Rooms:
             self.custodian,
             self.clock,
             os.urandom,
-            NoApprovals(),  # type: ignore[arg-type]
+            WitnessApprovals(),  # type: ignore[arg-type]
         )
         self._resolve = ResolveDid(self.reader)
-        self.update = UpdateDid(self.writer, NoApprovals())
+        self.update = UpdateDid(self.writer, WitnessApprovals())
         self.rotate = RotateDidKey(self.writer, self.custodian, os.urandom)  # type: ignore[arg-type]
         self.recover = RecoverDid(self.writer, os.urandom)
         self.deactivate = DeactivateDid(self.writer)

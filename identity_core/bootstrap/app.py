@@ -49,8 +49,7 @@ from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBoo
 from identity_core.use_cases.auth.client_assertions import AuthenticateClient
 from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
-from identity_core.use_cases.dids.witnesses import NoApprovals, WitnessApprovals
-from identity_core.use_cases.ledger.guard import StorageWatch
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
 from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
@@ -172,8 +171,7 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
     token_keys, challenges = await open_token_keys(opened), challenge_book(opened)
     await opened.plugins.proof_workers_settled()
     sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
-    places, approvals = early[LogPlaces], early[WitnessApprovals]
-    tags = page_tags(opened, places, approvals, sealed_credentials, autonomy_of(opened.settings))
+    tags = page_tags(opened, early, sealed_credentials, autonomy_of(opened.settings))
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
     dependencies, token = Dependencies({}), token_endpoint(opened, token_keys, refusals)
     gate = gate_of(opened, token_keys, challenges)
@@ -184,7 +182,7 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         AuditHandlers(ListAuditLines(opened.store.audit)),
         *(auth_handlers(opened, token_keys, challenges), token, token.grants, gate, tags.credentials.get.access),
-        *(installation_state(opened, places), authorization_endpoint(opened, gate.signatures, token)),
+        *(installation_state(opened, early[LogPlaces]), authorization_endpoint(opened, gate.signatures, token)),
         await open_consents(opened),
     )
     return {type(each): each for each in shared}
@@ -193,11 +191,10 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
 def _ports(opened: Runtime) -> dict[type[Any], Any]:
     """Return what an extension can use before the handlers of the kernel are built, and the services that do nothing."""
     store, jobs = opened.store, opened.jobs
-    found = {
-        type(each): each for each in (jobs.logged, jobs.follow, Record(store.activity), store.documents, store.activity)
-    }
-    ports = {Custodian: opened.custodian, Database: store.database, StorageWatch: jobs.watch}
-    return found | ports | {CopyStatus: UnknownCopyStatus(), LogPlaces: LogPlaces(), WitnessApprovals: NoApprovals()}
+    ports = (jobs.logged, jobs.watch, Record(store.activity), store.documents, store.activity)
+    idle = (LogPlaces(), WitnessApprovals())
+    own = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
+    return {type(each): each for each in (*ports, *idle)} | own
 
 
 def _require_erasure(settings: Settings, rules: Sequence[RetentionRule], services: Mapping[type[Any], Any]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from identity_core.api.caching import AnswerCache
 from identity_core.api.credentials import CredentialHandlers
@@ -121,7 +123,7 @@ def credential_handlers(
     reader, store, clock, random = opened.reader, opened.store, opened.clock, secrets.token_bytes
     credentials, schemas = sealed_credentials.credentials, sealed_credentials.schemas
     base_url = f"{origin_of(opened.settings)}/api/v1"
-    record, jobs, logged, keeper = Record(store.activity), opened.jobs, opened.jobs.logged, opened.keeper
+    record, jobs, keeper = Record(store.activity), opened.jobs, opened.keeper
     access = CredentialAccess(credentials, store.delegations, autonomy, clock)
     anonymous = SignatureChecks.for_strangers()
     intake = CredentialIntake(
@@ -140,7 +142,7 @@ def credential_handlers(
         status_list=GetStatusList(credentials, opened.signer, base_url),
         gaps=GetStatusGaps(store.status_gaps),
         shard=GetStatusGapShard(store.status_gaps),
-        gaps_proof=GetStatusGapsProof(store.status_gaps, logged.ledger, logged.tree, places, logged.signed),
+        gaps_proof=GetStatusGapsProof(store.status_gaps, jobs.logged, places),
         base_url=base_url,
     )
 
@@ -169,19 +171,15 @@ class PageTags:
 
 
 def page_tags(
-    opened: Runtime,
-    places: LogPlaces,
-    approvals: WitnessApprovals,
-    sealed_credentials: SealedCredentials,
-    autonomy: AutonomyTable,
+    opened: Runtime, early: Mapping[type[Any], Any], sealed_credentials: SealedCredentials, autonomy: AutonomyTable
 ) -> PageTags:
-    """Return them for this installation."""
+    """Return them for this installation; ``early`` are the services of the parts that are opened before."""
     record, credentials = Record(opened.store.activity), sealed_credentials.credentials
     access = CredentialAccess(credentials, opened.store.delegations, autonomy, opened.clock)
     return PageTags(
-        dids=did_handlers(opened, places, approvals),
+        dids=did_handlers(opened, early[LogPlaces], early[WitnessApprovals]),
         delegations=delegation_handlers(opened, autonomy),
-        credentials=credential_handlers(opened, places, sealed_credentials, autonomy),
+        credentials=credential_handlers(opened, early[LogPlaces], sealed_credentials, autonomy),
         proofs=proof_handlers(opened, sealed_credentials, autonomy),
         dashboard=DashboardHandlers(
             GetDashboardTimeline(opened.store.timeline),

@@ -48,7 +48,7 @@ from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.ledger.guard import NoRollbackGuard, RollbackGuard
+from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
@@ -131,7 +131,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     ledger = plugins.ledger(settings.ledger.backend)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     reader = DidReader(methods, store.documents, clock, check, settings.did.registered_callers)
-    jobs = await begin_jobs(settings, guard, signer, reader, store, custodian, stack)
+    jobs = await begin_jobs(settings, guard, signer, reader, store, stack)
     known_keys, keys = ApiKeyCache(clock), tagged_keys(key_stores, store, clock)
     fingerprint = await fingerprints(custodian)
     return Runtime(
@@ -158,7 +158,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
 
 def _guard(plugins: PluginManager) -> RollbackGuard:
     """Return what compares the databases with what was written. The extension that has it is on by default."""
-    return next((one.guard(plugins.settings) for one in _on_by_default(plugins) if one.guard), NoRollbackGuard())
+    return next((one.guard(plugins.settings) for one in _on_by_default(plugins) if one.guard), RollbackGuard())
 
 
 def _on_by_default(plugins: PluginManager) -> list[Extension]:

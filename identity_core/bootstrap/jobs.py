@@ -6,10 +6,10 @@ import secrets
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core.bootstrap.beside import TransparencyLog, anchor_worker, followed
+from identity_core.bootstrap.beside import anchor_worker, followed, open_log
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.storage import check_of
-from identity_core.ports.custodian import AttendedCustodian, Custodian
+from identity_core.ports.custodian import AttendedCustodian
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.anchoring.request import ProofAnchoring
@@ -25,6 +25,7 @@ from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.ledger.guard import RollbackGuard, StorageWatch
+from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
 
@@ -46,16 +47,10 @@ class Jobs:
 
 
 async def begin_jobs(
-    settings: Settings,
-    guard: RollbackGuard,
-    signer: LogSigner,
-    reader: DidReader,
-    store: Store,
-    custodian: Custodian,
-    stack: AsyncExitStack,
+    settings: Settings, guard: RollbackGuard, signer: LogSigner, reader: DidReader, store: Store, stack: AsyncExitStack
 ) -> Jobs:
     """Brings the index up to the ledger, and sets everything to work until the stack is closed. Raises ``StartError``."""
-    clock, check = SystemClock(), reader.check
+    clock, check, custodian = SystemClock(), reader.check, signer.custodian
     if isinstance(custodian, AttendedCustodian):
         attend = AttendCustodian(custodian)
         # A rotation that begins while this process starts sees it.
@@ -64,7 +59,7 @@ async def begin_jobs(
     follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
     cutter = await _forget_expired(settings, store, clock, stack)
     chain = await stack.enter_async_context(FollowAuditChain(store.audit))
-    logged = await TransparencyLog.over(settings, check.ledger, store, custodian)
+    logged = await open_log(settings, check.ledger, store, custodian)
     await follow.tell(logged.signer.hear)
     watch = await stack.enter_async_context(guard.watch(logged, store, clock))
     anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)

@@ -84,7 +84,7 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
     async def storage_is_ours() -> str:
         if watch.mismatch is not None:
             return "mismatch"
-        return "degraded" if opened.mismatch() or watch.weakness else "ok"
+        return "degraded" if opened.mismatch() or watch.weakness() else "ok"
 
     watch = opened.jobs.watch
     return {
@@ -127,7 +127,7 @@ def _reasons(opened: Runtime, places: LogPlaces) -> dict[str, str]:
     """Return why dependencies of ``/ready`` are unhealthy, where a job has found the reason."""
     jobs, watched = opened.jobs, opened.key_watch
     found = {
-        "storage": str(opened.mismatch() or jobs.watch.weakness),
+        "storage": str(opened.mismatch() or jobs.watch.weakness()),
         "keys": "; ".join(watched.faults) or watched.fault,
         "anchoring": "" if jobs.anchorer is None else jobs.anchorer.fault,
         "statusLists": jobs.publisher.fault,

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core.bootstrap.beside import TransparencyLog, followed
+from identity_core.bootstrap.beside import followed, open_log
 from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
 from identity_core.domain import tokens
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
@@ -106,7 +106,7 @@ async def checkpoint_key_replacement(settings: Settings) -> AsyncIterator[Replac
     async with AsyncExitStack() as stack:
         log, store = await _service_log(settings, stack)
         custodian = log.writer.signer.custodian
-        logged = await TransparencyLog.over(settings, log.writer.ledger, store, custodian)
+        logged = await open_log(settings, log.writer.ledger, store, custodian)
         yield ReplaceServiceKey(
             log,
             service_keys.CHECKPOINT,

@@ -112,7 +112,7 @@ async def lag(folder: Path, seconds: float, rate: float) -> None:
         async with httpx.AsyncClient(trust_env=False) as http:
             fed = [FedWitness(one, HttpWitness(http, url)) for one, url in zip(policy.witnesses, urls, strict=True)]
             cosigned = CosignedLog(policy, logged.signer, StoredCosignedCheckpoints(logged.store.database))
-            feeder = WitnessFeeder(cosigned, fed, logged.follower, logged.signer, logged.tree, clock, lambda: True)
+            feeder = WitnessFeeder(cosigned, fed, logged, clock, lambda: True)
             async with feeder:
                 found = await _lags(logged, cosigned, seconds, rate)
         print(f"{len(found)} entries at {rate:g}/s, until the quorum {quantiles(found)}")

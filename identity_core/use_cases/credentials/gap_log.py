@@ -6,7 +6,6 @@ proof waits meanwhile. The store remembers what is recorded; where it was put ba
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
@@ -18,11 +17,10 @@ from identity_core.domain.credentials import gap_log
 from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.errors import LedgerUnavailable, StatusListNotFound, VersionConflict
-from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.status_gaps import Published, StatusGaps
 from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import hashes_of, leaf_of
+from identity_core.use_cases.ledger.project import TransparencyLog, hashes_of, leaf_of
 from identity_core.values import value_class
 
 LOOK_BACK: Final = 256
@@ -79,14 +77,11 @@ class RecordGaps:
 
 @value_class
 class GetStatusGapsProof:
-    """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``, also before it is recorded.
-    ``signed`` returns the checkpoint that the log alone signs now."""
+    """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``, also before it is recorded."""
 
     gaps: StatusGaps
-    ledger: LedgerBackend
-    tree: StoredTree
+    log: TransparencyLog
     places: LogPlaces
-    signed: Callable[[], Awaitable[bytes]]
 
     async def __call__(self, list_id: str, digest: str) -> bytes:
         try:
@@ -95,16 +90,16 @@ class GetStatusGapsProof:
             raise StatusListNotFound from None
         if sequence is None:
             raise StatusListNotFound
-        lines = await self.ledger.entries_after(sequence - 1, 1)
+        lines = await self.log.ledger.entries_after(sequence - 1, 1)
         if not lines:
             raise LedgerUnavailable("The ledger does not give an entry that it has.", details={"sequence": sequence})
         leaf = leaf_of(lines[0])
         note = self.places.note()
         if note is None or _size(note) <= leaf.index:
             # Witnesses have not seen it yet: the log alone signs for it, and who asks for witnesses asks again.
-            note = await self.signed()
+            note = await self.log.signed()
         size = _size(note)
-        hashes = await hashes_of(self.tree, inclusion_spans(leaf.index, size))
+        hashes = await hashes_of(self.log.tree, inclusion_spans(leaf.index, size))
         return TlogProof(leaf.index, hashes, note, leaf.encode()).encode()
 
 

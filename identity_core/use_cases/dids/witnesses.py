@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final
 
 import orjson
 
@@ -14,38 +14,25 @@ WITNESS: Final = "witness"
 """The parameter of an entry that says who must approve."""
 
 
-class WitnessApprovals(Protocol):
-    """The approvals of versions, which decide how much of a log is published."""
+class WitnessApprovals:
+    """The approvals of versions, which decide how much of a log is published. This one is that of a service that takes none."""
 
     def require(self) -> None:
         """Raise ``InvalidDocument``: when a DID cannot have witnesses at this service."""
-        ...
-
-    async def published(self, log: GetDidLog, did: Did) -> DidLog:
-        """Return the log as its own place shows it. Raises ``DidNotFound``: also when nothing of it is approved; and as ``log``."""
-        ...
-
-    async def witness_file(self, log: GetDidLog, did: Did) -> bytes:
-        """Return the did-witness.json. Raises ``DidNotFound``: when there is none."""
-        ...
-
-
-class NoApprovals(WitnessApprovals):
-    """A service that takes no approvals: a DID cannot have witnesses, and the log of one that has is not published."""
-
-    def require(self) -> None:
         raise InvalidDocument(
-            "This service takes no approvals of witnesses: its extension transparency is off.",
+            "This service takes no approvals of witnesses: the extension transparency is off.",
             details={"member": WITNESS},
         )
 
     async def published(self, log: GetDidLog, did: Did) -> DidLog:
+        """Return the log as its own place shows it. Raises ``DidNotFound``: also when nothing of it is approved; and as ``log``."""
         whole = await log(did)
         if await is_witnessed(log, did):
-            raise unwitnessed(did)
+            raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
         return whole
 
     async def witness_file(self, log: GetDidLog, did: Did) -> bytes:
+        """Return the did-witness.json. Raises ``DidNotFound``: when there is none."""
         await log(did)
         raise DidNotFound(details={"did": str(did)})
 
@@ -56,8 +43,3 @@ async def is_witnessed(log: GetDidLog, did: Did) -> bool:
         return True
     head = await log.reader.recorded(did)
     return head is not None and head.state.witness_version is not None
-
-
-def unwitnessed(did: Did) -> DidNotFound:
-    """Return the refusal of a log of which nothing is approved."""
-    return DidNotFound(details={"did": str(did), "reason": "unwitnessed"})

@@ -1,11 +1,11 @@
-"""The port of the extension that detects a rollback of all databases, and what the kernel does without one."""
+"""The detection of a rollback of all databases, which an extension provides, and what the kernel does without it."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from identity_core.errors import StorageMismatch
 from identity_core.ports.custodian import Custodian
@@ -19,61 +19,33 @@ UNGUARDED: Final = (
 log = logging.getLogger("identity")
 
 
-class StorageWatch(Protocol):
-    """The comparison of the databases with what was written, while the service runs."""
+class StorageWatch:
+    """The comparison of the databases with what was written, while the service runs. This one compares nothing.
 
-    @property
-    def mismatch(self) -> StorageMismatch | None:
-        """What the last comparison found wrong."""
-        ...
+    ``mismatch`` is what the last comparison found wrong.
+    """
 
-    @property
+    mismatch: StorageMismatch | None = None
+
     def weakness(self) -> str:
-        """Why a rollback might not be detected; empty when it is."""
-        ...
-
-    @property
-    def log_size(self) -> int:
-        """How many entries the log had at the last comparison."""
-        ...
+        """Return why a rollback might not be detected; empty when it is."""
+        return UNGUARDED
 
     def hold_up(self, *others: Repeating | None) -> None:
         """Keep jobs that write from their steps while nothing may be changed."""
-        ...
 
     def spare(self, *others: Repeating | None) -> None:
         """Let jobs rest on a server until ledger or audit log have moved, and call them then."""
-        ...
 
 
-class RollbackGuard(Protocol):
-    """An extension provides it by ``Extension.guard``; it is used before anything is opened."""
+class RollbackGuard:
+    """The check of a start before anything is opened, by ``Extension.guard``. This one is that of a service without the extension."""
 
     async def require_key(self, custodian: Custodian) -> None:
         """Raise ``StorageMismatch``: when another custodian has signed what is remembered. Called before any key is made."""
-        ...
+        log.warning("%s", UNGUARDED)
 
     def watch(self, logged: Any, store: Any, clock: Any) -> AbstractAsyncContextManager[StorageWatch]:
         """Compare the ``store`` and the transparency log with what is remembered, then watch them until the end of the context.
         Raises ``StorageMismatch``."""
-        ...
-
-
-class NoRollbackGuard(RollbackGuard, StorageWatch):
-    """A service without the extension: a start compares the end of the ledger with the store, and nothing is watched."""
-
-    mismatch = None
-    weakness = UNGUARDED
-    log_size = 0
-
-    async def require_key(self, custodian: Custodian) -> None:
-        log.warning("%s", UNGUARDED)
-
-    def watch(self, logged: Any, store: Any, clock: Any) -> AbstractAsyncContextManager[StorageWatch]:
-        return contextlib.nullcontext(self)
-
-    def hold_up(self, *others: Repeating | None) -> None:
-        """Nothing is ever found wrong."""
-
-    def spare(self, *others: Repeating | None) -> None:
-        """They look by themselves."""
+        return contextlib.nullcontext(StorageWatch())

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_tlog.proofs import Span, span_hash
@@ -20,7 +21,7 @@ from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import LedgerUnavailable, StorageMismatch
-from identity_core.ports.anchoring import Growth, StoredTree
+from identity_core.ports.anchoring import Growth, ServiceName, StoredTree
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
@@ -182,3 +183,21 @@ async def hashes_of(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...
     """The hashes over these spans of leaves."""
     node = node_from(await tree.tiles(needed(spans)))
     return tuple(span_hash(span, node) for span in spans)
+
+
+class LogTree(StoredTree, ServiceName, Protocol):
+    """The stored tree of the log, and the DID of the service beside it."""
+
+
+@value_class
+class TransparencyLog:
+    """The ledger and the transparency log over it."""
+
+    ledger: LedgerBackend
+    tree: LogTree
+    follower: LedgerFollower
+    signer: CheckpointSigner
+
+    async def signed(self) -> bytes:
+        """Return the signed checkpoint over everything that the ledger holds now."""
+        return await self.signer.signed(await self.follower.now())

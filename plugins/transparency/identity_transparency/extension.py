@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 
-from identity_core.bootstrap.beside import TransparencyLog
 from identity_core.bootstrap.ports import store_beside
 from identity_core.cache import BoundedCache
 from identity_core.database import Database
@@ -18,8 +17,8 @@ from identity_core.settings import Settings
 from identity_core.store.activity import StoredActivity
 from identity_core.store.documents import Documents
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
-from identity_core.use_cases.ledger.guard import StorageWatch
 from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_transparency.approval_handlers import ApprovalHandlers
 from identity_transparency.checks import witnesses
 from identity_transparency.cosigned import StoredCosignedCheckpoints
@@ -46,6 +45,7 @@ from identity_transparency.use_cases.read import (
     GetLedgerTile,
     GetLedgerTransaction,
 )
+from identity_transparency.use_cases.watch import WatchStorage
 from identity_transparency.wire import DOCUMENT
 from identity_transparency.witnesses import feed_witnesses
 
@@ -53,7 +53,7 @@ from identity_transparency.witnesses import feed_witnesses
 @contextlib.asynccontextmanager
 async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension. The witnesses are fed until it is closed."""
-    log, watch, database = kernel.need(TransparencyLog), kernel.need(StorageWatch), kernel.need(Database)
+    log, watch, database = kernel.need(TransparencyLog), kernel.need(WatchStorage), kernel.need(Database)
     files = StoredWitnessFiles(database, kernel.need(StoredActivity))
     recorded = ReadWitnessedLog(log.ledger, BoundedCache(LOGS_KNOWN))
     approvals = GetDidApprovals(recorded, files)
@@ -91,20 +91,19 @@ def places_of(feeder: WitnessFeeder) -> LogPlaces:
 
 
 def _ledger_handlers(log: TransparencyLog, places: LogPlaces, *, bundles: bool) -> LedgerHandlers:
-    ledger, tree, follower, signer = log.ledger, log.tree, log.follower, log.signer
-    transaction = GetLedgerTransaction(ledger, tree, follower)
+    transaction = GetLedgerTransaction(log)
     return LedgerHandlers(
-        key=GetLedgerKey(signer, tree),
-        transaction=transaction,
-        block=GetLedgerBlock(ledger),
-        checkpoint=GetLedgerCheckpoint(follower, signer, places),
-        tile=GetLedgerTile(ledger, tree, follower, bundles),
-        inclusion=GetLedgerInclusionProof(tree, follower, signer, transaction),
-        consistency=GetLedgerConsistencyProof(tree, follower),
+        GetLedgerKey(log),
+        transaction,
+        GetLedgerBlock(log.ledger),
+        GetLedgerCheckpoint(log, places),
+        GetLedgerTile(log, bundles),
+        GetLedgerInclusionProof(log, transaction),
+        GetLedgerConsistencyProof(log),
     )
 
 
-def _gauges(watch: StorageWatch, feeder: WitnessFeeder | None) -> Iterator[Gauge]:
+def _gauges(watch: WatchStorage, feeder: WitnessFeeder | None) -> Iterator[Gauge]:
     yield Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: watch.log_size)
     if feeder is not None:
         meaning = "How long there has been a checkpoint that the witness has not cosigned."

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 
-from identity_core.bootstrap.beside import TransparencyLog, open_beside
+from identity_core.bootstrap.beside import open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, checkpoint_keys, load_remembered, told_at_start
 from identity_core.ports.custodian import Custodian
@@ -19,6 +19,7 @@ from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY, public_key
 from identity_core.use_cases.ledger.checkpoint_keys import first_key
 from identity_core.use_cases.ledger.guard import RollbackGuard
+from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.ledger.storage import require_signed
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
@@ -48,8 +49,7 @@ class CheckpointGuard(RollbackGuard):
         check, memory = check_of(logged.ledger, store), CheckpointFile(checkpoint_file_of(self.settings))
         watch = WatchStorage(
             check,
-            logged.follower,
-            logged.signer,
+            logged,
             StoredAuditEnd(store.database),
             memory,
             self.settings.ledger.checkpoint_seconds,
@@ -78,8 +78,7 @@ async def accept_rollback(
             logged, store = await open_beside(settings, stack)
             accept = AcceptRollback(
                 check_of(logged.ledger, store),
-                logged.follower,
-                logged.signer,
+                logged,
                 StoredAuditEnd(store.database),
                 CheckpointFile(checkpoint_file_of(settings)),
                 partial(drop_projections, store.database),

@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack
 from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.tree import Malformed
 
-from identity_core.bootstrap.beside import TransparencyLog
 from identity_core.bootstrap.witnesses import is_prefix
 from identity_core.database.files import FileLock
 from identity_core.files import read_regular
 from identity_core.ports.clock import Clock
 from identity_core.settings import Settings, SettingsError
+from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_transparency.cosigned import StoredCosignedCheckpoints
 from identity_transparency.use_cases.feed import CosignedLog, FedWitness, WitnessFeeder
 
@@ -67,6 +67,6 @@ async def feed_witnesses(
     lock = FileLock(settings.data_dir / LOCK)
     stack.callback(lock.close)
     cosigned = CosignedLog(policy, logged.signer, kept)
-    feeder = WitnessFeeder(cosigned, fed, logged.follower, logged.signer, logged.tree, clock, lock.try_acquire)
+    feeder = WitnessFeeder(cosigned, fed, logged, clock, lock.try_acquire)
     await cosigned.refresh()
     return await stack.enter_async_context(feeder)

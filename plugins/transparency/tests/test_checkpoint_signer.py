@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -164,7 +165,7 @@ def test_the_answer_lists_the_keys_and_a_stranger_follows_them(tmp_path: Path) -
         await replaced(service)
         await replaced(service)
         await one.signers()
-        answer = await GetLedgerKey(one.signer, service.rooms.store.transparency)()
+        answer = await GetLedgerKey(SimpleNamespace(signer=one.signer, tree=service.rooms.store.transparency))()
         assert (answer.verifier_key, answer.service_did) == (
             str(one.signer.key),
             await service.follow.tree.service_did(),

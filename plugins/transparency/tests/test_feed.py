@@ -70,9 +70,7 @@ class Fed:
         logged = self.logged
         cosigned = CosignedLog(self.policy, logged.signer, StoredCosignedCheckpoints(logged.store.database))
         fed = [FedWitness(one, port) for one, port in zip(self.policy.witnesses, self.told, strict=True)]
-        return WitnessFeeder(
-            cosigned, fed, logged.follower, logged.signer, logged.tree, self.clock, lambda: self.holds_turn
-        )
+        return WitnessFeeder(cosigned, fed, logged, self.clock, lambda: self.holds_turn)  # type: ignore[arg-type]
 
     async def turn(self, seconds: float = 1.0, *, feeder: WitnessFeeder | None = None) -> None:
         """A step of the feeder a moment later, and whatever answers at once."""
@@ -132,7 +130,7 @@ def test_what_grows_is_cosigned_and_a_stranger_can_check_it(tmp_path: Path) -> N
         await it.turn()
         # Nothing is new, so nobody is asked.
         assert len(it.told[0].asked) == asked == 2
-        serve = GetLedgerCheckpoint(it.logged.follower, it.logged.signer, places_of(it.feeder))
+        serve = GetLedgerCheckpoint(it.logged, places_of(it.feeder))  # type: ignore[arg-type]
         await it.logged.append(1, "did:new:")
         assert await serve(GetLedgerCheckpointQuery()) == last.octets
         assert b"\n304\n" in await serve(GetLedgerCheckpointQuery(quorum="any"))

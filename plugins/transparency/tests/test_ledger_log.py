@@ -70,11 +70,9 @@ def test_the_tree_is_that_of_the_entries(logged: LoggedLedger) -> None:
         for count in (1, 2, 300, 250):
             await logged.append(count, f"did:{count}:")
             assert await logged.follower.now() == Frontier().appended(map(leaf_hash, await leaves_of(logged)))
-        octets = await GetLedgerCheckpoint(logged.follower, logged.signer, LogPlaces())(GetLedgerCheckpointQuery())
+        octets = await GetLedgerCheckpoint(logged, LogPlaces())(GetLedgerCheckpointQuery())
         assert open_checkpoint(octets, logged.key.verifier).checkpoint.size == 553
-        assert (
-            await GetLedgerCheckpoint(logged.follower, logged.signer, LogPlaces())(GetLedgerCheckpointQuery()) is octets
-        )
+        assert await GetLedgerCheckpoint(logged, LogPlaces())(GetLedgerCheckpointQuery()) is octets
 
     run(scenario())
 
@@ -87,8 +85,8 @@ def test_proofs_verify(logged: LoggedLedger) -> None:
     async def scenario() -> None:
         await logged.append(300)
         leaves = await leaves_of(logged)
-        transaction = GetLedgerTransaction(logged.ledger, logged.tree, logged.follower)
-        prove = GetLedgerInclusionProof(logged.tree, logged.follower, logged.signer, transaction)
+        transaction = GetLedgerTransaction(logged)
+        prove = GetLedgerInclusionProof(logged, transaction)
         for index in (0, 255, 256, 299):
             leaf = LogLeaf.parse(leaves[index])
             for size in (None, 300, index + 1):
@@ -101,7 +99,7 @@ def test_proofs_verify(logged: LoggedLedger) -> None:
             await prove(asked(leaves[299], 299))
         with pytest.raises(LogRangeInvalid):
             await prove(asked(leaves[0], 301))
-        consistency = GetLedgerConsistencyProof(logged.tree, logged.follower)
+        consistency = GetLedgerConsistencyProof(logged)
         for first, second in ((0, 300), (1, None), (256, 257), (300, 300), (0, 0)):
             grown = await consistency(GetLedgerConsistencyProofQuery(first=first, second=second))
             verify_consistency(first, grown.first_root, grown.second, grown.second_root, grown.hashes)
@@ -117,7 +115,7 @@ def test_entries_are_found_by_hash_and_by_block(logged: LoggedLedger) -> None:
         await asyncio.gather(*(logged.ledger.append(f"did:g:{n}", b"%d" % n, expected_version=0) for n in range(40)))
         await logged.append(10)
         lines = await logged.ledger.entries_after(0, 100)
-        transaction = GetLedgerTransaction(logged.ledger, logged.tree, logged.follower)
+        transaction = GetLedgerTransaction(logged)
         assert [await transaction(line.receipt.transaction_hash) for line in lines] == [leaf_of(line) for line in lines]
         with pytest.raises(TransactionNotFound):
             await transaction("0" * 64)
@@ -152,7 +150,7 @@ def test_tiles_and_bundles(logged: LoggedLedger) -> None:
     async def scenario() -> None:
         await logged.append(300)
         leaves = await leaves_of(logged)
-        tile = GetLedgerTile(logged.ledger, logged.tree, logged.follower, True)
+        tile = GetLedgerTile(logged, True)
         assert await tile(Tile(0, 0)) == b"".join(map(leaf_hash, leaves[:256]))
         assert await tile(Tile(0, 0, 9)) == b"".join(map(leaf_hash, leaves[:9]))
         assert await tile(Tile(0, 1, 44)) == b"".join(map(leaf_hash, leaves[256:]))
@@ -163,7 +161,7 @@ def test_tiles_and_bundles(logged: LoggedLedger) -> None:
             with pytest.raises(TileNotFound):
                 await tile(missing)
         with pytest.raises(TileNotFound, match="shows no entries"):
-            await GetLedgerTile(logged.ledger, logged.tree, logged.follower, False)(Tile(None, 0))
+            await GetLedgerTile(logged, False)(Tile(None, 0))
 
     run(scenario())
 
@@ -282,7 +280,7 @@ def test_a_contradiction_is_never_signed(tmp_path: Path, sql: str) -> None:
         again = LoggedLedger(tmp_path)
         await again.append(3, "did:new:")
         with pytest.raises(StorageMismatch, match="not the one that was logged"):
-            await GetLedgerCheckpoint(again.follower, again.signer, LogPlaces())(GetLedgerCheckpointQuery())
+            await GetLedgerCheckpoint(again, LogPlaces())(GetLedgerCheckpointQuery())
         assert (await again.tree.frontier()).size == 30
         await again.close()
         await logged.store.close()

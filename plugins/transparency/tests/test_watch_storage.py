@@ -59,7 +59,7 @@ class Watched(LoggedLedger):
         self.memory = Memory()
         self.check = CheckStorage(self.ledger, self.store.documents, self.tree, self.store.audit)
         end = StoredAuditEnd(self.store.database)
-        self.watch = WatchStorage(self.check, self.follower, self.signer, end, self.memory, 10.0, self.clock)
+        self.watch = WatchStorage(self.check, self, end, self.memory, 10.0, self.clock)
 
     async def audit(self) -> None:
         row = AuditRow(datetime(2026, 1, 1, tzinfo=UTC), "r", "test", None, None, None, "done", {})

@@ -28,7 +28,7 @@ from identity_core.ports.activity import ActivityRow
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
-from identity_core.use_cases.dids.witnesses import WITNESS, WitnessApprovals, is_witnessed, unwitnessed
+from identity_core.use_cases.dids.witnesses import WITNESS, WitnessApprovals, is_witnessed
 from identity_core.use_cases.record import rows_of
 from identity_core.values import value_class
 from identity_transparency.ports import WitnessFile, WitnessFiles
@@ -128,7 +128,7 @@ class PublishedApprovals(WitnessApprovals):
         recorded = await self.recorded(did)
         shown = recorded.shown(kept)
         if not shown:
-            raise unwitnessed(did)
+            raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
         return log.beginning(did, shown, sum(recorded.octets[:shown]))
 
     async def witness_file(self, log: GetDidLog, did: Did) -> bytes:

@@ -25,11 +25,10 @@ from identity_tlog.witness import Stale, Submission
 
 from identity_core.cache import BoundedCache
 from identity_core.errors import IdentityError
-from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.clock import Clock
 from identity_core.ports.witnesses import CheckpointWitness, CosignedCheckpoints, WitnessFailed
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower
+from identity_core.use_cases.ledger.project import CheckpointSigner, TransparencyLog
 
 ROUND_SECONDS: Final = 10.0
 MOST_PAUSE_SECONDS: Final = 8.0
@@ -132,9 +131,7 @@ class WitnessFeeder(Repeating):
 
     cosigned: CosignedLog
     fed: Sequence[FedWitness]
-    follower: LedgerFollower
-    signer: CheckpointSigner
-    tree: StoredTree
+    log: TransparencyLog
     clock: Clock
     turn: Callable[[], bool]
     quorum_behind_since: float | None = field(default=None, init=False)
@@ -177,15 +174,15 @@ class WitnessFeeder(Repeating):
 
     async def _advance(self) -> None:
         """Makes the next checkpoint the one that is asked for, where there is something new and the one before has had its time."""
-        frontier, now, before = await self.follower.now(), self.clock.monotonic(), self._candidate
+        frontier, now, before = await self.log.follower.now(), self.clock.monotonic(), self._candidate
         if frontier.size <= (0 if before is None else before.checkpoint.size):
             return
         if before is not None and not before.is_quorate and now - before.made_at < ROUND_SECONDS:
             still = {one.witness.name for one in self.fed} - before.overtaken
             if self.cosigned.policy.is_met(still):
                 return
-        note = await self.signer.signed(frontier)
-        self._candidate = Candidate(Checkpoint(self.signer.key.name, frontier.size, frontier.root), note, now)
+        note = await self.log.signer.signed(frontier)
+        self._candidate = Candidate(Checkpoint(self.log.signer.key.name, frontier.size, frontier.root), note, now)
         if before is not None:
             before.next_made_at = now
         for one in self.fed:
@@ -237,7 +234,7 @@ class WitnessFeeder(Repeating):
 
     async def _submission(self, old: int, candidate: Candidate) -> bytes:
         spans = consistency_spans(old, candidate.checkpoint.size)
-        node = node_from(await self.tree.tiles(needed(spans)))
+        node = node_from(await self.log.tree.tiles(needed(spans)))
         return Submission(old, tuple(span_hash(span, node) for span in spans), candidate.note).encode()
 
     def _count(self, one: FedWitness, candidate: Candidate, answer: bytes) -> None:

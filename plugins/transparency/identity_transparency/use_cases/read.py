@@ -21,10 +21,9 @@ from identity_core.codec.times import printed
 from identity_core.domain.ledger.checkpoint_keys import EarlierKey
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import BlockNotFound, LedgerUnavailable, LogRangeInvalid, TileNotFound, TransactionNotFound
-from identity_core.ports.anchoring import ServiceName, StoredTree
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, hashes_of, leaf_of
+from identity_core.use_cases.ledger.project import TransparencyLog, hashes_of, leaf_of
 from identity_core.values import value_class
 from identity_transparency.wire import (
     EarlierLedgerKey,
@@ -41,23 +40,21 @@ class GetLedgerTransaction:
     """The entry with this transaction hash (64 hex digits, with ``0x`` before them where tools of EVM chains wrote it). Raises
     ``TransactionNotFound``."""
 
-    ledger: LedgerBackend
-    tree: StoredTree
-    follower: LedgerFollower
+    log: TransparencyLog
 
     async def __call__(self, name: str) -> LogLeaf:
         transaction_hash = name.removeprefix("0x")
         found = await self._find(transaction_hash)
         if found is None:
-            await self.follower.now()
+            await self.log.follower.now()
             found = await self._find(transaction_hash)
         if found is None:
             raise TransactionNotFound(details={"transactionHash": transaction_hash})
         return leaf_of(found)
 
     async def _find(self, transaction_hash: str) -> LedgerEntry | None:
-        for sequence in await self.tree.places(bytes.fromhex(transaction_hash)):
-            lines = await self.ledger.entries_after(sequence - 1, 1)
+        for sequence in await self.log.tree.places(bytes.fromhex(transaction_hash)):
+            lines = await self.log.ledger.entries_after(sequence - 1, 1)
             if lines and lines[0].receipt.transaction_hash == transaction_hash:
                 return lines[0]
         return None
@@ -117,9 +114,7 @@ class GetLedgerTile:
     Raises ``TileNotFound``.
     """
 
-    ledger: LedgerBackend
-    tree: StoredTree
-    follower: LedgerFollower
+    log: TransparencyLog
     bundles: bool
 
     async def __call__(self, tile: Tile) -> bytes:
@@ -127,19 +122,19 @@ class GetLedgerTile:
             return await self._bundle(tile)
         hashes = await self._hashes(tile.level, tile)
         if len(hashes) < tile.width * HASH_BYTES:
-            await self.follower.now()
+            await self.log.follower.now()
             hashes = await self._hashes(tile.level, tile)
         if len(hashes) < tile.width * HASH_BYTES:
             raise TileNotFound(details={"tile": tile.path})
         return hashes[: tile.width * HASH_BYTES]
 
     async def _hashes(self, level: int, tile: Tile) -> bytes:
-        return (await self.tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
+        return (await self.log.tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
 
     async def _bundle(self, tile: Tile) -> bytes:
         if not self.bundles:
             raise TileNotFound("This log shows no entries.", details={"tile": tile.path})
-        lines = await self.ledger.entries_after(tile.number * WIDTH, tile.width)
+        lines = await self.log.ledger.entries_after(tile.number * WIDTH, tile.width)
         if len(lines) < tile.width:
             raise TileNotFound(details={"tile": tile.path})
         return bundled([leaf_of(line).encode() for line in lines])
@@ -176,19 +171,17 @@ class GetLedgerInclusionProof:
     Raises ``TransactionNotFound``; ``LogRangeInvalid`` when the log is smaller than that, or was when the entry came.
     """
 
-    tree: StoredTree
-    follower: LedgerFollower
-    signer: CheckpointSigner
+    log: TransparencyLog
     transaction: GetLedgerTransaction
 
     async def __call__(self, query: GetLedgerInclusionProofQuery) -> InclusionProof:
         leaf, size = await self.transaction(query.transaction), query.size
-        frontier = await self.follower.now()
+        frontier = await self.log.follower.now()
         if size is not None and not leaf.index < size <= frontier.size:
             raise LogRangeInvalid(details={"sequence": leaf.sequence, "treeSize": frontier.size})
-        checkpoint = await self.signer.signed(frontier) if size is None else None
+        checkpoint = await self.log.signer.signed(frontier) if size is None else None
         size = frontier.size if size is None else size
-        *hashes, root = await hashes_of(self.tree, [*inclusion_spans(leaf.index, size), (0, size)])
+        *hashes, root = await hashes_of(self.log.tree, [*inclusion_spans(leaf.index, size), (0, size)])
         return InclusionProof(leaf, leaf_hash(leaf.encode()), size, root, tuple(hashes), checkpoint)
 
 
@@ -196,16 +189,15 @@ class GetLedgerInclusionProof:
 class GetLedgerConsistencyProof:
     """Between two sizes; without a second, the whole. Raises ``LogRangeInvalid``."""
 
-    tree: StoredTree
-    follower: LedgerFollower
+    log: TransparencyLog
 
     async def __call__(self, query: GetLedgerConsistencyProofQuery) -> ConsistencyProof:
-        frontier = await self.follower.now()
+        frontier = await self.log.follower.now()
         first, second = query.first, frontier.size if query.second is None else query.second
         if not first <= second <= frontier.size:
             raise LogRangeInvalid(details={"first": first, "second": second, "treeSize": frontier.size})
         spans = consistency_spans(first, second)
-        *hashes, old_root, new_root = await hashes_of(self.tree, [*spans, (0, first), (0, second)])
+        *hashes, old_root, new_root = await hashes_of(self.log.tree, [*spans, (0, first), (0, second)])
         return ConsistencyProof(first, second, old_root, new_root, tuple(hashes))
 
 
@@ -214,31 +206,29 @@ class GetLedgerCheckpoint:
     """The last checkpoint that a quorum has cosigned (``places``); else, and where any quorum will do, the
     signed checkpoint over everything that the ledger holds now."""
 
-    follower: LedgerFollower
-    signer: CheckpointSigner
+    log: TransparencyLog
     places: LogPlaces
 
     async def __call__(self, query: GetLedgerCheckpointQuery) -> bytes:
         note = self.places.note() if query.quorum is None else None
-        return await self.signer.signed(await self.follower.now()) if note is None else note
+        return await self.log.signed() if note is None else note
 
 
 @value_class
 class GetLedgerKey:
     """The name of the log, the key that signs its checkpoints, those before it, and the DID whose log lists the keys that sign entries."""
 
-    signer: CheckpointSigner
-    service: ServiceName
+    log: TransparencyLog
 
     async def __call__(self) -> LedgerKey:
-        key = self.signer.key
+        key = self.log.signer.key
         public = multikey.encode_public(multikey.ED25519, key.public)
         return LedgerKey(
             origin=key.name,
             verifier_key=str(key),
             public_key_multibase=public,
-            service_did=await self.service.service_did(),
-            earlier_keys=tuple(map(_earlier, self.signer.keys.earlier)),
+            service_did=await self.log.tree.service_did(),
+            earlier_keys=tuple(map(_earlier, self.log.signer.keys.earlier)),
         )
 
 

@@ -12,7 +12,7 @@ from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
 from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower
+from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.ledger.storage import CheckStorage
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
@@ -45,8 +45,7 @@ class AcceptRollback:
     log."""
 
     check: CheckStorage
-    follower: LedgerFollower
-    signer: CheckpointSigner
+    log: TransparencyLog
     audit_end: AuditEnd
     memory: CheckpointMemory
     drop_projections: Callable[[int], Awaitable[None]]
@@ -67,11 +66,11 @@ class AcceptRollback:
             await self.drop_projections(found.entries)
             context = RequestContext("acceptRollback", OPERATOR)
             await self.record(context, _event(found), self.clock.now(), durable=True)
-        signer = self.signer
+        signer = self.log.signer
         if new_origin is not None:
             await self.rename(new_origin)
             signer = signer.renamed(new_origin)
-        tree = await self.follower.now()
+        tree = await self.log.follower.now()
         end = await self.audit_end.settled()
         self.memory.replace(Remembered(await signer.signed(tree), *end))
         return found
@@ -91,7 +90,7 @@ class AcceptRollback:
         try:
             await self.check.projections()
             if kept is not None:
-                await self.check.remembered(kept, await self.signer.refresh())
+                await self.check.remembered(kept, await self.log.signer.refresh())
         except StorageMismatch as error:
             return replace(found, reason=str(error))
         return found

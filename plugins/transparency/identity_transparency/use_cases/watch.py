@@ -28,7 +28,8 @@ from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower
+from identity_core.use_cases.ledger.guard import StorageWatch
+from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.ledger.storage import CheckStorage
 
 QUIET_SECONDS = 2.0
@@ -38,15 +39,14 @@ log = logging.getLogger("identity")
 
 
 @dataclass(slots=True)
-class WatchStorage(Repeating):
+class WatchStorage(Repeating, StorageWatch):
     """``mismatch`` is what the last look found wrong, or None. ``clock_fault`` returns why the clock lets nothing be changed, or None.
     ``unremembered`` is why the last checkpoint could not be remembered, empty when it could."""
 
     complaint: ClassVar[str] = "ALARM: nothing vouches for the databases"
 
     check: CheckStorage
-    follower: LedgerFollower
-    signer: CheckpointSigner
+    log: TransparencyLog
     audit_end: AuditEnd
     memory: CheckpointMemory
     every_seconds: float
@@ -87,7 +87,6 @@ class WatchStorage(Repeating):
             self._ends, self._look_at = ends, self.clock.monotonic() + REST_SECONDS
         return is_moved
 
-    @property
     def weakness(self) -> str:
         """Why a rollback might not be detected."""
         return self.unremembered or self.fault
@@ -112,7 +111,7 @@ class WatchStorage(Repeating):
         """Raises ``StorageMismatch``, and what the ports raise."""
         self.audit_end.require_in_place()
         await self.check.projections()
-        tree = await self.follower.now()
+        tree = await self.log.follower.now()
         if tree != self._tree:
             await self.check.tree_of(self._tree.size, self._tree.root)
         await self.check.audit_line(*self._audit)
@@ -124,7 +123,7 @@ class WatchStorage(Repeating):
         if (self._tree.size, self._audit[0]) == self._written and not news:
             return
         self._audit = await self.audit_end.settled()
-        remembered = Remembered(await self.signer.signed(self._tree), *self._audit)
+        remembered = Remembered(await self.log.signer.signed(self._tree), *self._audit)
         try:
             await asyncio.to_thread(self.memory.save, remembered)
         except OSError as error:

@@ -44,7 +44,7 @@ class Room:
         self.gaps, self.ledger = self.logged.store.status_gaps, self.logged.ledger
         self.record = RecordGaps(self.gaps, self.ledger)
         self.job = self.process()
-        self.proof = GetStatusGapsProof(self.gaps, self.ledger, self.logged.tree, LogPlaces(), self.logged.signed)
+        self.proof = GetStatusGapsProof(self.gaps, self.logged, LogPlaces())
         self.epoch = status_gaps.epoch_at(self.logged.clock.now(), LIST.period)
 
     def process(self) -> PublishStatusGaps:
