@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -49,17 +48,8 @@ async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServ
     async with AsyncExitStack() as stack:
         log, _ = await _service_log(settings, stack)
         keep = timedelta(seconds=settings.token.lifetime_seconds + tokens.LEEWAY_SECONDS)
-        yield ReplaceServiceKey(
-            log,
-            service_keys.TOKEN,
-            token_key_name,
-            settings.token.key_number,
-            1,
-            keep,
-            secrets.token_bytes,
-            asyncio.sleep,
-            no_succession,
-        )
+        number = settings.token.key_number
+        yield ReplaceServiceKey(log, service_keys.TOKEN, token_key_name, number, 1, keep, no_succession)
 
 
 @value_class
@@ -107,17 +97,8 @@ async def checkpoint_key_replacement(settings: Settings) -> AsyncIterator[Replac
         log, store = await _service_log(settings, stack)
         custodian = log.writer.signer.custodian
         logged = await open_log(settings, log.writer.ledger, store, custodian)
-        yield ReplaceServiceKey(
-            log,
-            service_keys.CHECKPOINT,
-            checkpoint_key_name,
-            1,
-            0,
-            OVERLAP,
-            secrets.token_bytes,
-            asyncio.sleep,
-            SignSuccession(custodian, logged.signer.key.name),
-        )
+        sign = SignSuccession(custodian, logged.signer.key.name)
+        yield ReplaceServiceKey(log, service_keys.CHECKPOINT, checkpoint_key_name, 1, 0, OVERLAP, sign)
 
 
 async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[ServiceLog, Store]:

@@ -16,11 +16,11 @@ from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.credentials import gap_log
 from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.errors import LedgerUnavailable, StatusListNotFound, VersionConflict
+from identity_core.errors import StatusListNotFound, VersionConflict
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.status_gaps import Published, StatusGaps
 from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import TransparencyLog, hashes_of, leaf_of
+from identity_core.use_cases.ledger.project import TransparencyLog, entry_at, hashes_of, leaf_of
 from identity_core.values import value_class
 
 LOOK_BACK: Final = 256
@@ -90,10 +90,7 @@ class GetStatusGapsProof:
             raise StatusListNotFound from None
         if sequence is None:
             raise StatusListNotFound
-        lines = await self.log.ledger.entries_after(sequence - 1, 1)
-        if not lines:
-            raise LedgerUnavailable("The ledger does not give an entry that it has.", details={"sequence": sequence})
-        leaf = leaf_of(lines[0])
+        leaf = leaf_of(await entry_at(self.log.ledger, sequence))
         note = self.places.note()
         if note is None or _size(note) <= leaf.index:
             # Witnesses have not seen it yet: the log alone signs for it, and who asks for witnesses asks again.

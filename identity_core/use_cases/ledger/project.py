@@ -179,6 +179,14 @@ class CheckpointSigner:
         return keys
 
 
+async def entry_at(ledger: LedgerBackend, sequence: int) -> LedgerEntry:
+    """Return an entry that the ledger has. Raises ``LedgerUnavailable``: when it does not return it."""
+    lines = await ledger.entries_after(sequence - 1, 1)
+    if not lines:
+        raise LedgerUnavailable("The ledger does not give an entry that it has.", details={"sequence": sequence})
+    return lines[0]
+
+
 async def hashes_of(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
     """The hashes over these spans of leaves."""
     node = node_from(await tree.tiles(needed(spans)))

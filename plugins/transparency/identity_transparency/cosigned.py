@@ -23,15 +23,19 @@ ON CONFLICT (size) DO UPDATE SET cosigned_at = excluded.cosigned_at, note = excl
 
 
 class StoredCosignedCheckpoints(Repository):
-    """The port ``CosignedCheckpoints`` on the tables of the store."""
+    """Signed notes that a quorum has cosigned: the newest, and one a minute of those before it."""
 
     async def newest(self) -> bytes | None:
+        """Return the one with the most entries."""
         return _note(await self._rows(_NEWEST, {}))
 
     async def covering(self, index: int) -> bytes | None:
+        """Return the one with the fewest entries among those that cover the leaf ``index`` (from 0)."""
         return _note(await self._rows(_COVERING, {"place": index}))
 
     async def keep(self, size: int, cosigned_at: datetime, note: bytes) -> None:
+        """Store a checkpoint of ``size`` entries unless a newer one is there; another one of the same size is replaced. A loss of power may
+        take it; witnesses have it still."""
         row = {"size": size, "cosigned_at": micros(cosigned_at), "note": note}
         await self._database.write(lambda transaction: _keep(transaction, row), durable=False)
 

@@ -46,18 +46,11 @@ class CheckpointGuard(RollbackGuard):
     @contextlib.asynccontextmanager
     async def watch(self, logged: TransparencyLog, store: Store, clock: SystemClock) -> AsyncIterator[WatchStorage]:
         """Compare everything with what is remembered, then watch. Raises ``StartError``, ``StorageMismatch``."""
-        check, memory = check_of(logged.ledger, store), CheckpointFile(checkpoint_file_of(self.settings))
-        watch = WatchStorage(
-            check,
-            logged,
-            StoredAuditEnd(store.database),
-            memory,
-            self.settings.ledger.checkpoint_seconds,
-            clock,
-            clock.fault,
-        )
+        settings, check = self.settings, check_of(logged.ledger, store)
+        end, memory = StoredAuditEnd(store.database), CheckpointFile(checkpoint_file_of(settings))
+        watch = WatchStorage(check, logged, end, memory, settings.ledger.checkpoint_seconds, clock, clock.fault)
         await logged.follower.now()
-        kept = load_remembered(self.settings)
+        kept = load_remembered(settings)
         if kept is not None:
             await check.remembered(kept, await checkpoint_keys(logged.signer.refresh))
         await watch.look()
@@ -76,16 +69,10 @@ async def accept_rollback(
     with told_at_start(settings):
         async with AsyncExitStack() as stack:
             logged, store = await open_beside(settings, stack)
-            accept = AcceptRollback(
-                check_of(logged.ledger, store),
-                logged,
-                StoredAuditEnd(store.database),
-                CheckpointFile(checkpoint_file_of(settings)),
-                partial(drop_projections, store.database),
-                store.transparency.rename,
-                Record(store.activity),
-                SystemClock(),
-            )
+            end, memory = StoredAuditEnd(store.database), CheckpointFile(checkpoint_file_of(settings))
+            drop, record = partial(drop_projections, store.database), Record(store.activity)
+            rename, check = store.transparency.rename, check_of(logged.ledger, store)
+            accept = AcceptRollback(check, logged, end, memory, drop, rename, record, SystemClock())
             try:
                 return await accept(agreed, new_origin=new_origin)
             except AnotherLedger as error:

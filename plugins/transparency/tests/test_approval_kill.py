@@ -15,7 +15,7 @@ from typing import Any
 
 from identity_transparency import store as witness_files
 from identity_transparency import wire
-from identity_transparency.ports import WitnessFiles
+from identity_transparency.store import StoredWitnessFiles
 from identity_transparency.use_cases import approvals as witnessed
 from identity_transparency.use_cases.approvals import Approvals, ApproveDidVersion, GetDidApprovals
 
@@ -60,7 +60,7 @@ async def kept(site: Site) -> tuple[int, int]:
 class Traced:
     """The files, and what has the lines counted from the moment on in which something is kept."""
 
-    def __init__(self, files: WitnessFiles, trace: KilledBeforeALine) -> None:
+    def __init__(self, files: StoredWitnessFiles, trace: KilledBeforeALine) -> None:
         self.find, self._files, self._trace = files.find, files, trace
 
     async def replace(self, *given: Any) -> bool:

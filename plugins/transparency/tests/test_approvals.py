@@ -13,8 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from identity_transparency.ports import WitnessFile
-from identity_transparency.store import StoredWitnessFiles
+from identity_transparency.store import StoredWitnessFiles, WitnessFile
 from identity_transparency.use_cases.approvals import MAX_FILE, PublishApprovals, PublishedApprovals, ReadWitnessedLog
 
 from identity_core.cache import BoundedCache

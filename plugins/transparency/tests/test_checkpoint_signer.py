@@ -54,7 +54,7 @@ async def replaced(service: Service, **how: Any) -> ReplacedKey:
     """By the command beside."""
     log, custodian = await service.service_log(), service.custodian
     said: Any = SignSuccession(custodian, LOG)  # type: ignore[arg-type]
-    return await ReplaceServiceKey(log, "checkpoint", name_of, 1, 0, OVERLAP, os.urandom, service._sleep, said)(**how)
+    return await ReplaceServiceKey(log, "checkpoint", name_of, 1, 0, OVERLAP, said, os.urandom, service._sleep)(**how)
 
 
 def test_every_process_signs_with_both_keys_from_the_entry_on_and_after_thirty_days_with_the_new_one(

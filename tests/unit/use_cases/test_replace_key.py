@@ -85,7 +85,7 @@ async def replaced(service: Service, first: int = 1, **how: Any) -> ReplacedKey:
     """By the command beside, which is another process."""
     log = await service.service_log()
     keep = timedelta(seconds=LIFETIME + 60)
-    job = ReplaceServiceKey(log, "token", name_of, first, 1, keep, os.urandom, service._sleep, no_succession)
+    job = ReplaceServiceKey(log, "token", name_of, first, 1, keep, no_succession, os.urandom, service._sleep)
     return await job(**how)
 
 

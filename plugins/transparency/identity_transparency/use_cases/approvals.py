@@ -31,7 +31,7 @@ from identity_core.use_cases.dids.read import DidLog, GetDidLog
 from identity_core.use_cases.dids.witnesses import WITNESS, WitnessApprovals, is_witnessed
 from identity_core.use_cases.record import rows_of
 from identity_core.values import value_class
-from identity_transparency.ports import WitnessFile, WitnessFiles
+from identity_transparency.store import StoredWitnessFiles, WitnessFile
 from identity_transparency.wire import ApproveDidVersionRequest
 
 AT_ONCE: Final = 64
@@ -115,7 +115,7 @@ class PublishedApprovals(WitnessApprovals):
     """The logs and files as readers fetch them."""
 
     recorded: ReadWitnessedLog
-    files: WitnessFiles
+    files: StoredWitnessFiles
 
     def require(self) -> None:
         """Witnesses can be had."""
@@ -146,7 +146,7 @@ class PublishApprovals:
     faster."""
 
     recorded: ReadWitnessedLog
-    files: WitnessFiles
+    files: StoredWitnessFiles
 
     async def __call__(self, did: Did, offered: bytes) -> WitnessFile:
         recorded = await self.recorded(did)
@@ -195,7 +195,7 @@ class GetDidApprovals:
     """Raises ``DidNotFound``, ``InvalidDocument`` for a DID that never had witnesses."""
 
     recorded: ReadWitnessedLog
-    files: WitnessFiles
+    files: StoredWitnessFiles
 
     async def __call__(self, did: Did) -> Approvals:
         recorded = await self.recorded(did)

@@ -26,9 +26,10 @@ from identity_tlog.witness import Stale, Submission
 from identity_core.cache import BoundedCache
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
-from identity_core.ports.witnesses import CheckpointWitness, CosignedCheckpoints, WitnessFailed
+from identity_core.ports.witnesses import CheckpointWitness, WitnessFailed
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.project import CheckpointSigner, TransparencyLog
+from identity_transparency.cosigned import StoredCosignedCheckpoints
 
 ROUND_SECONDS: Final = 10.0
 MOST_PAUSE_SECONDS: Final = 8.0
@@ -44,7 +45,7 @@ class CosignedLog:
 
     policy: WitnessPolicy
     signer: CheckpointSigner
-    kept: CosignedCheckpoints
+    kept: StoredCosignedCheckpoints
     last: SignedCheckpoint | None = field(default=None, init=False)
     _verified: BoundedCache[bytes, SignedCheckpoint] = field(default_factory=lambda: BoundedCache(256), init=False)
 

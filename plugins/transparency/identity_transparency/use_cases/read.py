@@ -20,10 +20,10 @@ from identity_core.codec import multikey
 from identity_core.codec.times import printed
 from identity_core.domain.ledger.checkpoint_keys import EarlierKey
 from identity_core.domain.ledger.leaf import LogLeaf
-from identity_core.errors import BlockNotFound, LedgerUnavailable, LogRangeInvalid, TileNotFound, TransactionNotFound
+from identity_core.errors import BlockNotFound, LogRangeInvalid, TileNotFound, TransactionNotFound
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import TransparencyLog, hashes_of, leaf_of
+from identity_core.use_cases.ledger.project import TransparencyLog, entry_at, hashes_of, leaf_of
 from identity_core.values import value_class
 from identity_transparency.wire import (
     EarlierLedgerKey,
@@ -80,7 +80,7 @@ class GetLedgerBlock:
     async def __call__(self, number: int, query: GetLedgerBlockQuery) -> Block:
         head = await self.ledger.head()
         first = await self._first_from(number, head.sequence)
-        if first > head.sequence or (await self._at(first)).receipt.block_number != number:
+        if first > head.sequence or (await entry_at(self.ledger, first)).receipt.block_number != number:
             raise BlockNotFound(details={"blockNumber": number})
         last = await self._first_from(number + 1, head.sequence) - 1
         start = max(first - 1, query.after)
@@ -93,17 +93,11 @@ class GetLedgerBlock:
         low, high = 1, end + 1
         while low < high:
             middle = (low + high) // 2
-            if (await self._at(middle)).receipt.block_number < number:
+            if (await entry_at(self.ledger, middle)).receipt.block_number < number:
                 low = middle + 1
             else:
                 high = middle
         return low
-
-    async def _at(self, sequence: int) -> LedgerEntry:
-        lines = await self.ledger.entries_after(sequence - 1, 1)
-        if not lines:
-            raise LedgerUnavailable("The ledger does not give an entry that it has.", details={"sequence": sequence})
-        return lines[0]
 
 
 @value_class

@@ -10,8 +10,9 @@ from identity_tlog.tree import Malformed
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
-from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory
 from identity_core.ports.clock import Clock
+from identity_core.store.audit import StoredAuditEnd
+from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.ledger.storage import CheckStorage
 from identity_core.use_cases.record import Record
@@ -46,8 +47,8 @@ class AcceptRollback:
 
     check: CheckStorage
     log: TransparencyLog
-    audit_end: AuditEnd
-    memory: CheckpointMemory
+    audit_end: StoredAuditEnd
+    memory: CheckpointFile
     drop_projections: Callable[[int], Awaitable[None]]
     rename: Callable[[str], Awaitable[None]]
     record: Record

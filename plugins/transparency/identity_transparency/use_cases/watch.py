@@ -25,8 +25,9 @@ from identity_tlog.tree import Frontier
 from identity_core.domain.activity import GENESIS
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
-from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory
 from identity_core.ports.clock import Clock
+from identity_core.store.audit import StoredAuditEnd
+from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.guard import StorageWatch
 from identity_core.use_cases.ledger.project import TransparencyLog
@@ -47,8 +48,8 @@ class WatchStorage(Repeating, StorageWatch):
 
     check: CheckStorage
     log: TransparencyLog
-    audit_end: AuditEnd
-    memory: CheckpointMemory
+    audit_end: StoredAuditEnd
+    memory: CheckpointFile
     every_seconds: float
     clock: Clock
     clock_fault: Callable[[], IdentityError | None] = lambda: None
