@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -17,7 +18,7 @@ from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.costs import Cost
 from identity_core.api.cross_origin import Origins
-from identity_core.api.operation_pass import compile_operation
+from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
 from identity_core.api.page_requests import form_run, page_run
 from identity_core.api.promises import Promises, Run, verified
 from identity_core.api.request import (
@@ -34,6 +35,7 @@ from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope, Send, deliver
 from identity_core.api.writing import AuditRefusals
+from identity_core.codec.structs import pascal_name
 from identity_core.errors import MethodNotAllowed, NotFound
 
 REALM: Final = "identity"
@@ -221,3 +223,62 @@ def _template(document: Mapping[str, Any], path: str, declared: Mapping[str, Any
         if parameter["in"] == "path" and parameter["schema"].get("format") == "path":
             path = path.replace(f"{{{parameter['name']}}}", f"{{{parameter['name']}:path}}")
     return path
+
+
+def compile_operation(
+    document: Mapping[str, Any],
+    operation: Operation,
+    declared: Mapping[str, Any],
+    handler: Handler,
+    schemas: Schemas,
+    wiring: Wiring,
+) -> Run:
+    """The pass of one operation, with everything that the document decides bound in."""
+    if wiring.refusals is not None:
+        handler = wiring.refusals.around(operation, handler)
+    if operation.waits:
+        handler = wiring.gate.shared(handler)
+    operation_id, admit = operation.operation_id, wiring.gate.admit
+    find = partial(contract.dereference, document)
+    parameters = [find(parameter) for parameter in declared.get("parameters", [])]
+    path_parsers = _path_parsers(document, parameters, schemas)
+    make = schemas.types.named.get(f"{pascal_name(operation.operation_id)}Query")
+    query = Query([each for each in parameters if each["in"] == "query"], schemas, find, make)
+    body = None
+    if "requestBody" in declared:
+        wanted = find(declared["requestBody"])
+        body = RequestBody(wanted, schemas, min(wiring.max_body, int(declared.get("x-max-body", wiring.max_body))))
+    takes_key = any(each["in"] == "header" and each["name"].lower() == "idempotency-key" for each in parameters)
+    around = wiring.around if takes_key else None
+
+    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
+        request.operation = operation
+        request.operation_id, request.query_octets = operation_id, scope["query_string"]
+        if body is None:
+            refuse_body(request)
+        else:
+            request.body_octets = await body.read(request, receive)
+        if request.caller is None:
+            # Who is there already was admitted by an endpoint of ours, which asks in process; no request from outside has one.
+            request.caller, request.answer_headers = await admit(operation, request)
+        for name, parse in path_parsers:
+            parse(request.path[name])
+        request.query = query.parse(request.query_octets)
+        if body is not None:
+            request.body = body.parse(request)
+        if around is None or request.header("idempotency-key") is None:
+            return await handler(request)
+        return await around(request, lambda: handler(request))
+
+    return run
+
+
+def _path_parsers(
+    document: Mapping[str, Any], parameters: list[Mapping[str, Any]], schemas: Schemas
+) -> list[tuple[str, Parse]]:
+    """Checks for path parameters; a DID has none, so that a bad one is ``INVALID_DID``."""
+    return [
+        (each["name"], parser(each["name"], contract.dereference(document, each["schema"]), schemas, "string"))
+        for each in parameters
+        if each["in"] == "path" and each["name"] != "did"
+    ]

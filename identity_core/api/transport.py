@@ -25,6 +25,8 @@ AS_DECLARED: Final = (b"x-content-type-options", b"nosniff")
 MAX_HEADER_OCTETS: Final = 32 * 1024
 MAX_HEADERS: Final = 100
 MAX_TARGET_OCTETS: Final = 8 * 1024
+# A longer body is sent in parts of so many bytes, and the next part when the client has read the one before.
+PART_BYTES: Final = 64 * 1024
 
 # The header fields that the service reads. Others pass unread, whatever they hold.
 READ: Final = {
@@ -187,7 +189,11 @@ async def deliver(answer: Answer, request: Request, send: Send) -> None:
     request.sent_octets = len(body)
     try:
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        sent = 0
+        while len(body) - sent > PART_BYTES:
+            await send({"type": "http.response.body", "body": body[sent : sent + PART_BYTES], "more_body": True})
+            sent += PART_BYTES
+        await send({"type": "http.response.body", "body": body[sent:]})
     except OSError as error:
         raise ClientGone from error
 

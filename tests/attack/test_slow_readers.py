@@ -53,10 +53,10 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
         yield Target(server, url, asyncio.run(write_long_log(server.data_dir, url)))
 
 
-def begun(target: Target, source: str, stack: contextlib.ExitStack) -> bool:
+def begun(target: Target, source: str, stack: contextlib.ExitStack, path: str) -> bool:
     """Whether one more reads slowly. While the answers before fill their buffers they are work, of which there is a bound."""
     connection = stack.enter_context(connected(address_of(target.server.url), source, received=4096))
-    connection.sendall(request("GET", PATH))
+    connection.sendall(request("GET", path))
     if connection.recv(1024).startswith(b"HTTP/1.1 200 "):
         return True
     connection.close()
@@ -64,11 +64,11 @@ def begun(target: Target, source: str, stack: contextlib.ExitStack) -> bool:
 
 
 @contextlib.contextmanager
-def readers(target: Target) -> Iterator[None]:
-    """So many who have asked for the log and taken its first octets; from four addresses."""
+def readers(target: Target, path: str = PATH) -> Iterator[None]:
+    """So many who have asked for the log, or what else ``path`` names, and taken its first octets; from four addresses."""
     with contextlib.ExitStack() as stack:
         for number in range(READERS):
-            until(60, "a reader is not served", lambda: begun(target, f"127.0.0.{number % 4 + 1}", stack))  # noqa: B023
+            until(60, "a reader is not served", lambda: begun(target, f"127.0.0.{number % 4 + 1}", stack, path))  # noqa: B023
         time.sleep(1)
         yield
 
@@ -97,11 +97,14 @@ def test_the_whole_log_comes_and_head_tells_its_length(target: Target) -> None:
     assert head.headers["content-length"] == answer.headers["content-length"]
 
 
-def test_a_slow_reader_costs_256_kibibytes_at_most(target: Target) -> None:
+@pytest.mark.parametrize(
+    "path", [PATH, "/openapi.json", "/docs/swagger-ui-bundle.js"], ids=["log", "document", "static file"]
+)
+def test_a_slow_reader_costs_256_kibibytes_at_most(target: Target, path: str) -> None:
     address = address_of(target.server.url)
-    exchange(address, request("GET", PATH))
+    exchange(address, request("GET", path))
     before = settled_octets(address, target.server.process)
-    with readers(target):
+    with readers(target, path):
         assert resident_octets(target.server.process) - before <= READERS * 256 * KIBIBYTE
 
 

@@ -108,3 +108,16 @@ def test_head_tells_the_length_of_parts_and_makes_none() -> None:
     asyncio.run(deliver(answer, Request(request_id="r", method="HEAD"), send))
     assert dict(sent[0]["headers"])[b"content-length"] == b"6"
     assert (made, [message["body"] for message in sent[1:]]) == ([], [b""])
+
+
+@pytest.mark.parametrize("size", [0, 65_535, 65_536, 65_537, 131_072, 200_000])
+def test_a_long_body_is_sent_in_parts(size: int) -> None:
+    body, sent = bytes(range(256)) * (size // 256) + b"x" * (size % 256), list[Any]()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(deliver(Answer(200, body), Request(request_id="r"), send))
+    assert b"".join(message["body"] for message in sent[1:]) == body
+    assert max(len(message["body"]) for message in sent[1:]) <= 65_536
+    assert [message.get("more_body", False) for message in sent[1:]] == [True] * (len(sent) - 2) + [False]
