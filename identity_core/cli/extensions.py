@@ -12,6 +12,7 @@ import click
 from identity_core.cli.options import config_option, configured, installed_plugins, of_installation, refuse_absent
 from identity_core.cli.output import Text, agreed, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.settings_file import require_from_file, write_settings
 from identity_core.database import DatabaseAbsent
 from identity_core.extension.choice import (
     ChosenExtensions,
@@ -20,9 +21,7 @@ from identity_core.extension.choice import (
     named_extension,
     purge_tables,
     read_store,
-    require_from_file,
     tables_of,
-    write_settings,
 )
 from identity_core.extension.order import InstalledExtension, in_order
 from identity_core.settings import Settings

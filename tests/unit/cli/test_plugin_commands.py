@@ -105,3 +105,19 @@ def test_an_unknown_word_is_one(identity: Commands, install: Install) -> None:
     install("identity-toy", "ledger.toy", "toy_commands:command")
     assert "No such command 'to'" in identity.refused("ledger", "to", status=2)[0]
     assert "No such command 'ledger.toy'" in identity.refused("ledger.toy", status=2)[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [("SUMMARIES = {'toy': 'Play.', 'ledger.toy': 'Play deep.'}", "Play."), ("1 / 0", "From identity-toy.")],
+)
+def test_summary_is_the_line_of_help(
+    identity: Commands, install: Install, tmp_path: Path, code: str, line: str
+) -> None:
+    install("identity-toy", "toy", "toy_commands:command", "raise SystemExit('imported')")
+    place = tmp_path / "site" / "identity_toy-1.0.dist-info" / "entry_points.txt"
+    place.write_text(f"{place.read_text()}[identity.summaries]\ntoy = toy_summaries:SUMMARIES\n")
+    (tmp_path / "site" / "toy_summaries.py").write_text(code)
+    sys.modules.pop("toy_summaries", None)
+    (shown,) = [text for text in identity.ok("--help").splitlines() if text.split()[:1] == ["toy"]]
+    assert shown.split(maxsplit=1)[1] == line

@@ -12,16 +12,14 @@ from typing import Any
 
 import pytest
 
+from identity_core.cli.settings_file import edit_settings, require_from_file, write_settings
 from identity_core.extension.choice import (
     BY_UPGRADE,
     choose_extensions,
-    edit_settings,
     kept_extensions,
     purge_tables,
     read_store,
-    require_from_file,
     tables_of,
-    write_settings,
 )
 from identity_core.extension.order import InstalledExtension, in_order
 from identity_core.plugin.provider import PluginError
