@@ -119,9 +119,8 @@ def log_pages(methods: Iterable[DidMethod], log: GetDidLog, approvals: WitnessAp
     for method in methods:
         if isinstance(method, PublishingDidMethod) and method.log_path is not None:
             pages[method.log_path] = partial(_log, method, log, approvals)
-            pages[method.log_path.removesuffix(LOG_FILE) + WITNESS_FILE] = partial(
-                _witness_file, method, log, approvals
-            )
+            beside = method.log_path.removesuffix(LOG_FILE) + WITNESS_FILE
+            pages[beside] = partial(_witness_file, method, log, approvals)
     return pages
 
 

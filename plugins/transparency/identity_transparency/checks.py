@@ -43,8 +43,7 @@ async def _stored(settings: Settings) -> tuple[int, bytes | None]:
 
     store = Store.open(settings.data_dir, settings.database_url, read_only=True)
     try:
-        newest = await StoredCosignedCheckpoints(store.database).newest()
-        return (await store.transparency.frontier()).size, newest
+        return (await store.transparency.frontier()).size, await StoredCosignedCheckpoints(store.database).newest()
     finally:
         await store.close()
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 
 from identity_core.bootstrap.ports import store_beside
+from identity_core.bootstrap.probes import degraded_by
 from identity_core.cache import BoundedCache
 from identity_core.database import Database
 from identity_core.extension.declaration import Contribution, Extension, Kernel
@@ -74,7 +75,7 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
                 EventHandlers: events,
             },
             gauges=tuple(_gauges(watch, feeder)),
-            probes={} if feeder is None else {"witnesses": feeder.probe},
+            probes={} if feeder is None else {"witnesses": degraded_by(lambda: feeder.fault or feeder.is_late)},
         )
 
 

@@ -166,10 +166,6 @@ class WitnessFeeder(Repeating):
         """Whether a person should look at it: the last quorum is older than ten minutes, and there is something new."""
         return self.quorum_lag() > LATE_SECONDS
 
-    async def probe(self) -> str:
-        """Return the state of the witnesses for ``/ready``."""
-        return "degraded" if self.fault or self.is_late else "ok"
-
     def _since(self, moment: float | None) -> float:
         return 0.0 if moment is None else max(0.0, self.clock.monotonic() - moment)
 
