@@ -35,7 +35,7 @@ ASKED = json.loads(approvals((0, ENTRY)))[0]
 WISH = {"versionId": ASKED["versionId"], "proof": ASKED["proof"][0]}
 
 
-def opened(folder: Path) -> Site:
+def open_site(folder: Path) -> Site:
     folder.mkdir(exist_ok=True)
     site = Site(folder, ENTRY)
     site.of = Did.parse(ENTRY["state"]["id"])
@@ -51,7 +51,7 @@ async def approve(site: Site) -> Approvals:
     )
 
 
-async def kept(site: Site) -> tuple[int, int]:
+async def count_rows(site: Site) -> tuple[int, int]:
     """How many lines the audit log has, and whether the approval is published."""
     lines = await site.store.audit.read(after=0, limit=10)
     return len(lines), int(await site.files.find(str(site.of)) is not None)
@@ -78,7 +78,7 @@ def in_a_child(folder: Path, kill_at: int | None) -> int | None:
         trace = KilledBeforeALine(TRACED, kill_at)
 
         async def story() -> None:
-            site = opened(folder)
+            site = open_site(folder)
             files = Traced(site.files, trace)
             site.publish = replace(site.publish, files=files)
             await approve(site)
@@ -98,7 +98,7 @@ def in_a_child(folder: Path, kill_at: int | None) -> int | None:
 
 
 def test_an_approval_and_its_line_are_both_there_or_neither(tmp_path: Path) -> None:
-    asyncio.run(opened(tmp_path / "empty").store.close())
+    asyncio.run(open_site(tmp_path / "empty").store.close())
     lines = in_a_child(shutil.copytree(tmp_path / "empty", tmp_path / "whole"), None)
     assert lines is not None
     found = set()
@@ -107,11 +107,11 @@ def test_an_approval_and_its_line_are_both_there_or_neither(tmp_path: Path) -> N
         in_a_child(folder, kill_at)
 
         async def story(folder: Path = folder) -> None:
-            site = opened(folder)
-            after = await kept(site)
+            site = open_site(folder)
+            after = await count_rows(site)
             found.add(after)
             assert (await approve(site)).published == 1
-            assert await kept(site) == (1, 1)
+            assert await count_rows(site) == (1, 1)
             await site.store.close()
 
         asyncio.run(story())

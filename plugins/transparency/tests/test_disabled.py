@@ -92,7 +92,7 @@ def test_pages_of_the_ledger_are_unknown(stranger: Stranger) -> None:
     assert stranger.wire.call("GET", "/ui/operator/ledger", None, session).status == 404
 
 
-def stopped(folder: Path, **environment: str) -> Stranger:
+def make_did(folder: Path, **environment: str) -> Stranger:
     """Make a DID with a service on ``folder``, which is stopped then."""
     running = start(folder / "data", environment=environment)
     running.stranger.holder()
@@ -102,20 +102,20 @@ def stopped(folder: Path, **environment: str) -> Stranger:
     return running.stranger
 
 
-def test_a_start_still_finds_a_ledger_that_is_older_than_the_store(tmp_path: Path) -> None:
-    stopped(tmp_path, **OFF)
+def test_ledger_older_than_the_store_stops_the_start(tmp_path: Path) -> None:
+    make_did(tmp_path, **OFF)
     for path in (tmp_path / "data").glob("ledger.sqlite*"):
         path.unlink()
     with pytest.raises(RuntimeError, match="The ledger ends at entry 0, and entry 1 was known"):
         start(tmp_path / "data", environment=OFF)
 
 
-def test_a_rollback_of_all_databases_is_detected_with_the_extension_alone(tmp_path: Path) -> None:
-    stopped(tmp_path)
+def test_rollback_of_all_databases_is_detected_by_the_extension(tmp_path: Path) -> None:
+    make_did(tmp_path)
     shutil.copytree(tmp_path / "data", tmp_path / "before")
-    stopped(tmp_path)
+    make_did(tmp_path)
     shutil.rmtree(tmp_path / "data")
     shutil.copytree(tmp_path / "before", tmp_path / "data")
     with pytest.raises(RuntimeError, match="2 entries are remembered: 1 are lost"):
         start(tmp_path / "data")
-    stopped(tmp_path, **OFF)
+    make_did(tmp_path, **OFF)

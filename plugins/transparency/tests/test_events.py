@@ -34,14 +34,14 @@ async def test_the_feed_ends_before_an_entry_that_has_no_row_yet(rooms: Rooms) -
     await rooms.new_did()
     feed = ListEvents(rooms.store.documents)
 
-    async def told(after: int) -> list[int]:
+    async def sequences(after: int) -> list[int]:
         return [
             version.receipt.sequence
             for version in await feed(ListEventsQuery(after=after, limit=10))
             if version.receipt
         ]
 
-    assert await told(0) == [1]
-    assert await told(1) == []
+    assert await sequences(0) == [1]
+    assert await sequences(1) == []
     await rooms.catch_up()
-    assert await told(1) == [2, 3]
+    assert await sequences(1) == [2, 3]

@@ -77,7 +77,7 @@ def test_the_tree_is_that_of_the_entries(logged: LoggedLedger) -> None:
     run(scenario())
 
 
-def asked(leaf: bytes, size: int | None) -> GetLedgerInclusionProofQuery:
+def query_for(leaf: bytes, size: int | None) -> GetLedgerInclusionProofQuery:
     return GetLedgerInclusionProofQuery(transaction=LogLeaf.parse(leaf).transaction_hash, size=size)
 
 
@@ -90,15 +90,15 @@ def test_proofs_verify(logged: LoggedLedger) -> None:
         for index in (0, 255, 256, 299):
             leaf = LogLeaf.parse(leaves[index])
             for size in (None, 300, index + 1):
-                proof = await prove(asked(leaves[index], size))
+                proof = await prove(query_for(leaves[index], size))
                 assert (proof.leaf, proof.size) == (leaf, size or 300)
                 assert proof.root == Frontier().appended(map(leaf_hash, leaves[: proof.size])).root
                 verify_inclusion(proof.leaf_hash, index, proof.size, proof.hashes, proof.root)
                 assert (proof.checkpoint is None) == (size is not None)
         with pytest.raises(LogRangeInvalid):
-            await prove(asked(leaves[299], 299))
+            await prove(query_for(leaves[299], 299))
         with pytest.raises(LogRangeInvalid):
-            await prove(asked(leaves[0], 301))
+            await prove(query_for(leaves[0], 301))
         consistency = GetLedgerConsistencyProof(logged)
         for first, second in ((0, 300), (1, None), (256, 257), (300, 300), (0, 0)):
             grown = await consistency(GetLedgerConsistencyProofQuery(first=first, second=second))

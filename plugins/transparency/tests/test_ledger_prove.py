@@ -45,7 +45,7 @@ def policies(server: LocalServer, here: Path) -> dict[str, Path]:
     return {name: here / name for name in texts}
 
 
-def kept(remote: Commands, path: Path, *words: Any) -> TlogProof:
+def write_proof(remote: Commands, path: Path, *words: Any) -> TlogProof:
     path.write_text(remote.ok("ledger", "prove", *words))
     return TlogProof.parse(path.read_bytes())
 
@@ -63,14 +63,14 @@ def test_an_entry_is_proven_and_checked_without_a_service(
     remote: Commands, identity: Commands, did: str, policies: dict[str, Path], here: Path
 ) -> None:
     path = here / "x.tlog-proof"
-    proof = kept(remote, path, did)
+    proof = write_proof(remote, path, did)
     leaf = LogLeaf.parse(proof.extra or b"")
     assert (leaf.did, leaf.version, leaf.index) == (did, 2, proof.index)
     body = identity.json("ledger", "verify", "--policy", policies["log"], path)
     assert (body["did"], body["versionId"], body["index"], body["cosignedAt"]) == (did, 2, proof.index, None)
     assert "proven: version 2" in identity.ok("ledger", "verify", "--policy", policies["log"], path)
     # By version and by transaction, and as JSON.
-    first = kept(remote, here / "y.tlog-proof", did, "--version-id", "1")
+    first = write_proof(remote, here / "y.tlog-proof", did, "--version-id", "1")
     assert LogLeaf.parse(first.extra or b"").version == 1
     shown = remote.json("ledger", "prove", LogLeaf.parse(first.extra or b"").transaction_hash)
     assert (shown["versionId"], TlogProof.parse(shown["proof"].encode()).extra) == (1, first.extra)
@@ -85,7 +85,7 @@ def test_a_quorum_and_its_time_may_be_demanded(
     remote: Commands, identity: Commands, did: str, policies: dict[str, Path], here: Path
 ) -> None:
     path = here / "x.tlog-proof"
-    proof = kept(remote, path, did)
+    proof = write_proof(remote, path, did)
     words = ("ledger", "verify", "--policy", policies["two"], path)
     assert "no quorum" in identity.refused(*words)[0]
     cosign(path, 0)
@@ -106,7 +106,7 @@ def test_whatever_is_changed_in_it_is_refused(
     remote: Commands, identity: Commands, did: str, policies: dict[str, Path], here: Path
 ) -> None:
     path = here / "x.tlog-proof"
-    proof = kept(remote, path, did, "--version-id", "1")
+    proof = write_proof(remote, path, did, "--version-id", "1")
     leaf = proof.extra or b""
     words = ("ledger", "verify", "--policy", policies["log"], path)
     for changed, says in (

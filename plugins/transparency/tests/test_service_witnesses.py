@@ -63,7 +63,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def asked(place: Path) -> Iterator[Asked]:
+def service(place: Path) -> Iterator[Asked]:
     """A service whose quorum are the two honest ones of four. Its log has a key before it has witnesses: they must be told it."""
     words = ("--data-dir", str(place / "data"))
     with local_server(*words, environment=ORIGIN) as before:
@@ -90,24 +90,24 @@ def size_of(note: bytes) -> int:
     return int(note.split(b"\n")[1])
 
 
-def cosigned(asked: Asked) -> bytes | None:
+def cosigned(service: Asked) -> bytes | None:
     """Before there is a quorum the checkpoint has the log's signature alone."""
-    note = asked.checkpoint()
+    note = service.checkpoint()
     return note if note.count("\u2014".encode()) > 1 else None
 
 
-def test_the_last_quorate_checkpoint_is_served_and_the_raw_one_to_who_wants_it(asked: Asked, place: Path) -> None:
+def test_the_last_quorate_checkpoint_is_served_and_the_raw_one_to_who_wants_it(service: Asked, place: Path) -> None:
     policy = WitnessPolicy.parse((place / "policy.txt").read_bytes())
-    made = asked.create()
-    covered = size_of(asked.checkpoint(quorum="any"))
-    raw = asked.checkpoint(quorum="any")
+    made = service.create()
+    covered = size_of(service.checkpoint(quorum="any"))
+    raw = service.checkpoint(quorum="any")
     assert raw.count("\u2014".encode()) == 1
-    note = asked.until(lambda: (found := cosigned(asked)) and size_of(found) >= covered and found, "no quorum")
+    note = service.until(lambda: (found := cosigned(service)) and size_of(found) >= covered and found, "no quorum")
     assert set(policy.open(note).cosigned) == {"W1", "W2"}
-    refused = asked.http.get("/ledger/checkpoint", params={"quorum": "none"})
+    refused = service.http.get("/ledger/checkpoint", params={"quorum": "none"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "INVALID_REQUEST")
     # An entry, proven to somebody who has the policy and the file.
-    words = ("ledger", "prove", made["did"], "--url", asked.server.url, "--policy", place / "policy.txt")
+    words = ("ledger", "prove", made["did"], "--url", service.server.url, "--policy", place / "policy.txt")
     proof = run(*words)
     assert proof.returncode == 0, proof.stderr
     (place / "x.tlog-proof").write_text(proof.stdout)
@@ -125,73 +125,73 @@ def test_the_last_quorate_checkpoint_is_served_and_the_raw_one_to_who_wants_it(a
     assert json.loads(checked.stdout)["did"] == made["did"]
 
 
-def test_a_resolution_tells_where_the_version_stands_and_when_witnesses_saw_it(asked: Asked) -> None:
-    did = asked.create()["did"]
+def test_a_resolution_tells_where_the_version_stands_and_when_witnesses_saw_it(service: Asked) -> None:
+    did = service.create()["did"]
 
     def resolved(**query: Any) -> tuple[Any, httpx.Headers]:
-        answer = asked.http.get(f"/dids/{did}", params=query, headers={"Accept": "application/did-resolution"})
+        answer = service.http.get(f"/dids/{did}", params=query, headers={"Accept": "application/did-resolution"})
         return answer.json()["didDocumentMetadata"]["ledger"], answer.headers
 
     first, before = resolved()
     assert first["treeSize"] > first["index"]
-    place, headers = asked.until(lambda: (found := resolved()) and "cosignedAt" in found[0] and found, "not cosigned")
+    place, headers = service.until(lambda: (found := resolved()) and "cosignedAt" in found[0] and found, "not cosigned")
     assert place["index"] == first["index"] < place["treeSize"]
     # Who has the answer of before is not told that nothing changed.
     assert ("cosignedAt" in first) or before["etag"] != headers["etag"]
     assert resolved(versionId=1)[0] == place
     assert "immutable" not in resolved(versionId=1)[1]["cache-control"]
-    transaction = asked.http.get(f"/dids/{did}/history").json()["items"][0]["transactionHash"]
+    transaction = service.http.get(f"/dids/{did}/history").json()["items"][0]["transactionHash"]
     query = {"transaction": transaction, "size": place["treeSize"]}
-    assert asked.http.get("/ledger/proof/inclusion", params=query).json()["leafIndex"] == place["index"]
+    assert service.http.get("/ledger/proof/inclusion", params=query).json()["leafIndex"] == place["index"]
 
 
-def test_lags_are_told(asked: Asked) -> None:
-    asked.create()
+def test_lags_are_told(service: Asked) -> None:
+    service.create()
 
     def metrics() -> str:
-        return asked.http.get("/metrics").text
+        return service.http.get("/metrics").text
 
-    asked.until(lambda: cosigned(asked), "no quorum")
-    found = asked.until(lambda: 'witness="W4"} 0.0' not in (text := metrics()) and text, "no lag")
+    service.until(lambda: cosigned(service), "no quorum")
+    found = service.until(lambda: 'witness="W4"} 0.0' not in (text := metrics()) and text, "no lag")
     lags = {
         line.split('"')[1]: float(line.split()[-1]) for line in found.splitlines() if "witness_lag_seconds{" in line
     }
     assert set(lags) == {"W1", "W2", "W3", "W4"}
     assert min(lags["W3"], lags["W4"]) > 0
     assert "identity_witness_quorum_lag_seconds" in found
-    assert asked.http.get("/ready").json()["dependencies"]["witnesses"] == "ok"
+    assert service.http.get("/ready").json()["dependencies"]["witnesses"] == "ok"
 
 
-def test_the_doctor_says_how_far_the_quorum_is(asked: Asked, place: Path) -> None:
-    asked.create()
+def test_the_doctor_says_how_far_the_quorum_is(service: Asked, place: Path) -> None:
+    service.create()
     environment = ORIGIN | {
         "IDENTITY_LEDGER_WITNESSES": str(place / "policy.txt"),
         "IDENTITY_DATA_DIR": str(place / "data"),
     }
 
-    def said() -> Any:
+    def diagnosis() -> Any:
         findings = json.loads(run("doctor", "--json", environment=environment).stdout)["findings"]
         (found,) = (one for one in findings if one["check"] == "witnesses")
         return found
 
-    asked.until(lambda: cosigned(asked), "no quorum")
-    assert said()["state"] == "ok"
-    assert "a quorum has cosigned" in said()["says"]
+    service.until(lambda: cosigned(service), "no quorum")
+    assert diagnosis()["state"] == "ok"
+    assert "a quorum has cosigned" in diagnosis()["says"]
     environment["IDENTITY_LEDGER_WITNESSES"] = str(place / "none")
-    assert said()["state"] == "fail"
+    assert diagnosis()["state"] == "fail"
 
 
-def test_what_was_cosigned_stays_when_the_witnesses_are_gone(asked: Asked, place: Path) -> None:
+def test_what_was_cosigned_stays_when_the_witnesses_are_gone(service: Asked, place: Path) -> None:
     """A second process on the same data does not feed, and serves what the first has kept."""
     # An empty log has nothing to cosign, and this test may be the first.
-    asked.create()
-    note = asked.until(lambda: cosigned(asked), "no quorum")
+    service.create()
+    note = service.until(lambda: cosigned(service), "no quorum")
     environment = ORIGIN | {"IDENTITY_LEDGER_WITNESSES": str(place / "policy.txt")}
     with local_server("--data-dir", str(place / "data"), environment=environment) as second:
         other = Asked(second)
         assert size_of(other.checkpoint()) >= size_of(note)
-        asked.create()
-        size = size_of(asked.checkpoint(quorum="any"))
+        service.create()
+        size = size_of(service.checkpoint(quorum="any"))
         other.until(lambda: size_of(other.checkpoint()) >= size, "the second process does not follow")
         lags = [line for line in other.http.get("/metrics").text.splitlines() if "witness_lag_seconds{" in line]
         assert all(line.endswith(" 0.0") for line in lags)

@@ -25,7 +25,7 @@ TRUE, FORK = (some_leaves(STEP * (ROUNDS + 1), prefix) for prefix in ("did:x:", 
 HASH = hashlib.sha256(ORIGIN.encode()).hexdigest()
 
 
-def opened(state: Path) -> Cosigner:
+def open_witness(state: Path) -> Cosigner:
     pair = ed25519.generate(bytes(32))
     return Cosigner([CosigningKey(VerifierKey("w.example", pair.public, WITNESS), pair)], lambda: [LOG.verifier], state)
 
@@ -64,7 +64,7 @@ def killed(state: Path, body: bytes, keep: Callable[..., None]) -> None:
     child = os.fork()
     if child == 0:
         ledger_cosigner.write_state = keep  # type: ignore[assignment]
-        os.write(writing, opened(state).add_checkpoint(body).encode())
+        os.write(writing, open_witness(state).add_checkpoint(body).encode())
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as answer:
@@ -73,7 +73,7 @@ def killed(state: Path, body: bytes, keep: Callable[..., None]) -> None:
 
 
 def size_of(state: Path) -> int:
-    note = opened(state).latest(HASH)
+    note = open_witness(state).latest(HASH)
     return 0 if note is None else Checkpoint.parse(Note.parse(note).text).size
 
 
@@ -89,14 +89,14 @@ def test_killed_between_write_and_answer_it_never_cosigns_two_roots_for_one_size
         assert held in (old, size)
         kept += held == size
         # The next process has only the file. What is in it binds, whether anybody heard of it or not.
-        again = opened(state)
+        again = open_witness(state)
         if held == size:
             for fork in (submission(LOG, FORK[:size], size, size), submission(LOG, FORK[:size], old, size)):
                 with pytest.raises(Refuted):
                     again.add_checkpoint(fork)
         assert again.add_checkpoint(submission(LOG, TRUE[:size], held, size))
         with pytest.raises(Refuted):
-            opened(state).add_checkpoint(submission(LOG, FORK[:size], size, size))
+            open_witness(state).add_checkpoint(submission(LOG, FORK[:size], size, size))
     # The file had it behind the rename and not before.
     assert kept == sum(moments[round_ % 3] is not killing_before_the_rename for round_ in range(ROUNDS))
 

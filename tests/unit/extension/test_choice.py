@@ -189,13 +189,6 @@ def test_store_of_before_keeps_extensions_on(settings: Settings, lines: int, kep
     assert read_store(settings, kept_extensions) == kept
 
 
-def test_tables_that_the_kernel_uses_are_not_those_of_an_extension(settings: Settings) -> None:
-    opened(settings)
-    installed: list[InstalledExtension] = in_order([toy("transparency", adopts=("witness_files",))])
-    found = read_store(settings, lambda reading: tables_of(reading, "sqlite", installed[0].declared, installed))
-    assert found == ["witness_files"]
-
-
 def test_tables_of_an_extension_are_dropped(settings: Settings) -> None:
     opened(settings)
     installed: list[InstalledExtension] = in_order([toy("box", adopts=("old", "gone")), toy("box_lid")])

@@ -53,14 +53,14 @@ class CosignedLog:
         """Reads the newest, which another process may have kept."""
         note = await self.kept.newest()
         if note is not None and (self.last is None or note != self.last.octets):
-            self.last = self._opened(note)
+            self.last = self._open(note)
 
     async def covering(self, index: int) -> SignedCheckpoint | None:
         """The earliest that is kept and covers the leaf ``index``."""
         if self.last is None or self.last.checkpoint.size <= index:
             return None
         note = await self.kept.covering(index)
-        return None if note is None else self._opened(note)
+        return None if note is None else self._open(note)
 
     async def place(self, index: int) -> tuple[int, datetime] | None:
         """How many entries the earliest checkpoint has that is kept and covers the leaf ``index``, and when a quorum had cosigned it."""
@@ -73,7 +73,7 @@ class CosignedLog:
         """How many entries are cosigned, as far as this process knows."""
         return 0 if self.last is None else self.last.checkpoint.size
 
-    def _opened(self, note: bytes) -> SignedCheckpoint | None:
+    def _open(self, note: bytes) -> SignedCheckpoint | None:
         """None for what another policy or another key of the log has left behind."""
         known = self._verified.get(note)
         if known is None:
@@ -202,7 +202,7 @@ class WitnessFeeder(Repeating):
 
     async def _submit(self, one: FedWitness, candidate: Candidate) -> None:
         try:
-            answer = await self._asked(one, candidate)
+            answer = await self._request(one, candidate)
             self._count(one, candidate, answer)
             if self.cosigned.policy.is_met(candidate.times):
                 await self._publish(candidate)
@@ -213,7 +213,7 @@ class WitnessFeeder(Repeating):
             log.info("witness %s cosigns again", one.name)
         one.failures, one.reason = 0, ""
 
-    async def _asked(self, one: FedWitness, candidate: Candidate) -> bytes:
+    async def _request(self, one: FedWitness, candidate: Candidate) -> bytes:
         """What the witness answers: to the size that it was last known to have, and once more to the one that it then says."""
         size = candidate.checkpoint.size
         old = min(one.size, size)

@@ -57,8 +57,8 @@ class AcceptRollback:
     async def __call__(self, agreed: Callable[[Rollback], bool], *, new_origin: str | None = None) -> Rollback:
         """What is lost; nothing is changed unless ``agreed`` says yes to it. With ``new_origin`` the log has that name from then on.
         Raises ``AnotherLedger``, ``ForkedLog``, and what the ports raise."""
-        kept = self._kept()
-        found = await self._found(kept)
+        kept = self._load()
+        found = await self._compare(kept)
         await self._refuse_another()
         _refuse_fork(kept, found, new_origin)
         if not agreed(found):
@@ -76,13 +76,13 @@ class AcceptRollback:
         self.memory.replace(Remembered(await signer.signed(tree), *end))
         return found
 
-    def _kept(self) -> Remembered | None:
+    def _load(self) -> Remembered | None:
         try:
             return self.memory.load()
         except Malformed:
             return None
 
-    async def _found(self, kept: Remembered | None) -> Rollback:
+    async def _compare(self, kept: Remembered | None) -> Rollback:
         entries = (await self.check.ledger.head()).sequence
         lines, _ = await self.audit_end.settled()
         projected = max(await self.check.index.cursor(), (await self.check.tree.frontier()).size)
