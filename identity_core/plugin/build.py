@@ -27,20 +27,20 @@ from identity_core.settings import PluginTables, SettingsError, StartError
 from identity_core.values import value_class
 
 if TYPE_CHECKING:
-    from identity_core.plugin.processes.prover import Processes
+    from identity_core.plugin.processes.pool import Pool
 
 SLOW_SECONDS = 5.0
 
 
 @value_class
 class Built:
-    """``thing`` is the plugin's own object, ``port`` what the core calls; ``processes`` are those of what runs in any."""
+    """``thing`` is the plugin's own object, ``port`` what the core calls; ``workers`` are those of what runs in processes."""
 
     offer: Offer
     thing: Any
     port: Any
     bulkhead: Bulkhead
-    processes: Processes | None = None
+    workers: Pool | None = None
 
 
 def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: BuildContext, bulkhead: Bulkhead) -> Built:

@@ -172,7 +172,7 @@ def _in_use(built: Built) -> tuple[State, str]:
 
 
 def _workers(built: Built) -> WorkerTable | None:
-    return None if built.processes is None else built.processes.pool.worker_table
+    return None if built.workers is None else built.workers.worker_table
 
 
 def is_chosen(offer: Offer, settings: Settings) -> bool:

@@ -12,7 +12,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from identity_core.database import Database
@@ -190,8 +190,8 @@ class PluginManager:
         """Returns when it is known whether the prover can be had, soon in any case unless ``prover.backend`` names it. Raises
         ``PluginError`` when that one cannot."""
         for built in self._built.values():
-            if built.processes is not None:
-                await built.processes.settled(named=self.settings.prover.backend is not None)
+            if built.workers is not None:
+                await built.workers.settled(named=self.settings.prover.backend is not None)
 
     def installed(self) -> list[InstalledPlugin]:
         """What is installed and how it is."""
@@ -230,10 +230,15 @@ class PluginManager:
     def _in_processes(self, socket: Socket[Any], offer: Offer, use: str, workers: int, seconds: float) -> Any:
         key = (use, offer.provider.name)
         if key not in self._built:
-            from identity_core.plugin.processes.prover import in_processes
+            from identity_core.plugin.processes.prover import WAITING_PER_WORKER, in_processes
 
-            anonymous = use in (ANONYMOUS_VERIFIER, ANONYMOUS_FORMATS)
-            self._built[key] = in_processes(self, socket, offer, anonymous=anonymous, workers=workers, seconds=seconds)
+            anonymous, limits = use in (ANONYMOUS_VERIFIER, ANONYMOUS_FORMATS), self.limits(seconds)
+            most = min(limits.calls_in_flight, workers * WAITING_PER_WORKER)
+            limits = replace(limits, calls_in_flight=self.settings.prover.anonymous_waiting if anonymous else most)
+            name = f"{'prover' if socket is PROVER else 'verifier'}:{key[1]}" + (":anonymous" if anonymous else "")
+            bulkhead = self._bulkhead(name, limits, socket)
+            built = in_processes(socket, offer, bulkhead, self.settings, anonymous=anonymous, workers=workers)
+            self._built[key] = built
         return self._built[key].port
 
     def _every(self, socket: Socket[T]) -> Iterator[tuple[Offer, T]]:
@@ -266,7 +271,7 @@ class PluginManager:
             )
             limits = self.limits(getattr(settings, socket.table).deadline_seconds)
             name = f"{socket.kind}:{offer.provider.name}"
-            bulkhead = Bulkhead(name, limits, socket.contract, self.clock, self.logger, tracing=self.tracing)
+            bulkhead = self._bulkhead(name, limits, socket)
             make = build if self.look is None else self.look.build
             try:
                 self._built[key] = make(offer, socket, settings.plugins.tables, context, bulkhead)
@@ -275,6 +280,9 @@ class PluginManager:
                 raise
         port: T = self._built[key].port
         return port
+
+    def _bulkhead(self, name: str, limits: Limits, socket: Socket[Any]) -> Bulkhead:
+        return Bulkhead(name, limits, socket.contract, self.clock, self.logger, tracing=self.tracing)
 
     def limits(self, deadline_seconds: float) -> Limits:
         """The limits of a plugin whose calls may take so long."""

@@ -22,10 +22,14 @@ from identity_core.plugin.limits import DeadlineExceeded
 from identity_core.plugin.processes.channel import Ended, Failed, Line, Message, Raised, Ready, Returned, Single, Unfit
 from identity_core.plugin.processes.waiting import Job, Outcome, WaitingJobs, message_of, patience_of
 from identity_core.plugin.processes.worker import Order, WorkerProcess
+from identity_core.plugin.provider import PluginError
 from identity_core.values import value_class
 
 START_SECONDS: Final = 60.0
 """How long a worker may take until its prover is built. Large proving keys take a while."""
+
+PATIENCE_SECONDS: Final = 5.0
+"""How long a start waits for a prover that no setting names; it is up in less than the server's own start takes."""
 
 LEAVE_SECONDS: Final = 1.0
 FIRST_PAUSE_SECONDS: Final = 0.1
@@ -86,10 +90,18 @@ class Pool:
         """How it is now: none are wanted before they begin."""
         return WorkerTable(len(self._keeping), len(self._up), self._restarts, self._trouble, self._waits())
 
-    async def told(self) -> None:
-        """Returns when the first worker has said that it is ready, or why it never will be; at once if none has begun."""
+    async def settled(self, *, named: bool) -> None:
+        """Returns when it is known whether the prover can be had, at once for workers that have not begun. A prover that settings name
+        must be; one that is just installed is waited for a moment, and may come up later or fail without stopping the start. Raises
+        ``PluginError``."""
         if self._keeping:
-            await self._told.wait()
+            with contextlib.suppress(TimeoutError):
+                # Set when the first worker is ready, or has said why it never will be.
+                await asyncio.wait_for(self._told.wait(), None if named else PATIENCE_SECONDS)
+        if self._trouble and named:
+            raise PluginError(self._trouble)
+        if self._trouble and not self._waits():
+            self._logger.error("the prover failed: %s", self._trouble)
 
     async def call(self, call: Single) -> Outcome:
         """What the worker sent back. Raises ``Fault`` and ``DeadlineExceeded``."""

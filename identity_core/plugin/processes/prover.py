@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from identity_core.errors import PluginUnavailable
@@ -25,7 +23,6 @@ from identity_core.plugin.processes.presenting import (
 )
 from identity_core.plugin.processes.securing import AskFormat
 from identity_core.plugin.processes.worker import Order
-from identity_core.plugin.provider import PluginError
 from identity_core.plugin.sockets import PROVER, Socket
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuredHead, SecuringFormat
@@ -42,16 +39,12 @@ if TYPE_CHECKING:
     )
     from identity_core.domain.proofs.presented import PresentedPresentation
     from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
-    from identity_core.plugin.manager import PluginManager
 
 WAITING_PER_WORKER: Final = 256
 """Unfinished calls for each worker; a proof takes milliseconds, so the last of them waits for about a second."""
 
 LONG_ANSWER_OCTETS: Final = 8_192
 """An answer of more is read on a thread: a set of 4,096 takes ten milliseconds, in which the event loop would stand still."""
-
-PATIENCE_SECONDS: Final = 5.0
-"""How long a start waits for a prover that no setting names; it is up in less than the server's own start takes."""
 
 NICE: Final = 10
 """Below the server, so that proofs never hold up a resolution."""
@@ -63,24 +56,10 @@ ANONYMOUS_NICE: Final = 15
 class Processes:
     """A plugin in worker processes, to be put behind its bulkhead. The workers start with ``pool.begin``, or with the first call."""
 
-    def __init__(self, order: Order, bulkhead: Bulkhead, *, workers: int, logger: logging.Logger) -> None:
+    def __init__(self, order: Order, bulkhead: Bulkhead, *, workers: int) -> None:
         self._bulkhead = bulkhead
-        self._logger = logger
-        deadline_seconds = bulkhead.limits.deadline_seconds
-        self.pool = Pool(order, size=workers, deadline_seconds=deadline_seconds, logger=logger)
-
-    async def settled(self, *, named: bool) -> None:
-        """Returns when it is known whether the prover can be had, at once for workers that have not begun. A prover that settings name
-        must be; one that is just installed is waited for a moment, and may come up later or fail without stopping the start. Raises
-        ``PluginError``."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if named else PATIENCE_SECONDS):
-                await self.pool.told()
-        table = self.pool.worker_table
-        if table.trouble and named:
-            raise PluginError(table.trouble)
-        if table.trouble and not table.waits:
-            self._logger.error("the prover failed: %s", table.trouble)
+        seconds = bulkhead.limits.deadline_seconds
+        self.pool = Pool(order, size=workers, deadline_seconds=seconds, logger=bulkhead.logger)
 
     async def close(self) -> None:
         """Ends the workers, and takes no more calls."""
@@ -166,27 +145,20 @@ def _sent(secured: Secured) -> str | dict[str, Any]:
 
 
 def in_processes(
-    manager: PluginManager, socket: Socket[Any], offer: Offer, *, anonymous: bool, workers: int, seconds: float
+    socket: Socket[Any], offer: Offer, bulkhead: Bulkhead, settings: Settings, *, anonymous: bool, workers: int
 ) -> Built:
     """The prover, or what verifies a format, in ``workers`` processes behind its bulkhead; to be called in the event loop that will use
-    them. Each call may take so many ``seconds``. Provers for known callers start at once and are not waited for, all others with their
-    first call. Raises ``PluginError``.
+    them. Provers for known callers start at once and are not waited for, all others with their first call. Raises ``PluginError``.
 
     ``anonymous`` ones, for unauthenticated clients, share nothing with the others but the machine: neither queue nor circuit, and of the
     processor they get what is left.
     """
-    settings, logger = manager.settings, manager.logger
-    limits = manager.limits(seconds)
-    in_flight = min(limits.calls_in_flight, workers * WAITING_PER_WORKER)
-    limits = replace(limits, calls_in_flight=settings.prover.anonymous_waiting if anonymous else in_flight)
-    name = f"{'prover' if socket is PROVER else 'verifier'}:{offer.provider.name}" + (":anonymous" if anonymous else "")
-    bulkhead = Bulkhead(name, limits, socket.contract, manager.clock, logger, tracing=manager.tracing)
-    order = _order(offer, settings, ANONYMOUS_NICE if anonymous else NICE, logger)
+    order = _order(offer, settings, ANONYMOUS_NICE if anonymous else NICE, bulkhead.logger)
     make, port = (ProverProcesses, ProofWorkers) if socket is PROVER else (SecuringProcesses, SecuringFormat)
-    made = make(order, bulkhead, workers=workers, logger=logger)
+    made = make(order, bulkhead, workers=workers)
     if socket is PROVER and not anonymous:
         made.pool.begin()
-    return Built(offer, made, guard(made, port, bulkhead), bulkhead, made)
+    return Built(offer, made, guard(made, port, bulkhead), bulkhead, made.pool)
 
 
 def _order(offer: Offer, settings: Settings, niceness: int, logger: logging.Logger) -> Order:
