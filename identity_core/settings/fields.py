@@ -164,7 +164,7 @@ def convert(kind: Any, given: Given) -> Any:
         return _read(kind, str(value))
     if kind is float and type(value) is int:
         return float(value)
-    if kind is Path and isinstance(value, str | Path) and str(value):
+    if kind is Path and isinstance(value, str | Path) and str(value) and "\0" not in str(value):
         return Path(value).expanduser()
     # bool is a subclass of int, so the exact type is compared.
     if type(value) is not kind:
@@ -186,7 +186,7 @@ def _read(kind: Any, text: str) -> Any:
         if text.lower() not in _TRUTH:
             raise _Unfit(_WORDS[bool])
         return _TRUTH[text.lower()]
-    if kind is Path:
+    if kind is Path and "\0" not in text:
         return Path(text).expanduser()
     if kind is str:
         return text

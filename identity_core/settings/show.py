@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator
 from importlib import util
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from identity_core.settings.fields import DEFAULT, Origin, SettingsError, is_table, public_fields
-from identity_core.settings.tree import Settings, Throttle
+from identity_core.settings.tree import Settings, Throttle, shown_hosts
 
 MASKED = "***"
-_HOST = r"(\[[0-9A-Fa-f:.%]+\]|[\w.%-]*)(:\d*)?"
-_HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,10 +38,8 @@ def show(settings: Settings, plugins: dict[str, list[type[Any]]] | None = None) 
 def secrets_of(settings: Settings, plugins: dict[str, list[type[Any]]]) -> list[str]:
     """The values that ``show`` masks, as they are: whoever passes other texts on looks for them there. Of a URL also its password."""
     found: list[str] = []
-    tables = [
-        settings,
-        *(settings.plugins.tables.read(name, one, {}) for name, all_of in plugins.items() for one in all_of),
-    ]
+    tables: list[Any] = [settings]
+    tables += (settings.plugins.tables.read(name, one, {}) for name, all_of in plugins.items() for one in all_of)
     while tables:
         table = tables.pop()
         for field, kind in public_fields(type(table)):
@@ -67,21 +62,11 @@ def _rows(table: Any, at: str, origins: Any) -> Iterator[ShownSetting]:
             yield ShownSetting(key, shown, origins.get(key, DEFAULT), field.metadata.get("help", ""))
 
 
-def shown_hosts(url: str) -> str | None:
-    """The hosts of ``url`` with their ports, several between commas as PostgreSQL takes them, or ""; None where the URL is not as
-    it should be: a password with a "/" or "@" as it is would be shown for a host, a port or a path."""
-    parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2]
-    return place if _HOSTS.fullmatch(place) and "@" not in parts.path else None
-
-
 def _masked(value: object) -> object:
-    if value is None:
-        return None
-    parts = urlsplit(value) if isinstance(value, str) and "://" in value else None
     place = shown_hosts(value) if isinstance(value, str) else None
-    if parts is None or not place:
-        return MASKED
+    if not isinstance(value, str) or not place:
+        return None if value is None else MASKED
+    parts = urlsplit(value)
     user = f"{parts.username}:{MASKED}@" if parts.password else f"{parts.username}@" if parts.username else ""
     # A query may hold a password too.
     return urlunsplit((parts.scheme, user + place, parts.path, MASKED if parts.query else "", ""))
