@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import errno
 import json
 import os
 import re
@@ -547,3 +548,18 @@ def test_what_was_never_started_is_not_backed_up_whatever_the_settings_say(
         wrong, _, remedy = one.refused(*words)
         assert "was never started" in wrong
         assert "`identity serve`" in remedy
+
+
+def test_read_only_data_directory_is_named_with_a_remedy(
+    identity: Commands, server: LocalServer, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> str:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("identity_operations.backup.create.tempfile.mkdtemp", refuse)
+    target = tmp_path / "x.backup"
+    lines = identity.refused("backup", "create", target, "--key-file", key, "--data-dir", server.data_dir)
+    assert lines[0] == "error: a copy is made here first: Read-only file system"
+    assert lines[1] == f"  at: {server.data_dir}"
+    assert "copy the data directory to a writable place" in lines[2]
+    assert not target.exists()

@@ -18,6 +18,7 @@ from identity_operations.commands import doctor
 from identity_transparency import checks
 
 from identity_core.cli import doctor_credentials
+from identity_core.extension import installation
 from plugins.operations.tests.test_doctor_remedies import examined
 from plugins.operations.tests.test_doctor_remedies_typed import installed
 from tests.postgres_server import PostgresServer, postgres_server
@@ -102,6 +103,7 @@ TYPED, DONE, CREDENTIALS = "test_doctor_remedies_typed", "test_doctor_remedies_d
 MACHINE, HELD = "test_doctor_machine", "tests.unit.cli.test_credential_secret"
 WITNESSES = "plugins.transparency.tests.test_service_witnesses"
 OF_FINDINGS = {
+    "doctor.examine": [("test_declarations", "test_doctor_runs_the_checks_of_an_extension")],
     "doctor._data_directory": [
         (DONE, "test_what_the_first_start_makes_needs_nothing"),
         (DONE, "test_a_data_directory_that_is_none"),
@@ -137,7 +139,7 @@ OF_FINDINGS = {
     "doctor_credentials._of_former_roots": [
         (CREDENTIALS, "test_what_is_bound_to_secrets_of_a_stolen_key_is_told_by_issuer")
     ],
-    "database.stopped": [(TYPED, "test_plugins_are_chosen_as_the_remedy_says")],
+    "installation.stopped": [(TYPED, "test_plugins_are_chosen_as_the_remedy_says")],
     "database._sqlite": [(DONE, "test_a_network_file_system"), (DONE, "test_sqlite_is_updated")],
     "database._postgresql": [
         (MACHINE, "test_a_library_that_is_missing_is_named"),
@@ -184,7 +186,7 @@ def findings_of(path: Path) -> Counter[str]:
 def test_each_finding_has_the_test_of_its_remedy() -> None:
     """A new finding needs a test that types its remedy, which is named here."""
     found: Counter[str] = Counter()
-    for module in (doctor, doctor_database, machine, tables, doctor_credentials, checks):
+    for module in (doctor, installation, doctor_database, machine, tables, doctor_credentials, checks):
         found += findings_of(Path(module.__file__))
     assert {name: len(tests) for name, tests in OF_FINDINGS.items()} == dict(found)
     for module, name in {test for tests in OF_FINDINGS.values() for test in tests}:

@@ -66,6 +66,7 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
         places = LogPlaces() if feeder is None else places_of(feeder)
         ledger = _ledger_handlers(log, places, bundles=kernel.settings.log.after_deactivation == "visible")
         events = EventHandlers(ListEvents(kernel.need(Documents)))
+        size = Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: watch.log_size)
         yield Contribution(
             handlers=(ledger, events, ApprovalHandlers(kernel.dids, approvals, approve)),
             services={
@@ -74,7 +75,7 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
                 LedgerHandlers: ledger,
                 EventHandlers: events,
             },
-            gauges=tuple(_gauges(watch, feeder)),
+            gauges=(size, *(() if feeder is None else witness_gauges(feeder))),
             probes={} if feeder is None else {"witnesses": degraded_by(lambda: feeder.fault or feeder.is_late)},
         )
 
@@ -104,13 +105,12 @@ def _ledger_handlers(log: TransparencyLog, places: LogPlaces, *, bundles: bool) 
     )
 
 
-def _gauges(watch: WatchStorage, feeder: WitnessFeeder | None) -> Iterator[Gauge]:
-    yield Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: watch.log_size)
-    if feeder is not None:
-        meaning = "How long there has been a checkpoint that the witness has not cosigned."
-        yield Gauge("witness_lag_seconds", "livemax", meaning, feeder.lags, "witness")
-        meaning = "How long there has been a checkpoint, and no quorum has cosigned it or a later one."
-        yield Gauge("witness_quorum_lag_seconds", "livemax", meaning, feeder.quorum_lag)
+def witness_gauges(feeder: WitnessFeeder) -> Iterator[Gauge]:
+    """Yield the gauges of witnesses. Of several processes the one that feeds them has the numbers."""
+    meaning = "How long there has been a checkpoint that the witness has not cosigned."
+    yield Gauge("witness_lag_seconds", "livemax", meaning, feeder.lags, "witness")
+    meaning = "How long there has been a checkpoint, and no quorum has cosigned it or a later one."
+    yield Gauge("witness_quorum_lag_seconds", "livemax", meaning, feeder.quorum_lag)
 
 
 @contextlib.asynccontextmanager

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from identity_operations.commands import backup
 from identity_tlog.note import Checkpoint
 from identity_transparency.cli.ledger_checkpoint import cosigned
 
@@ -76,15 +75,3 @@ def test_a_cosignature_has_a_bound(body: bytes, headers: dict[str, str], capsys:
     with answering(body, **headers) as (url, _), pytest.raises(SystemExit):
         cosigned(url, b"", Checkpoint("log", 0, bytes(32)), lambda old: [])
     assert "the witness does not answer" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("body", "headers"), [(gzip.compress(bytes(10), mtime=0), {"Content_Encoding": "gzip"}), (bytes(70_000), {})]
-)
-def test_a_fetched_checkpoint_has_a_bound(
-    body: bytes, headers: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with answering(body, **headers) as (url, accepted), pytest.raises(SystemExit):
-        backup._checkpoint(url)
-    assert accepted == ["identity"]
-    assert "the checkpoint cannot be fetched" in capsys.readouterr().err

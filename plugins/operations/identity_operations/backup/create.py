@@ -150,7 +150,11 @@ def staged(parent: Path, prefix: str) -> Iterator[Path]:
             raise StartError("another backup or restore is at work here", str(parent), "wait for its end")
         for left in parent.glob(f"{prefix}*"):
             shutil.rmtree(left)
-        staging = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        try:
+            staging = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        except OSError as error:
+            fix = "make it writable; or copy the data directory to a writable place, and name that with --data-dir"
+            raise StartError(f"a copy is made here first: {error.strerror}", str(parent), fix) from error
         try:
             yield staging
         finally:

@@ -73,9 +73,7 @@ def examine(settings: Settings) -> Iterator[tuple[str, Diagnosis]]:
         except StartError as error:
             found = [stopped(error, check.remedy)]
         except Exception as error:  # noqa: BLE001  (the border: whatever the check of an extension raises)
-            found = [
-                wrong(f"the check failed: {type(error).__name__}: {error}", "report this to who maintains the check")
-            ]
+            found = [wrong(f"the check failed: {type(error).__name__}: {error}", "report this to its maintainer")]
         yield from ((check.name, one) for one in found if one.says not in said)
         said |= {one.says for one in found}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from identity_observability.metrics import Metrics
+from identity_transparency.extension import witness_gauges
 
-from identity_core.api.gauges import witness_gauges
 
 
 class Fed:
