@@ -6,7 +6,6 @@ from identity_observability.metrics import Metrics
 from identity_transparency.extension import witness_gauges
 
 
-
 class Fed:
     seconds = 2.5
 
