@@ -312,7 +312,10 @@ async def call(
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
-        return next(incoming, {"type": "http.disconnect"})
+        for message in incoming:
+            return message
+        await asyncio.Event().wait()  # for the client to go away, which it does not
+        return {}
 
     async def send(message: Any) -> None:
         sent.append(message)

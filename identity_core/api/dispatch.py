@@ -71,6 +71,7 @@ class Wiring:
     the interface, for challenges; empty for none. ``operations`` is filled with the passes of all operations, for one that asks another.
     ``error_shapes`` make the refusals of operations with an ``x-error-schema``, by its name.
     ``off``: extensions that are installed and off, each with its part of the document: a request to a path of one is 404 with the remedy.
+    ``unserved``: the same for paths outside of the document, each with its extension and the setting that serves it, empty for none.
     ``verify`` checks every answer against the document: for tests.
     """
 
@@ -89,6 +90,7 @@ class Wiring:
     operations: dict[str, Run] = field(default_factory=dict)
     error_shapes: Mapping[str, ErrorShape] = field(default_factory=dict)
     off: Mapping[str, bytes] = field(default_factory=dict)
+    unserved: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     verify: bool = False
 
 
@@ -100,7 +102,9 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         self._wiring = wiring
         self._routes: Routes[Run] = Routes()
         self._apart: Routes[Run] = Routes()
-        self._off: Routes[str] = Routes()
+        self._off: Routes[tuple[str, str]] = Routes()
+        for path, found in wiring.unserved.items():
+            self._off.add(path, {"": found})
         # What is read without a credential, also by pages of other origins.
         self._shared: set[Run] = set()
         for path, page in wiring.pages.items():
@@ -137,7 +141,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         for name, part in self._wiring.off.items():
             for template, _method, declared in contract.operations(orjson.loads(part)):
                 for place in (specification.base_path + template, *declared.get("x-aliases", ())):
-                    self._off.add(place, {name: name})
+                    self._off.add(place, {"": (name, "")})
 
     def _routes_at(self, listener: str) -> Sequence[Routes[Run]]:
         """Return the routes of ``x-listener``: ``public``, ``operator`` or ``both``."""
@@ -160,9 +164,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         try:
             targets, request.path = (self._apart if came_apart else self._routes).find(request.raw_path)
         except NotFound:
-            (name,) = self._off.find(request.raw_path)[0]
-            details = {"extension": name, "remedy": f"Enable it: identity extensions enable {name}, then restart."}
-            raise NotFound("The extension of this path is off.", details=details) from None
+            raise self._not_served(request.raw_path) from None
         method = request.method
         run = targets.get(method) or (targets.get("GET") if method == "HEAD" else None)
         if run in self._shared:
@@ -177,6 +179,12 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         else:
             raise MethodNotAllowed(details={"allow": [*allowed(targets)]})
         await deliver(answer, request, send)
+
+    def _not_served(self, raw_path: bytes) -> NotFound:
+        """Return the refusal of a path of an extension that is off. Raises ``NotFound``: for an unknown path."""
+        name, key = self._off.find(raw_path)[0][""]
+        remedy = f"Set {key} to true" if key else f"Enable it: identity extensions enable {name}"
+        return NotFound("This path is off.", details={"extension": name, "remedy": f"{remedy}, then restart."})
 
 
 def allowed(targets: Mapping[str, Run]) -> list[str]:

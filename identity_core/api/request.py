@@ -1,7 +1,6 @@
 """Requests and answers of handlers, and the two interfaces between handlers and the dispatch.
 
-A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. What is left out on
-purpose: uploads, and for operations cookies and forms, which are for pages alone.
+A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. Only pages get cookies and forms.
 """
 
 from __future__ import annotations
@@ -38,11 +37,10 @@ class Operation:
     ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public operation.
     ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401 says in
     ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, without their scope; empty where it takes none.
-    ``shape`` makes the answers of its refusals, if it follows another standard. ``resource`` is the path of the resource that a bearer
-    token must be for, empty for the interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it
-    stores rows that do not expire; ``ends``: it revokes, deactivates or erases, so a caller whose quota is used up may still call it.
-    ``waits``: unauthenticated callers wait for a worker, whose waiting places are shared. ``scope``: what an API key or token needs;
-    without one the operation is for admin-equivalent keys, where it takes API keys at all."""
+    ``shape`` makes the answers of its refusals, if it follows another standard. ``resource`` is the path of the resource of bearer tokens,
+    empty for the interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it stores rows that do
+    not expire; ``ends``: it revokes or erases, so a caller whose quota is used up may call it. ``waits``: strangers wait for a
+    worker, whose places are shared. ``scope`` is that of API keys and tokens; without one the keys must be admin-equivalent."""
 
     operation_id: str
     method: str

@@ -25,13 +25,12 @@ from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
-from identity_core.bootstrap.agents import agent_places, open_consents
 from identity_core.bootstrap.authorization import authorization_endpoint, code_grant
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.parts import own_parts
-from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
+from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import bounded_probes, installation_state, service_handlers
-from identity_core.bootstrap.runtime import Runtime
+from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.extension.choice import documents_of
@@ -99,7 +98,7 @@ def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusa
     authenticate = AuthenticateClient(
         opened.reader, opened.store.spent_challenges, opened.clock, origin, frozenset({origin + TOKEN_PATH})
     )
-    resources, issue = resources_of(origin, agent_places(opened.settings)), issue_token(opened, token_keys)
+    resources, issue = resources_of(origin, opened.resources), issue_token(opened, token_keys)
     grants = TokenGrants(code_grant(opened, authenticate, issue, refusals, resources))
     return TokenEndpoint(authenticate, issue, refusals, resources, opened.mismatch, grants)
 
@@ -183,7 +182,6 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
         AuditHandlers(ListAuditLines(opened.store.audit)),
         *(auth_handlers(opened, token_keys, challenges), token, token.grants, gate, tags.credentials.get.access),
         *(installation_state(opened, early[LogPlaces]), authorization_endpoint(opened, gate.signatures, token)),
-        await open_consents(opened),
     )
     return {type(each): each for each in shared}
 
@@ -216,7 +214,8 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     retention = chosen.retention_rules()
     around = (settings, origin_of(settings), opened.mismatch, clock, opened.reader, opened.store.spent_challenges)
     shared = (opened.challenge_secret, opened.plugins, services, operations)
-    kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), retention=retention)
+    roots = dict.fromkeys(("agents", "consents"), await consents_secret(opened.custodian))
+    kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), retention=retention, roots=roots)
     early, late = [[one for one in chosen.on if one.declared.early is is_early] for is_early in (True, False)]
     added = await open_extensions(early, kernel, stack)
     services |= await _services(opened, services)
@@ -240,6 +239,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
         off=documents_of(chosen.off),
+        unserved=unserved_resources(chosen, settings),
     )
     return build_app(
         load_document(documents_of(chosen.on)),

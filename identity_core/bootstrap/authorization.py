@@ -11,7 +11,6 @@ from identity_core.api.authorize import AuthorizationCodeGrant, AuthorizationEnd
 from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, TokenEndpoint, TokenGrant
 from identity_core.api.pages import metadata_pages
 from identity_core.api.writing import AuditRefusals
-from identity_core.bootstrap.agents import agent_places
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.crypto.sealing import derive_key
 from identity_core.domain.authorization_code import GRANT, AuthorizationCodes
@@ -54,7 +53,7 @@ def authorization_endpoint(opened: Runtime, signatures: AuthenticateDid, token: 
 async def open_oauth(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     """Open the token endpoint, the code flow if pages are served, and what clients of OAuth look up."""
     token, has_pages = kernel.need(TokenEndpoint), opened.has_pages
-    places, forms = agent_places(opened.settings), {TOKEN_PATH: token.form}
+    places, forms = opened.resources, {TOKEN_PATH: token.form}
     metadata = metadata_pages(token.issue.issuer, token.grants, places, code_flow=has_pages)
     if has_pages:
         forms[AUTHORIZE_PATH] = kernel.need(AuthorizationEndpoint).form

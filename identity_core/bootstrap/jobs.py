@@ -114,7 +114,6 @@ async def _forget_expired(
         store.verifier_challenges,
         proof_lifetime,
         store.idempotency,
-        store.consent_replies,
         store.usage,
         clock,
         clock.monotonic,

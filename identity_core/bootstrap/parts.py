@@ -14,7 +14,6 @@ from identity_core.api.errors import guide_folder
 from identity_core.api.guide import guide_pages
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
-from identity_core.bootstrap.agents import open_agents
 from identity_core.bootstrap.authorization import open_oauth
 from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import PageTags, did_pages
@@ -38,7 +37,7 @@ async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) ->
     return Contribution(handlers=(*own, *records), pages=pages, gauges=gauges, probes=kernel_probes(opened))
 
 
-PARTS: Final = (_kernel, open_oauth, open_agents)
+PARTS: Final = (_kernel, open_oauth)
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:

@@ -142,13 +142,6 @@ def audiences(issuer: str) -> tuple[str, str]:
     return issuer, f"{issuer}/api/v1"
 
 
-AGENTS: Final = "/mcp"
-"""Where agents call tools. A resource of its own: no token of theirs opens the interface, and none for the interface is good there."""
-
-TASKS: Final = "/a2a"
-"""Where agents give tasks; a resource of its own, too."""
-
-
 def _text(members: Mapping[str, Any], name: str, *, least: int = 1) -> str:
     value = members[name]
     if not isinstance(value, str) or len(value) < least:

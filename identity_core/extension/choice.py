@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib import resources
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 from identity_core.database import Database, Transaction, look_at, open_database
@@ -113,7 +114,10 @@ def _state(one: InstalledExtension, settings: Settings, kept: Collection[str]) -
     for key, is_on in (("disabled", False), ("enabled", True)):
         if name in getattr(settings.extensions, key):
             return is_on, str(settings.origin(f"extensions.{key}"))
-    if not one.declared.default and name in kept:
+    for key in one.declared.resources.values():
+        if attrgetter(key)(settings):
+            return True, f"{settings.origin(key)} ({key})"
+    if not one.declared.default and not one.declared.resources and name in kept:
         return True, BY_UPGRADE
     return one.declared.default, "default"
 

@@ -131,6 +131,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     opened, and compares the databases with what was written.
     ``adopts``: its tables whose names do not begin with ``<name>_``. ``retention``: how those with records about people are kept.
     ``checks`` and ``rows`` are its checks of an installation while no service is open: of ``identity doctor``, of ``identity fsck``.
+    ``resources``: paths outside of its document that have access tokens of their own, each with the setting that serves it. Such a setting
+    turns the extension on as well, so an upgrade keeps it on by the setting alone.
     """
 
     name: str
@@ -148,3 +150,4 @@ class Extension(Struct, frozen=True, kw_only=True):
     retention: tuple[RetentionRule, ...] = ()
     checks: tuple[InstallationCheck, ...] = ()
     rows: tuple[RowRule, ...] = ()
+    resources: Mapping[str, str] = {}

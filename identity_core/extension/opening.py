@@ -33,9 +33,11 @@ S = TypeVar("S")
 
 log = logging.getLogger("identity.extensions")
 
-# Extension and label of the secrets that existed before there were extensions: what they are derived by, from the secret of challenges.
-# None is that secret itself. If they changed, what was made before an upgrade would be refused after it.
+# Extension and label of the secrets that existed before there were extensions: what they are derived by, from the root of
+# the extension. None is that root itself. If they changed, what was made before an upgrade would be refused after it.
 _BEFORE: Final[Mapping[tuple[str, str], bytes | None]] = {
+    ("agents", "tasks"): b"identity: tasks of agents, v1",
+    ("consents", "replies"): None,
     ("vcalm", "challenges"): None,
     ("wallets", "grants"): b"identity: wallets, v1",
     ("wallets", "presentations"): b"identity: presentations, v1",
@@ -46,7 +48,8 @@ _BEFORE: Final[Mapping[tuple[str, str], bytes | None]] = {
 class OpenKernel:
     """The ``Kernel`` of one extension.
 
-    ``root`` is what its secrets are derived from. ``services`` are by type; each extension adds its own, and its ``gauges``.
+    Its secrets are derived from ``root``, unless ``roots`` has another one by the name of the extension.
+    ``services`` are by type; each extension adds its own, and its ``gauges``.
     ``operations`` has the passes of all operations once the application is built.
     """
 
@@ -63,13 +66,15 @@ class OpenKernel:
     name: str = ""
     gauges: list[Gauge] = field(default_factory=list)
     retention: Sequence[RetentionRule] = ()
+    roots: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     def random(self, count: int) -> bytes:
         return secrets.token_bytes(count)
 
     def secret(self, label: str) -> bytes:
         info = _BEFORE.get((self.name, label), f"identity: extension {self.name}, {label}, v1".encode())
-        return self.root if info is None else derive_key(self.root, info=info)
+        root = self.roots.get(self.name, self.root)
+        return root if info is None else derive_key(root, info=info)
 
     def formats(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
         return self.plugins.securing_workers(anonymous=anonymous)

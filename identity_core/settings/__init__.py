@@ -23,6 +23,7 @@ from identity_core.settings.show import buckets_of as buckets_of
 from identity_core.settings.show import require_extras as require_extras
 from identity_core.settings.show import show as show
 from identity_core.settings.sources import PluginTables as PluginTables
+from identity_core.settings.sources import shown_hosts as shown_hosts
 from identity_core.settings.tree import NAME_OF_LOG as NAME_OF_LOG
 from identity_core.settings.tree import AnchoringSettings as AnchoringSettings
 from identity_core.settings.tree import CustodianChoice as CustodianChoice
@@ -34,4 +35,3 @@ from identity_core.settings.tree import Plugins as Plugins
 from identity_core.settings.tree import ProverChoice as ProverChoice
 from identity_core.settings.tree import Settings as Settings
 from identity_core.settings.tree import Throttle as Throttle
-from identity_core.settings.tree import shown_hosts as shown_hosts

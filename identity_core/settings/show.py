@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from identity_core.settings.fields import DEFAULT, Origin, SettingsError, is_table, public_fields
-from identity_core.settings.tree import Settings, Throttle, shown_hosts
+from identity_core.settings.sources import shown_hosts
+from identity_core.settings.tree import Settings, Throttle
 
 MASKED = "***"
 

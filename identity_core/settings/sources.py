@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 from identity_core.files import read_regular, require_own
 from identity_core.settings.fields import Given, Origin, SettingsError, build, keys_of, setting, variable
@@ -238,3 +239,23 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
     if close:
         return f"Did you mean {close[0]}?"
     return f"{otherwise} Known: {', '.join(known[:12])}{' …' if len(known) > 12 else ''}." if known else otherwise
+
+
+_HOST = r"(\[[0-9A-Fa-f:.%]+\]|[\w.%-]*)(:\d*)?"
+_HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
+
+
+def shown_hosts(url: str) -> str | None:
+    """The hosts of ``url`` with their ports, several between commas as PostgreSQL takes them, or ""; None where the URL is not as
+    it should be: a password with a "/" or "@" as it is would be shown for a host, a port or a path."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    return place if _HOSTS.fullmatch(place) and "@" not in f"{parts.path}{parts.query}{parts.fragment}" else None
+
+
+def check_url(schemes: tuple[str, ...], reason: str, url: str) -> None:
+    """Check a URL. An error message of the library that reads it would show a part of a password that is not encoded."""
+    if not url.startswith(schemes):
+        raise ValueError(reason)
+    if shown_hosts(url) is None or url.partition("?")[0].count("@") > 1 or re.search(r"\s|%(?![0-9A-Fa-f]{2})", url):
+        raise ValueError("what has a meaning in URLs must be percent-encoded in it: @ is %40, / is %2F, % is %25")

@@ -6,48 +6,24 @@ Units are in the names. The defaults start a service that works on one machine w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 from identity_core.settings.fields import DEFAULT, Origin, setting
 from identity_core.settings.server import A2a, ChallengesSettings, Mcp, Quota, Retention, Server, TokensSettings
-from identity_core.settings.sources import ExtensionSettings, PluginTables, may_be_handed_on
+from identity_core.settings.sources import ExtensionSettings, PluginTables, check_url, may_be_handed_on
 from identity_core.values import value_class
 
 PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
 NAME_OF_LOG = r"[!-*,-~]{1,200}"
 
 
-_HOST = r"(\[[0-9A-Fa-f:.%]+\]|[\w.%-]*)(:\d*)?"
-_HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
-
-
-def shown_hosts(url: str) -> str | None:
-    """The hosts of ``url`` with their ports, several between commas as PostgreSQL takes them, or ""; None where the URL is not as
-    it should be: a password with a "/" or "@" as it is would be shown for a host, a port or a path."""
-    parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2]
-    return place if _HOSTS.fullmatch(place) and "@" not in f"{parts.path}{parts.query}{parts.fragment}" else None
-
-
-def _check_url(schemes: tuple[str, ...], reason: str, url: str) -> None:
-    """Check a URL. An error message of the library that reads it would show a part of a password that is not encoded."""
-    if not url.startswith(schemes):
-        raise ValueError(reason)
-    if shown_hosts(url) is None or url.partition("?")[0].count("@") > 1 or re.search(r"\s|%(?![0-9A-Fa-f]{2})", url):
-        raise ValueError("what has a meaning in URLs must be percent-encoded in it: @ is %40, / is %2F, % is %25")
-
-
 _DATABASES = ("postgresql://", "postgres://")
-_database = partial(_check_url, _DATABASES, "only PostgreSQL URLs are known; leave it out for the embedded SQLite")
-_redis = partial(
-    _check_url, ("redis://", "rediss://", "unix://"), "it begins with none of redis://, rediss://, unix://"
-)
+_database = partial(check_url, _DATABASES, "only PostgreSQL URLs are known; leave it out for the embedded SQLite")
+_redis = partial(check_url, ("redis://", "rediss://", "unix://"), "it begins with none of redis://, rediss://, unix://")
 
 
 @value_class

@@ -15,7 +15,6 @@ from identity_core.store.activity import StoredActivity, StoredTimeline, StoredV
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
 from identity_core.store.challenges import StoredSpentChallenges
-from identity_core.store.consent_replies import StoredConsentReplies
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
@@ -49,7 +48,6 @@ class Store:
         self.documents = Documents(database, secret, self.quarantine, self.audit)
         self.index_rows = StoredIndexRows(database, secret)
         self.spent_challenges = StoredSpentChallenges(database)
-        self.consent_replies = StoredConsentReplies(database)
         self.usage = StoredUsage(database)
         self.idempotency = StoredIdempotencyKeys(database)
         self.transparency = TransparencyTree(database)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from identity_core.ports.clock import Clock
+from identity_core.use_cases.background import Repeating
 
 HELD_SECONDS: Final = 0.02
 """The writer is everybody's: no step holds it longer."""
@@ -41,3 +42,29 @@ class StepSize:
         elif gone == limit and seconds < HELD_SECONDS / 5:
             self.rows = min(MOST, limit * 2)
         return gone == limit
+
+
+@dataclass(slots=True)
+class ForgetRows(Repeating):
+    """Deletes expired rows of an extension.
+
+    ``forget``: deletes at most ``limit`` rows that expired by a time and returns their number. ``kept_after``: how long each is stored
+    after its end.
+    """
+
+    complaint = "expired rows cannot be deleted"
+    interval_seconds = 30.0
+
+    forget: Callable[..., Awaitable[int]]
+    clock: Clock
+    kept_after: timedelta = timedelta(0)
+    size: StepSize = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.size = StepSize(self.clock.monotonic)
+
+    async def step(self) -> float:
+        """Delete some of them. Return the pause, which is short while there are more."""
+        until = erasing_time(self.clock) - self.kept_after
+        more = await self.size.step(lambda limit: self.forget(until, limit=limit))
+        return SOON_SECONDS if more else self.interval_seconds

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import uvloop
+from identity_consents.store import StoredConsentReplies
 from identity_operations.erasure import SweepRecords
 from identity_operations.kinds import KINDS
 from identity_operations.retention import StoredRecords
@@ -39,6 +40,7 @@ from identity_core.store.retention import RULES
 from identity_core.use_cases.audit import CutAuditLog
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.expiry import ForgetRows
 from tools.bench.bench_storage import SystemClock, fsync_milliseconds, load
 from tools.bench.figures import note
 
@@ -275,13 +277,13 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
         asked=store.verifier_challenges,
         proof_lifetime=DAY,
         answers=store.idempotency,
-        consents=store.consent_replies,
         usage=store.usage,
         clock=clock,
         monotonic=clock.monotonic,
     )
     sweeps = (
         expired,
+        ForgetRows(StoredConsentReplies(store.database).forget, clock),
         SweepRecords(StoredRecords(store.database, RULES), dict.fromkeys(KINDS, DAY), clock, clock.monotonic),
         CutAuditLog(store.audit, DAY, clock, clock.monotonic),
     )

@@ -32,7 +32,6 @@ from identity_core.errors import AuthFailed, InvalidRequest, JsonValue
 from identity_core.ports.activity import IdempotencyKeys, VerifierChallenges
 from identity_core.ports.api_keys import Usage
 from identity_core.ports.clock import Clock
-from identity_core.ports.consents import ConsentReplies
 from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
@@ -271,14 +270,13 @@ class ForgetExpired(Repeating):
     asked: VerifierChallenges
     proof_lifetime: timedelta
     answers: IdempotencyKeys
-    consents: ConsentReplies
     usage: Usage
     clock: Clock
     monotonic: Callable[[], float]
     sizes: Sequence[StepSize] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sizes = [StepSize(self.monotonic) for _ in range(6)]
+        self.sizes = [StepSize(self.monotonic) for _ in range(5)]
 
     async def step(self) -> float:
         """Comes back soon while there is more."""
@@ -290,7 +288,6 @@ class ForgetExpired(Repeating):
             lambda limit: self.challenges.forget_offered(now, limit=limit),
             lambda limit: self.asked.forget(asked_until, limit=limit),
             lambda limit: self.answers.forget(now, limit=limit),
-            lambda limit: self.consents.forget(now, limit=limit),
             lambda limit: self.usage.forget(today, limit=limit),
         )
         more = [await size.step(each) for size, each in zip(self.sizes, forget, strict=True)]

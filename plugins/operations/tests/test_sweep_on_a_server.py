@@ -14,7 +14,6 @@ from identity_core.codec.times import micros
 from identity_core.database import Transaction
 from identity_core.database.postgresql_session import translated_sql
 from identity_core.ports.activity import TimelineEntry
-from identity_core.ports.consents import ConsentReply
 from identity_core.store import Store, activity
 from identity_core.store.records import delete_first
 from identity_core.store.requests import RETENTION
@@ -83,20 +82,6 @@ def test_without_statistics_a_step_does_not_sort_all_that_is_due(store: Store, u
     assert "Sort" in carelessly, "what is guarded against does not happen here"
     assert "Sort" not in plan
     assert "Bitmap" not in plan
-
-
-def test_a_row_that_another_process_is_changing_is_passed_over(store: Store, url: str) -> None:
-    async def scenario() -> None:
-        replies = [ConsentReply(bytes([number]) * 32, b"sealed", NOW) for number in range(3)]
-        for reply in replies:
-            await store.consent_replies.keep(reply)
-        with psycopg.connect(url) as other:
-            other.execute("SELECT 1 FROM consent_replies WHERE digest = %s FOR UPDATE", [replies[0].digest])
-            # One that waited would fail when the server's patience is over.
-            assert await store.consent_replies.forget(NOW, limit=9) == 2
-        assert await store.consent_replies.forget(NOW, limit=9) == 1
-
-    run(scenario())
 
 
 def test_a_reservation_that_is_taken_over_meanwhile_stays(store: Store, url: str) -> None:

@@ -2,7 +2,7 @@
 
 The service carries no requests. An agent gives its holder a JSON object (``AgentRequest``), pasted or behind the ``#`` of a link to this
 page, where it reaches no server unless she has it read; what she approved she hands back the same way, or the page sends it where the
-request says that the agent fetches it (``reply``, ``use_cases/consents.py``). Each approval makes a delegation for
+request says that the agent fetches it (``reply``, the extension ``consents``). Each approval makes a delegation for
 exactly these actions, as often as there are tokens and as long as they are good, so that stopping it stops what was approved.
 """
 
@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from identity_core.api.agent_requests import AgentRequest, read_request
+from identity_consents.consents import HolderConsents
+from identity_consents.requests import AgentRequest, read_request
+
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.errors import AuthRequired, IdentityError, InvalidRequest
-from identity_core.use_cases.consents import HolderConsents
 from identity_core.values import value_class
 from identity_core.wire import ListCredentialsQuery
 from identity_ui.operations import ask
@@ -51,7 +52,7 @@ class ConsentPages:
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:
         """Raises ``InvalidRequest`` for the request of another agent, or to another holder."""
-        asked = self.consents.opened(found.reply)
+        asked = self.consents.open_reply(found.reply)
         if (asked.agent, asked.holder) != (found.agent, str(session.did)):
             raise InvalidRequest("The agent has asked somebody else.")
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
+from identity_consents.consents import HolderConsents, HolderQuestions
 from identity_transparency.event_handlers import EventHandlers
 from identity_transparency.ledger_handlers import LedgerHandlers
 
@@ -32,7 +33,6 @@ from identity_core.plugin import hookimpl
 from identity_core.ports.custodian import Custodian
 from identity_core.store import Store
 from identity_core.use_cases.audit import CheckAuditChain
-from identity_core.use_cases.consents import HolderConsents
 from identity_core.use_cases.record import Record
 from identity_ui.anybody import PublicPages
 from identity_ui.authorize import AuthorizePage
@@ -42,6 +42,7 @@ from identity_ui.operator import OperatorHandlers, OperatorPages
 from identity_ui.operator_session import OperatorSessions
 from identity_ui.pages import explained, ui_forms, ui_pages
 from identity_ui.plots import KeepFigures
+from identity_ui.render import CONSENT, HIDDEN
 from identity_ui.session import Sessions
 
 KEY = "answers"
@@ -80,18 +81,27 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
         shown = OperatorPages(_operator_handlers(kernel), state, chain, figures, operators)
         authorize = explained(AuthorizePage(kernel.need(AuthorizationEndpoint)).show)
         people = ui_pages(public, holder, shown) | {AUTHORIZE_PATH: authorize}
-        yield Contribution(people=people, forms=ui_forms(public, holder, shown))
+        yield Contribution(people=people, forms=ui_forms(public, holder, shown), services=_questions(kernel, holder))
+
+
+def _questions(kernel: Kernel, holder: HolderPages) -> dict[type[Any], Any]:
+    """Return the service that asks holders on the page of consent, by its type; nothing without the page, to which no page links then."""
+    if holder.consent is None:
+        HIDDEN.add(CONSENT)
+        return {}
+    HIDDEN.discard(CONSENT)
+    return {HolderQuestions: HolderQuestions(holder.consent.consents, kernel.origin + CONSENT)}
 
 
 def _holder_pages(kernel: Kernel, sessions: Sessions) -> HolderPages:
-    credentials = kernel.need(CredentialHandlers)
+    credentials, consents = kernel.need(CredentialHandlers), kernel.find(HolderConsents)
     return HolderPages(
         kernel.need(DidHandlers),
         kernel.need(DelegationHandlers),
         credentials,
         kernel.need(ProofHandlers),
         kernel.need(DashboardHandlers),
-        ConsentPages(credentials, sessions, kernel.need(HolderConsents)),
+        None if consents is None else ConsentPages(credentials, sessions, consents),
         sessions,
     )
 
@@ -111,4 +121,4 @@ def _operator_handlers(kernel: Kernel) -> OperatorHandlers:
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="ui", kernel=">=1,<2", open=open_ui, vital=True, after=("transparency",))
+    return Extension(name="ui", kernel=">=1,<2", open=open_ui, after=("consents", "transparency"), vital=True)

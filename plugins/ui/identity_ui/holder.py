@@ -37,14 +37,14 @@ Show = Callable[[Request, Session], Awaitable[Answer]]
 
 @value_class
 class HolderPages:
-    """Home, Agents, Consent, Delegations, Proofs, Credentials, Keys, Export, Recover."""
+    """Home, Agents, Consent, Delegations, Proofs, Credentials, Keys, Export, Recover; no Consent without the extension ``consents``."""
 
     dids: DidHandlers
     delegations: DelegationHandlers
     credentials: CredentialHandlers
     proofs: ProofHandlers
     dashboard: DashboardHandlers
-    consent: ConsentPages
+    consent: ConsentPages | None
     sessions: Sessions
 
     def signed_in(self, show: Show) -> Handler:

@@ -10,7 +10,7 @@ from identity_core.errors import IdentityError
 from identity_ui.anybody import PublicPages
 from identity_ui.holder import HolderPages
 from identity_ui.operator import OperatorPages
-from identity_ui.render import page, static_pages
+from identity_ui.render import CONSENT, page, static_pages
 
 FAULTS: Final = 500
 """Statuses from here on are not the reader's fault."""
@@ -27,7 +27,6 @@ def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
         "/ui/sign-in": holder.sign_in,
         "/ui/home": holder.signed_in(holder.home),
         "/ui/agents": holder.signed_in(holder.agents),
-        "/ui/consent": holder.signed_in(holder.consent.form),
         "/ui/delegations": holder.signed_in(holder.delegation_list),
         "/ui/proofs": holder.signed_in(holder.proof_list),
         "/ui/proof/{proof}": holder.signed_in(holder.proof),
@@ -36,16 +35,20 @@ def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
         "/ui/export": holder.signed_in(holder.export),
         "/ui/recover": holder.recover,
     } | operator.pages()
+    if holder.consent is not None:
+        shown[CONSENT] = holder.signed_in(holder.consent.form)
     return {"/": public.root} | {path: explained(handler) for path, handler in shown.items()} | static_pages()
 
 
 def ui_forms(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, PageForm]:
     """What POST serves. A session is begun, and an agent answered, by a script, which reads the API's shape of a refusal."""
-    return {
+    consent: dict[str, PageForm] = {}
+    if holder.consent is not None:
+        consent[CONSENT] = PageForm(explained(holder.signed_in(holder.consent.read)))
+        consent[f"{CONSENT}/reply"] = PageForm(holder.consent.reply)
+    return consent | {
         "/ui/verify": PageForm(explained(public.verified)),
         "/ui/session": PageForm(holder.sessions.begin),
-        "/ui/consent": PageForm(explained(holder.signed_in(holder.consent.read))),
-        "/ui/consent/reply": PageForm(holder.consent.reply),
         "/ui/sign-out": PageForm(explained(holder.sign_out)),
         "/ui/operator/session": PageForm(explained(operator.begin)),
         "/ui/operator/sign-out": PageForm(explained(operator.end)),

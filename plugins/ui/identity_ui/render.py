@@ -24,6 +24,11 @@ from identity_core.domain.proofs.predicate import PREDICATE_NAMES
 from identity_core.errors import JsonValue
 from identity_ui.catalogues import HERE, TEMPLATES, language_of, translations
 
+CONSENT: Final = "/ui/consent"
+"""The path of the page that shows an agent's request; part of ``HIDDEN`` without the extension ``consents``."""
+HIDDEN: Final = set[str]()
+"""Paths to which pages of this process have no link, because they are not served."""
+
 _POLICY: Final = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx"
@@ -58,7 +63,7 @@ def page(
     """``template`` with ``values``. ``signed_in`` is the DID whose session it is, ``operator`` the name of the API key."""
     language, nonce = language_of(request.header("accept-language")), secrets.token_urlsafe(16)
     here = request.raw_path.decode("latin-1").partition("?")[0]
-    loaded = {"nonce": nonce, "versions": static_versions(), "modules": MODULES, "here": here}
+    loaded = {"nonce": nonce, "versions": static_versions(), "modules": MODULES, "here": here, "hidden": HIDDEN}
     text = (
         _environment(language)
         .get_template(template)

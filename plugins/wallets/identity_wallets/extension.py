@@ -13,6 +13,7 @@ from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.credentials.read import CredentialAccess
 from identity_core.use_cases.credentials.schemas import GetCredentialSchema
 from identity_core.use_cases.credentials.sealed import SealedCredentials
+from identity_core.use_cases.expiry import ForgetRows
 from identity_core.use_cases.record import Record
 from identity_wallets.domain.claims import FORMAT
 from identity_wallets.domain.grants import PRE_AUTHORIZED, WalletGrants
@@ -24,7 +25,7 @@ from identity_wallets.use_cases.ask import GetPresentation, RequestPresentation
 from identity_wallets.use_cases.collect import CollectCredential, RedeemCode
 from identity_wallets.use_cases.offer import CreateCredentialOffer, WalletIssuer
 from identity_wallets.use_cases.present import AcceptPresentation, SignRequestObject, VerifierKeys
-from identity_wallets.use_cases.requests import ForgetPresentations, KeptRequests
+from identity_wallets.use_cases.requests import KEPT_AFTER_END, KeptRequests
 from identity_wallets.use_cases.status import GetTokenStatusList, ListedCopyStatus
 from identity_wallets.wire import DOCUMENT
 
@@ -47,7 +48,7 @@ async def open_wallets(kernel: Kernel) -> AsyncIterator[Contribution]:
         presentation=GetPresentation(kept),
         origin=kernel.origin,
     )
-    async with ForgetPresentations(presentations, kernel.clock):
+    async with ForgetRows(presentations.forget, kernel.clock, KEPT_AFTER_END):
         yield Contribution(
             handlers=(handlers,),
             pages=issuance.pages | verification.pages,

@@ -12,10 +12,11 @@ from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, TokenGrant
 from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, metadata_pages, resource_metadata_url
 from identity_core.api.request import Answer, Request
 from identity_core.domain.callers import KNOWN, OF_AGENTS
-from identity_core.domain.tokens import AGENTS, audiences
+from identity_core.domain.tokens import audiences
 from tests.reference import DOCUMENT
 
 ORIGIN = "https://id.example"
+AGENTS = "/mcp"
 
 
 class CodeGrant(TokenGrant):

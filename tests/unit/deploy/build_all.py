@@ -13,7 +13,8 @@ from setuptools import build_meta
 
 
 def build(project: Path, output: Path, scratch: Path) -> None:
-    copied = scratch / project.name
+    # A checkout may have the name of a plugin.
+    copied = scratch / f"{project.parent.name}-{project.name}"
 
     def skipped(folder: str, names: list[str]) -> set[str]:
         at_top = {
@@ -34,7 +35,7 @@ def build(project: Path, output: Path, scratch: Path) -> None:
     shutil.copytree(project, copied, ignore=skipped)
     os.chdir(copied)
     sdist = output / build_meta.build_sdist(str(output))
-    unpacked = scratch / f"{project.name}-unpacked"
+    unpacked = scratch / f"{copied.name}-unpacked"
     with tarfile.open(sdist) as archive:
         archive.extractall(unpacked, filter="data")
     (top,) = unpacked.iterdir()

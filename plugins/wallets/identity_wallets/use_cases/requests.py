@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -13,8 +13,6 @@ from identity_core.codec import multibase, times
 from identity_core.crypto import p256, sealing
 from identity_core.errors import JsonValue, PresentationNotFound
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
 from identity_core.values import value_class
 from identity_wallets.domain.presentation import (
     CredentialSet,
@@ -26,6 +24,7 @@ from identity_wallets.ports import Presentations, StoredPresentation
 
 MAX_ID: Final = 64
 KEPT_AFTER_END: Final = timedelta(hours=1)
+"""A clock that is set back by less makes no request live again."""
 _REQUEST: Final = "request"
 _ANSWER: Final = "answer"
 
@@ -115,27 +114,6 @@ class KeptRequests:
             return sealing.unseal(self.secret, box, _bound(request_id, part))
         except sealing.BoxInvalid as error:
             raise PresentationNotFound from error
-
-
-@dataclass(slots=True)
-class ForgetPresentations(Repeating):
-    """Deletes requests an hour after their end: a clock that is set back by less makes none of them live again."""
-
-    complaint = "requests for presentations that have expired cannot be deleted"
-    interval_seconds = 30.0
-
-    presentations: Presentations
-    clock: Clock
-    size: StepSize = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.size = StepSize(self.clock.monotonic)
-
-    async def step(self) -> float:
-        """Delete some of them. Return the pause, which is short while there are more."""
-        until = erasing_time(self.clock) - KEPT_AFTER_END
-        more = await self.size.step(lambda limit: self.presentations.forget(until, limit=limit))
-        return SOON_SECONDS if more else self.interval_seconds
 
 
 def _wanted(

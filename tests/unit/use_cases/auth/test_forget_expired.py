@@ -22,7 +22,6 @@ def sweep_of(store: Store, clock: MovableClock) -> ForgetExpired:
         store.verifier_challenges,
         timedelta(days=1),
         store.idempotency,
-        store.consent_replies,
         store.usage,
         clock,
         lambda: 0.0,

@@ -1,4 +1,4 @@
-"""The request of an agent for its holder's consent, as the page of consent and the endpoints of agents read it."""
+"""The request of an agent for the consent of its holder: members, limits and the text that a page may show."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from identity_core.codec.structs import UNSET, ValidationError, convert
 from identity_core.domain.delegations.action import Action, check_type, pin_of
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest, JsonValue
-from identity_core.use_cases.consents import MAX_REPLY
 from identity_core.values import value_class
 from identity_core.wire import AskedPredicate
 
 MAX_PREDICATES: Final = 16
 MAX_TEXT: Final = 200
+MAX_REPLY: Final = 8_192
 _MEMBERS: Final = frozenset({"agentDid", "predicates", "domain", "purpose", "reply"})
 
 
 @value_class
 class AgentRequest:
-    """A request of an agent to its holder. ``predicates`` as generateDelegatedProof takes them, each with its value; ``actions`` pin those
-    values. ``domain`` is the verifier and ``purpose`` the reason that the agent names, empty where it names none; ``reply`` is where it
-    fetches the answer, empty where she hands it back herself."""
+    """A request of an agent to its holder.
+
+    ``predicates`` as generateDelegatedProof takes them, each with its value; ``actions`` pin those values. ``domain`` is the verifier and
+    ``purpose`` the reason, empty if the agent names none. ``reply`` is where the agent fetches the reply, empty if the holder hands it over
+    herself.
+    """
 
     agent: str
     predicates: tuple[dict[str, JsonValue], ...]
@@ -38,7 +41,7 @@ class AgentRequest:
 
 
 def read_request(text: str) -> AgentRequest:
-    """The request of pasted text. Raises ``InvalidRequest``, with what is wrong for people."""
+    """Return the request in ``text``. Raises ``InvalidRequest``: with the reason, which a page shows."""
     try:
         value = strict_json.loads(text.encode())
     except strict_json.JsonRefused as error:
@@ -60,7 +63,7 @@ def read_request(text: str) -> AgentRequest:
 
 
 def _text(value: Mapping[str, Any], name: str, longest: int = MAX_TEXT) -> str:
-    """Text that looks like what it is: without control characters, and without those that turn its direction around."""
+    """Return a member without control characters, and without those that change the direction of text."""
     text = value.get(name, "")
     if not isinstance(text, str) or len(text) > longest or not text.isprintable():
         raise InvalidRequest(f"{name} is a printable text of at most {longest} characters.")

@@ -1,9 +1,8 @@
-"""What an agent asks its holder on her page, and how her answer comes back: the agent's request names a reply, the page sends the answer
-for it, and the agent asks for it by the same name.
+"""Questions of agents to holders: an agent's request names a reply, the page stores the holder's answer for it, and the agent fetches it.
 
-Nothing is stored until the holder answers. A reply is sealed: it names agent, holder, request and its end, so that nobody but this holder
-answers it, nobody but this agent fetches the answer, and no one reads who they are from a link. The answer is an IBCT for this agent,
-which nobody else can use, and it is kept sealed for no longer than the reply is good.
+Nothing is stored until the holder answers. A reply is sealed. It names agent, holder, request and its end. So only this holder can answer
+it, only this agent can fetch the answer, and a link shows neither of them. The answer is an IBCT for this agent, which no other agent can
+use. It is stored, sealed, until the reply expires.
 """
 
 from __future__ import annotations
@@ -16,16 +15,17 @@ from typing import Any, Final
 
 import orjson
 
+from identity_consents.requests import MAX_REPLY, read_request
+from identity_consents.store import ConsentReply, StoredConsentReplies
 from identity_core.codec import jcs, multibase, strict_json
+from identity_core.codec.times import printed
 from identity_core.crypto import sealing
 from identity_core.domain.delegations.ibct import Capability
 from identity_core.errors import InvalidRequest
 from identity_core.ports.clock import Clock
-from identity_core.ports.consents import ConsentReplies, ConsentReply
 from identity_core.values import value_class
 
 LIFETIME: Final = timedelta(minutes=15)
-MAX_REPLY: Final = 8_192
 MAX_ANSWER: Final = 16_384
 _REPLY: Final = b"identity: reply of a holder, v1"
 _ANSWER: Final = b"identity: answer of a holder, v1"
@@ -33,7 +33,7 @@ _ANSWER: Final = b"identity: answer of a holder, v1"
 
 @value_class
 class AskedConsent:
-    """``reply`` is the text by which the answer is given and fetched, until ``expires_at``."""
+    """A question to a holder. ``reply`` is the text by which the answer is given and fetched, until ``expires_at``."""
 
     reply: str
     agent: str
@@ -56,23 +56,23 @@ class HolderApproval:
 
 @value_class
 class HolderConsents:
-    """``secret``: 32 octets that all processes derive."""
+    """Questions and answers. ``secret``: 32 bytes that all processes derive."""
 
-    replies: ConsentReplies
+    replies: StoredConsentReplies
     clock: Clock
     secret: bytes = field(repr=False)
     random: Callable[[int], bytes]
 
     def ask(self, agent: str, holder: str, request: Mapping[str, Any]) -> AskedConsent:
-        """A reply for ``request``, which any later question about the answer has to repeat."""
+        """Return a reply for ``request``, which each later call about the answer must repeat."""
         expires_at = self.clock.now().replace(microsecond=0) + LIFETIME
         hashed = _hash(request)
-        said = orjson.dumps([agent, holder, hashed, int(expires_at.timestamp())])
-        reply = multibase.base64url_encode(sealing.seal(self.secret, said, _REPLY, random=self.random))
+        plain = orjson.dumps([agent, holder, hashed, int(expires_at.timestamp())])
+        reply = multibase.base64url_encode(sealing.seal(self.secret, plain, _REPLY, random=self.random))
         return AskedConsent(reply, agent, holder, hashed, expires_at)
 
-    def opened(self, reply: str) -> AskedConsent:
-        """Raises ``InvalidRequest`` for a text that is no reply of ours, or has expired."""
+    def open_reply(self, reply: str) -> AskedConsent:
+        """Return the question of a reply. Raises ``InvalidRequest``: when the text is not a valid reply, or has expired."""
         try:
             box = multibase.base64url_decode(reply if len(reply) <= MAX_REPLY else "")
             agent, holder, request, ends = orjson.loads(sealing.unseal(self.secret, box, _REPLY))
@@ -86,9 +86,11 @@ class HolderConsents:
     async def find(
         self, reply: str, agent: str, holder: str, request: Mapping[str, Any]
     ) -> tuple[AskedConsent, bool, HolderApproval | None]:
-        """What was asked, whether it was answered, and the approval if it was one. Raises ``InvalidRequest`` for the reply to another
-        request, or another agent's."""
-        asked = self.opened(reply)
+        """Return the question, whether it was answered, and the approval if the answer is one.
+
+        Raises ``InvalidRequest``: when the reply is to another request, or of another agent.
+        """
+        asked = self.open_reply(reply)
         if (asked.agent, asked.holder, asked.request) != (agent, holder, _hash(request)):
             raise InvalidRequest("The consent is to another request.")
         kept = await self.replies.find(asked.digest)
@@ -98,9 +100,11 @@ class HolderConsents:
         return asked, True, None if answer is None else HolderApproval(**answer)
 
     async def answer(self, reply: str, holder: str, text: str) -> None:
-        """Keeps what the holder says: the JSON ``null`` for no, or her approval ``{credentialId, ibct}``. Raises ``InvalidRequest`` for
-        another holder, what is no approval for the agent that asked, and where she has answered before; ``IbctInvalid``."""
-        asked = self.opened(reply)
+        """Store the answer of the holder: the JSON ``null`` for no, or the approval ``{credentialId, ibct}``.
+
+        Raises ``InvalidRequest``: for another holder, a text that is not an approval for this agent, and a second answer; ``IbctInvalid``.
+        """
+        asked = self.open_reply(reply)
         if asked.holder != holder:
             raise InvalidRequest("The request is to another holder.")
         approval = None if text == "null" else _approval(text, asked)
@@ -108,6 +112,38 @@ class HolderConsents:
         sealed = sealing.seal(self.secret, octets, _ANSWER + asked.digest, random=self.random)
         if not await self.replies.keep(ConsentReply(asked.digest, sealed, asked.expires_at)):
             raise InvalidRequest("The request has been answered.")
+
+
+@value_class
+class HolderQuestions:
+    """Questions that a holder answers at ``page``, a URL. The extension that serves the page provides them as a service."""
+
+    consents: HolderConsents
+    page: str
+
+    async def ask(self, agent: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return ``status`` and its members: ``approved``, ``declined``, ``waiting`` if the holder was asked before, ``consent_required``.
+
+        ``arguments``: those of a request for a proof. Raises ``InvalidRequest``: also when the page would not show it.
+        """
+        shown = {"agentDid": agent, "predicates": arguments.get("predicates", [arguments.get("predicate")])}
+        shown |= {name: arguments[name] for name in ("domain", "purpose") if name in arguments}
+        holder, reply = arguments["holderDid"], arguments.get("consentId")
+        if reply is None:
+            read_request(orjson.dumps(shown).decode())
+            return self._link("consent_required", self.consents.ask(agent, holder, shown), shown)
+        asked, is_answered, approval = await self.consents.find(reply, agent, holder, shown)
+        if not is_answered:
+            return self._link("waiting", asked, shown)
+        if approval is None:
+            return {"status": "declined"}
+        return {"status": "approved", "credentialId": approval.credential_id, "ibct": approval.ibct}
+
+    def _link(self, status: str, asked: AskedConsent, shown: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the link. The request is behind its #, so that it stays in the browser; the link does not show the holder."""
+        text = multibase.base64url_encode(orjson.dumps({**shown, "reply": asked.reply}))
+        times = {"expiresAt": printed(asked.expires_at)}
+        return {"status": status, "consentId": asked.reply, "consentUrl": f"{self.page}#{text}", **times}
 
 
 def _approval(text: str, asked: AskedConsent) -> HolderApproval:

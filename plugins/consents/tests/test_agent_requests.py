@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from identity_consents.requests import MAX_PREDICATES, read_request
 
-from identity_core.api.agent_requests import MAX_PREDICATES, read_request
 from identity_core.client.ibct import action_text
 from identity_core.errors import InvalidRequest
 

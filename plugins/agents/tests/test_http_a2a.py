@@ -58,7 +58,7 @@ def wish(scene: Scene, **change: Any) -> dict[str, Any]:
     return {"holderDid": scene.holder.did, "predicate": predicate, "domain": VERIFIER, "purpose": "wine"} | change
 
 
-def asked(scene: Scene, **change: Any) -> dict[str, Any]:
+def arguments(scene: Scene, **change: Any) -> dict[str, Any]:
     body = scene.body(**change)
     del body["agentDid"]
     return body
@@ -125,7 +125,7 @@ def test_the_card_is_signed_by_a_key_of_the_service_and_every_octet_counts(peopl
 def test_a_task_with_the_holders_token_ends_with_a_proof_that_a_verifier_accepts(scene: Scene) -> None:
     vera = scene.people.mallory
     challenge = scene.act(vera, "POST", "/challenges", "read", {"domain": VERIFIER}).json["challenge"]
-    request = asked(scene, challenge=challenge, domain=VERIFIER)
+    request = arguments(scene, challenge=challenge, domain=VERIFIER)
     task = send(scene, request, contextId="order-4711")
     assert (state(task), task["contextId"]) == ("COMPLETED", "order-4711")
     (artifact,) = task["artifacts"]
@@ -161,7 +161,7 @@ def test_a_no_and_a_refusal_are_ends_of_the_task(scene: Scene) -> None:
     told = rpc(scene, "GetTask", id=task["id"])["result"]
     assert state(told) == "REJECTED"
     assert told["status"]["message"]["parts"][0]["text"].startswith("CONSENT_DECLINED")
-    refused = send(scene, asked(scene, value=90))
+    refused = send(scene, arguments(scene, value=90))
     words = refused["status"]["message"]["parts"][0]["text"]
     assert (state(refused), words.partition(":")[0]) == ("REJECTED", "PREDICATE_NOT_SATISFIED")
     assert "37" not in words
@@ -170,7 +170,7 @@ def test_a_no_and_a_refusal_are_ends_of_the_task(scene: Scene) -> None:
 
 def test_a_task_is_its_agents_alone(scene: Scene) -> None:
     mallory = scene.people.mallory
-    waiting, done = send(scene, wish(scene)), send(scene, asked(scene))
+    waiting, done = send(scene, wish(scene)), send(scene, arguments(scene))
     changed = done["id"][:-2] + ("AA" if done["id"][-2:] != "AA" else "BB")
     for task in (waiting["id"], done["id"]):
         assert rpc(scene, "GetTask", mallory, id=task)["error"]["code"] == -32001
@@ -179,7 +179,7 @@ def test_a_task_is_its_agents_alone(scene: Scene) -> None:
     for other in (changed, "", "x" * 20_000, 7, None, ["a"], done["id"] + "=", "\u00e9"):
         assert rpc(scene, "GetTask", id=other)["error"]["code"] == -32001
     # The holder's token is for the agent that she named.
-    assert state(send(scene, asked(scene), mallory)) == "REJECTED"
+    assert state(send(scene, arguments(scene), mallory)) == "REJECTED"
 
 
 WRONG: dict[str, tuple[Any, int]] = {
@@ -220,7 +220,7 @@ def test_messages_that_ask_for_nothing_that_there_is(scene: Scene) -> None:
         ([{"data": good | {"domain": "x" * 5_000}}], -32602),
         ([{"data": {"holderDid": scene.holder.did}}], -32602),
         ([{"data": good | {"predicate": {"attributeName": "a\nb", "type": "gte", "value": 1}}}], -32602),
-        ([{"data": asked(scene) | {"predicate": "age"}}], -32602),
+        ([{"data": arguments(scene) | {"predicate": "age"}}], -32602),
     ):
         found = rpc(scene, "SendMessage", message={"messageId": "m", "role": "ROLE_USER", "parts": parts})
         assert found["error"]["code"] == code, (parts, found)
@@ -250,7 +250,7 @@ def test_nobody_gets_in_but_by_a_token_for_this_place(scene: Scene) -> None:
     assert wire.call("GET", f"{PREFIX}/delegations", None, token).status == 401
     assert post(scene, call, Origin="https://evil.example").status == 403
     short = bearer(token_of(scene.agent, scope="zkp:verify", resource="/a2a"))
-    for data in (wish(scene), asked(scene)):
+    for data in (wish(scene), arguments(scene)):
         body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message(data)}}
         answer = wire.call("POST", "/a2a", body, short | {"A2A-Version": "1.0"})
         assert answer.status == 403
@@ -266,7 +266,7 @@ def test_several_predicates_are_a_presentation(scene: Scene) -> None:
         {"attributeName": "age", "type": "lt", "value": 100},
     ]
     action = "zkp.prove.age.gte.18 zkp.prove.age.lt.100"
-    body = asked(scene, ibct=scene.token(action=action), predicates=several)
+    body = arguments(scene, ibct=scene.token(action=action), predicates=several)
     del body["predicate"]
     task = send(scene, body)
     assert state(task) == "COMPLETED", task
@@ -279,9 +279,9 @@ def test_several_predicates_are_a_presentation(scene: Scene) -> None:
 def test_numbers_are_read_as_by_every_operation(scene: Scene) -> None:
     """18.0 is 18; what no reader holds exactly is refused as wrong parameters (JSON-RPC 2.0 §5.1, -32602), not a fault of the service."""
     exact = {"attributeName": "age", "type": "gte", "value": 18.0}
-    assert state(send(scene, asked(scene, predicate=exact))) == "COMPLETED"
+    assert state(send(scene, arguments(scene, predicate=exact))) == "COMPLETED"
     for number in (1e300, -1e300, 0.1 + 0.2):
         predicate = exact | {"value": number}
-        assert send(scene, asked(scene, predicate=predicate)) == -32602
+        assert send(scene, arguments(scene, predicate=predicate)) == -32602
         assert send(scene, wish(scene, predicate=predicate)) == -32602
-    assert send(scene, asked(scene, holderDid=1e300)) == -32602
+    assert send(scene, arguments(scene, holderDid=1e300)) == -32602

@@ -8,10 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_consents.consents import LIFETIME, MAX_ANSWER, AskedConsent, HolderConsents
+from identity_consents.requests import MAX_REPLY
+from identity_consents.store import ConsentReply
 
+from identity_core.bootstrap.ports import consents_secret
 from identity_core.errors import IbctInvalid, InvalidRequest
-from identity_core.ports.consents import ConsentReply
-from identity_core.use_cases.consents import LIFETIME, MAX_ANSWER, MAX_REPLY, AskedConsent, HolderConsents
+from identity_core.extension.opening import OpenKernel
 from tests.rooms import MovableClock
 
 AKI, HANA, MALLORY = "did:ids:aki", "did:ids:hana", "did:ids:mallory"
@@ -160,10 +163,24 @@ def test_a_reply_ends_and_cannot_be_made_by_others() -> None:
         "=",
     ):
         with pytest.raises(InvalidRequest, match="no request"):
-            world.consents.opened(reply)
+            world.consents.open_reply(reply)
     world.clock.time = asked.expires_at - timedelta(seconds=1)
-    assert world.consents.opened(asked.reply) == asked
+    assert world.consents.open_reply(asked.reply) == asked
     world.clock.time = asked.expires_at
     with pytest.raises(InvalidRequest, match="expired"):
-        world.consents.opened(asked.reply)
+        world.consents.open_reply(asked.reply)
     assert asked.expires_at - MovableClock().time <= LIFETIME
+
+
+def test_secret_of_before_the_extension_is_the_same() -> None:
+    """Replies that a service of version 1.0 has made stay valid: the secret is what it derived."""
+
+    class Signing:
+        async def sign(self, name: str, message: bytes) -> bytes:
+            return name.encode() + b"|" + message
+
+    unused: Any = None
+    root = asyncio.run(consents_secret(Signing()))  # type: ignore[arg-type]
+    kernel = OpenKernel(*[unused] * 6, bytes(32), unused, {}, {}, "consents", roots={"consents": root})
+    assert kernel.secret("replies").hex() == "182074e41641b8e74bdbf0d30669cda14760aa7739349aefd2f281950a061bba"
+    assert kernel.secret("other") != kernel.secret("replies")

@@ -1,8 +1,7 @@
-"""``/.well-known/agent-card.json``: what agents read before they give a task at ``/a2a`` (A2A 1.0 §8), signed by the key
-that signs access tokens (§8.4), which the JWK Set of the service has.
+"""The agent card ``/.well-known/agent-card.json`` (A2A 1.0 §8), signed by the key of access tokens (§8.4), which is in the JWK Set.
 
-The signature covers the card as RFC 8785 writes it, without its signatures and without members that have their default. The card has no
-such member, so readers that drop empty ones and readers that keep required ones see the same octets.
+The signature covers the card in the form of RFC 8785, without its signatures and without members that have their default. The card has no
+such member, so readers that drop empty members and readers that keep required ones verify the same bytes.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.api.agent_tasks import VERSION
+from identity_agents.endpoints import TASKS
 from identity_core.api.oauth import TOKEN_PATH
 from identity_core.api.pages import ISSUER_PATH, KEYS_PATH, static_page
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.codec import jcs, multibase
-from identity_core.domain.tokens import TASKS
 from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.proofs.stored import PROVE_SCOPE, VERIFY_SCOPE
 
+VERSION: Final = "1.0"
 CARD_PATH: Final = "/.well-known/agent-card.json"
 EXTENSION_PATH: Final = "/ext/request-proof/v1"
 JSON: Final = "application/json"
@@ -28,7 +27,7 @@ _SCHEME: Final = "oauth"
 
 
 def agent_card(origin: str, version: str) -> dict[str, Any]:
-    """The card (A2A 1.0 §4.4.1) of the service at ``origin``, unsigned."""
+    """Return the card (A2A 1.0 §4.4.1) of the service at ``origin``, unsigned."""
     client = {
         "tokenUrl": origin + TOKEN_PATH,
         "scopes": {
@@ -74,14 +73,14 @@ def agent_card(origin: str, version: str) -> dict[str, Any]:
 
 
 def request_schema(origin: str) -> dict[str, Any]:
-    """JSON Schema (2020-12) of the data of a message, which the extension of the card names."""
+    """Return the JSON Schema (2020-12) of the data of a message, which the extension of the card names."""
     text = {"type": "string"}
     predicate = {
         "type": "object",
         "properties": {"attributeName": text, "type": text, "value": {}},
         "required": ["attributeName", "type"],
     }
-    said = {
+    texts = {
         "holderDid": "Whom it is about.",
         "credentialId": "Which credential of the holder; she chooses where she is asked.",
         "challenge": "The verifier's challenge.",
@@ -98,7 +97,7 @@ def request_schema(origin: str) -> dict[str, Any]:
         "title": "Request for a proof",
         "type": "object",
         "properties": {
-            **{name: text | {"description": words} for name, words in said.items()},
+            **{name: text | {"description": words} for name, words in texts.items()},
             "predicate": predicate,
             "predicates": {"type": "array", "items": predicate, "minItems": 1, "maxItems": 16},
             **{name: {"type": "array"} for name in ("credentials", "same", "either")},
@@ -117,7 +116,7 @@ def request_schema(origin: str) -> dict[str, Any]:
 
 @dataclass(slots=True, eq=False)
 class AgentCardPage:
-    """The card as a page, signed anew where the key has been replaced."""
+    """The card as a page, signed again after the key is replaced."""
 
     origin: str
     version: str
@@ -125,7 +124,7 @@ class AgentCardPage:
     _made: dict[str, Handler] = field(default_factory=dict)
 
     async def __call__(self, request: Request) -> Answer:
-        """Raises what the custodian raises."""
+        """Return the signed card. Raises the errors of the custodian."""
         kid = self.keys.signing.kid
         if kid not in self._made:
             self._made = {kid: static_page(await self._signed(), JSON, ())}

@@ -1,9 +1,9 @@
-"""``/a2a``: where agents give tasks by the Agent2Agent protocol (A2A 1.0 §9, JSON-RPC), with an access token. There is one task, a proof
-about a holder; its message has the arguments of generateDelegatedProof or createDelegatedPresentation in one ``data``.
+"""The endpoint ``/a2a``: tasks of the Agent2Agent protocol (A2A 1.0 §9, JSON-RPC) from agents with an access token.
 
-A task that has the holder's token ends at once. Without one the holder is asked on her page (``TASK_STATE_AUTH_REQUIRED``), and the task
-goes on when the agent asks for it (``GetTask``) or sends another message to it. No task is kept: its identifier is a sealed text, which
-names the agent and the request, or how the task has ended. So any process answers for it, and to anybody else it is none.
+There is one task, a proof about a holder. Its message has the arguments of generateDelegatedProof or createDelegatedPresentation in one
+``data``. A task that has the holder's token ends at once. Else a page asks the holder (``TASK_STATE_AUTH_REQUIRED``), and the task
+continues when the agent calls ``GetTask`` or sends another message to it. No task is stored: its identifier is a sealed text, which has
+the agent and the request, or the result. So any process can answer for it, and other agents cannot use it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.api.agents import NO_JSON, AgentDoor, AskedService
+from identity_agents.card import VERSION, request_schema
+from identity_agents.endpoints import NO_JSON, AgentGate, AskedService
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.api.transport import Receive, Scope
 from identity_core.codec import multibase, strict_json
@@ -24,17 +25,13 @@ from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.values import value_class
 
-VERSION: Final = "1.0"
-MEMBERS: Final = frozenset(
-    {"holderDid", "credentialId", "predicate", "predicates", "ibct", "challenge", "domain", "anchor", "purpose"}
-    | {"credentials", "same", "either", "pseudonym", "holderConsent"}
-)
-"""Members of a request for a proof, or without ``predicate`` for a presentation. ``purpose`` is for the holder who is asked."""
+MEMBERS: Final = frozenset(request_schema("")["properties"])
+"""Members of a request for a proof, or without ``predicate`` for a presentation. ``purpose`` is shown to the holder."""
 
 MAX_TASK: Final = 16_384
 MAX_CONTEXT: Final = 128
 MAX_ASKED: Final = 4_096
-"""Octets of a request that a holder is asked for."""
+"""Bytes of a request that a holder is asked for."""
 
 ASK_HOLDER: Final = "The holder decides on a page of the identity service whether this may be proved."
 _SEALED: Final = b"identity: task of an agent, v1"
@@ -66,8 +63,11 @@ class RpcRefused(Exception):
 
 @value_class
 class Task:
-    """``context`` groups tasks as their agent likes. One of these is what it comes to: ``proof`` is the identifier of the proof that was
-    made, ``refused`` a code and a message, ``asked`` the request that waits for the holder, with its ``consentId``."""
+    """A task. ``context`` groups tasks as their agent chooses.
+
+    One of the others is set: ``proof`` is the identifier of the proof that was made, ``refused`` a code and a message, ``asked`` the
+    request that waits for the holder, with its ``consentId``.
+    """
 
     context: str
     proof: str | None = None
@@ -77,29 +77,29 @@ class Task:
 
 @value_class
 class SealedTasks:
-    """Tasks as texts. ``secret``: 32 octets that all processes derive."""
+    """Tasks as texts. ``secret``: 32 bytes that all processes derive."""
 
     clock: Clock
     secret: bytes = field(repr=False)
     random: Callable[[int], bytes]
 
     def name(self, agent: str, task: Task) -> str:
-        """The identifier of ``task``, which opens for ``agent`` alone."""
-        said = orjson.dumps([task.context, task.proof, task.refused, task.asked])
-        return multibase.base64url_encode(sealing.seal(self.secret, said, _for(agent), random=self.random))
+        """Return the identifier of ``task``, which opens for ``agent`` alone."""
+        plain = orjson.dumps([task.context, task.proof, task.refused, task.asked])
+        return multibase.base64url_encode(sealing.seal(self.secret, plain, _for(agent), random=self.random))
 
-    def opened(self, agent: str, identifier: object) -> Task:
-        """Raises ``RpcRefused`` for a text that names no task of ``agent``."""
+    def open_task(self, agent: str, identifier: object) -> Task:
+        """Return the task of an identifier. Raises ``RpcRefused``: when it is not of a task of ``agent``."""
         try:
             text = identifier if isinstance(identifier, str) and len(identifier) <= MAX_TASK else ""
-            said = orjson.loads(sealing.unseal(self.secret, multibase.base64url_decode(text), _for(agent)))
+            fields = orjson.loads(sealing.unseal(self.secret, multibase.base64url_decode(text), _for(agent)))
         except (ValueError, sealing.BoxInvalid):
             raise RpcRefused(_NOT_FOUND, "There is no such task.") from None
-        context, proof, refused, asked = said
+        context, proof, refused, asked = fields
         return Task(context, proof, None if refused is None else (refused[0], refused[1]), asked)
 
     def new_context(self) -> str:
-        """A context that nobody has had."""
+        """Return a new context."""
         return multibase.base64url_encode(self.random(16))
 
 
@@ -109,14 +109,14 @@ def _for(agent: str) -> bytes:
 
 @value_class
 class TaskEndpoint:
-    """The pass of ``POST /a2a``."""
+    """The endpoint ``POST /a2a``."""
 
-    door: AgentDoor
+    gate: AgentGate
     tasks: SealedTasks
 
     async def __call__(self, request: Request, scope: Scope, receive: Receive) -> Answer:
-        """Raises the refusals of the door, and of an operation what no task tells."""
-        service = await self.door.admit(request, receive)
+        """Answer one request. Raises the refusals of the gate, and those of an operation that are no result of a task."""
+        service = await self.gate.admit(request, receive)
         try:
             call = request.json()
         except strict_json.JsonRefused:
@@ -159,71 +159,71 @@ class TaskEndpoint:
         if message.get("role") != "ROLE_USER" or not isinstance(message.get("messageId"), str):
             raise RpcRefused(_NO_PARAMS, "A message has a messageId, and its role is ROLE_USER.")
         if message.get("taskId"):
-            found = self.tasks.opened(service.did, message["taskId"])
+            found = self.tasks.open_task(service.did, message["taskId"])
             if found.asked is None:
                 raise RpcRefused(_UNSUPPORTED, "The task has ended.")
             return {"task": await self._gone_on(service, message["taskId"], found)}
         context = message.get("contextId") or self.tasks.new_context()
         if not isinstance(context, str) or len(context) > MAX_CONTEXT:
             raise RpcRefused(_NO_PARAMS, f"A contextId has at most {MAX_CONTEXT} characters.")
-        given = _arguments(message.get("parts"))
-        if "ibct" in given:
-            return {"task": await self._proved(service, context, given)}
-        return {"task": await self._asked(service, context, given)}
+        arguments = _arguments(message.get("parts"))
+        if "ibct" in arguments:
+            return {"task": await self._proved(service, context, arguments)}
+        return {"task": await self._ask_holder(service, context, arguments)}
 
     async def _get(self, service: AskedService, params: dict[str, Any]) -> dict[str, Any]:
         """``GetTask`` (§3.1.3)."""
-        found = self.tasks.opened(service.did, params.get("id"))
+        found = self.tasks.open_task(service.did, params.get("id"))
         return await self._gone_on(service, params["id"], found)
 
     async def _cancel(self, service: AskedService, params: dict[str, Any]) -> dict[str, Any]:
         """``CancelTask`` (§3.1.5): what waits ends by itself, and the holder says no where she likes."""
-        self.tasks.opened(service.did, params.get("id"))
+        self.tasks.open_task(service.did, params.get("id"))
         raise RpcRefused(
             _NOT_CANCELABLE, "The task has ended, or waits for the holder: it ends when she has not answered in time."
         )
 
-    async def _asked(self, service: AskedService, context: str, given: dict[str, Any]) -> dict[str, Any]:
-        """A task that waits for the holder."""
+    async def _ask_holder(self, service: AskedService, context: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return a task that waits for the holder."""
         if (
-            not isinstance(given.get("holderDid"), str)
-            or not given.keys() & {"predicate", "predicates"}
-            or len(orjson.dumps(given)) > MAX_ASKED
+            not isinstance(arguments.get("holderDid"), str)
+            or not arguments.keys() & {"predicate", "predicates"}
+            or len(orjson.dumps(arguments)) > MAX_ASKED
         ):
             raise RpcRefused(
                 _NO_PARAMS, f"Without ibct: a holderDid, a predicate or predicates, at most {MAX_ASKED} bytes."
             )
         try:
-            said = await service.consent(given)
+            consent = await service.consent(arguments)
         except InvalidRequest as error:
             raise RpcRefused(_NO_PARAMS, str(error)) from None
-        task = Task(context, asked={**given, "consentId": said["consentId"]})
-        return self._waiting(self.tasks.name(service.did, task), context, said["consentUrl"])
+        task = Task(context, asked={**arguments, "consentId": consent["consentId"]})
+        return self._waiting(self.tasks.name(service.did, task), context, consent["consentUrl"])
 
     async def _gone_on(self, service: AskedService, identifier: str, task: Task) -> dict[str, Any]:
-        """The task as it is now. Raises ``RpcRefused`` for one whose holder has not answered in time."""
+        """Return the task as it is now. Raises ``RpcRefused``: when the holder has not answered in time."""
         if task.proof is not None:
-            made = await self._told(service.ask("getProof", path={"proofId": task.proof}))
+            made = await self._or_not_found(service.ask("getProof", path={"proofId": task.proof}))
             return self._completed(identifier, task.context, made)
         if task.asked is None:
             return self._rejected(identifier, task.context, *(task.refused or ("", "")))
         try:
-            said = await service.consent(task.asked)
+            consent = await service.consent(task.asked)
         except InvalidRequest:
             raise RpcRefused(_NOT_FOUND, "The holder has not answered in time.") from None
-        if said["status"] == "waiting":
-            return self._waiting(identifier, task.context, said["consentUrl"])
-        if said["status"] == "declined":
+        if consent["status"] == "waiting":
+            return self._waiting(identifier, task.context, consent["consentUrl"])
+        if consent["status"] == "declined":
             return self._rejected(identifier, task.context, "CONSENT_DECLINED", "The holder has declined.")
-        given = {name: value for name, value in task.asked.items() if name != "consentId"}
-        given |= {name: said[name] for name in ("ibct", "credentialId")}
-        return await self._proved(service, task.context, given, identifier)
+        arguments = {name: value for name, value in task.asked.items() if name != "consentId"}
+        arguments |= {name: consent[name] for name in ("ibct", "credentialId")}
+        return await self._proved(service, task.context, arguments, identifier)
 
     async def _proved(
-        self, service: AskedService, context: str, given: Mapping[str, Any], identifier: str | None = None
+        self, service: AskedService, context: str, arguments: Mapping[str, Any], identifier: str | None = None
     ) -> dict[str, Any]:
-        """The task that ends with the proof, or with the refusal of it; ``identifier`` is that of one that there is."""
-        body = {name: value for name, value in given.items() if name != "purpose"} | {"agentDid": service.did}
+        """Return the task, which ends with the proof or its refusal; ``identifier`` is that of an existing task."""
+        body = {name: value for name, value in arguments.items() if name != "purpose"} | {"agentDid": service.did}
         try:
             operation = "generateDelegatedProof" if "predicate" in body else "createDelegatedPresentation"
             made = await service.ask(operation, body)
@@ -236,7 +236,7 @@ class TaskEndpoint:
         task = Task(context, proof=made["proofId"])
         return self._completed(identifier or self.tasks.name(service.did, task), context, made)
 
-    async def _told(self, asked: Awaitable[Any]) -> Any:
+    async def _or_not_found(self, asked: Awaitable[Any]) -> Any:
         try:
             return await asked
         except IdentityError:
@@ -258,19 +258,18 @@ class TaskEndpoint:
         return self._task(identifier, context, "AUTH_REQUIRED", {"text": ASK_HOLDER}, page)
 
     def _task(self, identifier: str, context: str, state: str, *parts: Mapping[str, Any]) -> dict[str, Any]:
-        """``Task`` (§4.1.1), of now; ``parts`` are what the agent is told."""
+        """Return ``Task`` (§4.1.1) with the time now; ``parts`` are the message to the agent."""
         status: dict[str, Any] = {"state": f"TASK_STATE_{state}", "timestamp": printed(self.tasks.clock.now())}
         if parts:
-            told = {"messageId": self.tasks.new_context(), "taskId": identifier, "contextId": context}
-            status["message"] = {**told, "role": "ROLE_AGENT", "parts": parts}
+            message = {"messageId": self.tasks.new_context(), "taskId": identifier, "contextId": context}
+            status["message"] = {**message, "role": "ROLE_AGENT", "parts": parts}
         return {"id": identifier, "contextId": context, "status": status}
 
 
 def _version(scope: Scope) -> str:
-    """That of the header ``A2A-Version`` (§3.2.6), whose third number says nothing about the protocol. A client that names none speaks
-    0.3."""
-    said = [value.decode("latin-1") for name, value in scope["headers"] if name == b"a2a-version"]
-    return ".".join(", ".join(said or ["0.3"]).strip(" \t").split(".")[:2])
+    """Return the version of the header ``A2A-Version`` (§3.2.6) without a third number; 0.3 without the header."""
+    versions = [value.decode("latin-1") for name, value in scope["headers"] if name == b"a2a-version"]
+    return ".".join(", ".join(versions or ["0.3"]).strip(" \t").split(".")[:2])
 
 
 def _is_identifier(value: object) -> bool:
@@ -278,12 +277,12 @@ def _is_identifier(value: object) -> bool:
 
 
 def _arguments(parts: object) -> dict[str, Any]:
-    """The request of a message: its one part, which is JSON. Raises ``RpcRefused``."""
+    """Return the request of a message: its one part, which is JSON. Raises ``RpcRefused``."""
     if not isinstance(parts, list) or not parts or not all(isinstance(part, dict) for part in parts):
         raise RpcRefused(_NO_PARAMS, "A message has parts.")
     if len(parts) != 1 or not isinstance(parts[0].get("data"), dict):
         raise RpcRefused(_CONTENT, "This agent takes one part, whose data is a request for a proof.")
-    given: dict[str, Any] = parts[0]["data"]
-    if not given.keys() <= MEMBERS:
+    arguments: dict[str, Any] = parts[0]["data"]
+    if not arguments.keys() <= MEMBERS:
         raise RpcRefused(_NO_PARAMS, f"A request for a proof has no other members than {', '.join(sorted(MEMBERS))}.")
-    return given
+    return arguments

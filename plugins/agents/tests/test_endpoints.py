@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_agents.endpoints import SERVICE, AgentEndpoint, AskedService, agent_gate
 
-from identity_core.api.agents import SERVICE, AgentDoor, AgentEndpoint, AskedService
 from identity_core.api.request import Answer, Operation, Request
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
@@ -21,6 +22,7 @@ from identity_core.errors import (
     ProofNotFound,
     RateLimited,
 )
+from identity_core.settings import Settings
 
 ORIGIN = "https://id.example"
 AKI = Caller(
@@ -70,8 +72,14 @@ def call(application: Application, operation: Any, caller: Caller | None = AKI, 
     request = Request(request_id="r1", method="POST", headers=headers, client_address="192.0.2.1")
     raw = [(b"authorization", SECRET), (b"cookie", b"c=1"), (b"x-api-key", b"k"), (b"mcp-method", b"tools/call")]
     door = Door(caller)
-    admitting = AgentDoor("callMcp", "/mcp", door, {application.operation: operation}, None, ORIGIN, 1_000)
-    endpoint = AgentEndpoint(admitting, application)
+    kernel: Any = SimpleNamespace(
+        settings=Settings(),
+        origin=ORIGIN,
+        operations={application.operation: operation},
+        need=lambda service: door,
+        find=lambda service: None,
+    )
+    endpoint = AgentEndpoint(agent_gate("/mcp", "callMcp", kernel), application)
     answer = asyncio.run(endpoint(request, {"headers": raw, "http_version": "1.1"}, receive))
     assert [one.resource for one in door.asked] == ["/mcp"]
     return json.loads(answer.body)

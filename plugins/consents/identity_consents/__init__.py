@@ -1,0 +1,1 @@
+"""Requests of agents that wait for a holder, and the replies of holders."""
