@@ -46,7 +46,6 @@ pytest_plugins = [
     "features.steps.requests",
     "features.steps.rotations",
     "features.steps.theft",
-    "features.steps.tokens",
     "features.steps.wallet_consents",
     "features.steps.web",
     "features.steps.verifications",

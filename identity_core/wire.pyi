@@ -554,11 +554,6 @@ class IssueCredentialRequest(Struct, frozen=True, kw_only=True):
     suite: int | UnsetType = UNSET
     new_holder_secret: bool | UnsetType = UNSET
 
-class IssueTokenRequest(Struct, frozen=True, kw_only=True):
-    grant_type: str | UnsetType = UNSET
-    scope: str | UnsetType = UNSET
-    subject: str | UnsetType = UNSET
-
 class IssuedApiKey(Struct, frozen=True, kw_only=True):
     api_key: str
     record: ApiKeyRecord
@@ -574,17 +569,6 @@ class IssuedKeys(Struct, frozen=True, kw_only=True):
     assertion_method: IssuedKey | UnsetType = UNSET
     recovery: IssuedKey | UnsetType = UNSET
     additional: tuple[AdditionalIssuedKey, ...] | UnsetType = UNSET
-
-class Jwk(Struct, frozen=True, kw_only=True):
-    kty: str
-    crv: str
-    x: str
-    use: str
-    alg: str
-    kid: str
-
-class JwkSet(Struct, frozen=True, kw_only=True):
-    keys: tuple[Jwk, ...]
 
 class LedgerPosition(Struct, frozen=True, kw_only=True):
     index: int
@@ -866,12 +850,6 @@ class TimelineItem(Struct, frozen=True, kw_only=True):
     credential_id: str | None
     proof_id: str | None
     anchor: Anchor | None
-
-class TokenAnswer(Struct, frozen=True, kw_only=True):
-    access_token: str
-    token_type: Literal["Bearer"]
-    expires_in: int
-    scope: str | UnsetType = UNSET
 
 class UpdateApiKeyRequest(Struct, frozen=True, kw_only=True):
     name: str | UnsetType = UNSET

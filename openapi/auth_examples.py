@@ -1,19 +1,12 @@
-"""The examples of challenges and tokens."""
+"""The examples of challenges."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from identity_core.codec import multibase, multikey
 from identity_core.codec.times import printed
-from identity_core.crypto import ed25519
-from identity_core.crypto.jws import VerificationKey
-from identity_core.domain import tokens as token
-from identity_core.domain.dids import keys
 from identity_core.domain.dids.challenge import Challenge
-from identity_core.domain.dids.keys import Key
-from identity_core.domain.tokens import AccessToken
-from openapi.story import ORIGIN, START, Json, Story, dice
+from openapi.story import START, Json, Story
 
 
 def challenge(story: Story) -> Json:
@@ -23,33 +16,3 @@ def challenge(story: Story) -> Json:
     expiry = printed(Challenge.parse(text).expires_at)
     bound = {"challenge": text, "did": story.did, "expiresAt": expiry}
     return {"getDidAuthChallenge": {"200": {"bound": bound}}}
-
-
-def tokens(story: Story, primary: Key) -> Json:
-    """A token of the DID, which its ``primary`` key signed for, and one of an API key that acts for it; the keys that verify them."""
-    random = dice("tokens")
-    signer, following = keys.generate("Ed25519", random), keys.generate("Ed25519", random)
-    known = [VerificationKey.of(multikey.decode_public(each.public)[1]) for each in (signer, following)]
-    client, at = "key:key_3q2-7wAAAAAAAAAA", START + timedelta(days=1)
-
-    def issue(subject: str, client: str, key: str, scopes: frozenset[str] | None, identifier: str) -> Json:
-        said = AccessToken(subject, client, key, scopes, identifier, at, at + timedelta(minutes=10))
-        text = said.signing_input(ORIGIN, known[0].kid)
-        signature = ed25519.sign(signer.secret_raw, text.encode())
-        issued = f"{text}.{multibase.base64url_encode(signature)}"
-        answer: Json = {"access_token": issued, "token_type": "Bearer", "expires_in": 600}
-        return answer if scopes is None else answer | {"scope": token.scope_text(scopes)}
-
-    first, second = (multibase.base64url_encode(random(16)) for _ in range(2))
-    sealed = token.seal_key(random(32), random(32).hex(), second, random=random)
-    scope = frozenset({"dids:operate", "zkp:prove"})
-    wish = {"grant_type": "client_credentials", "scope": token.scope_text(scope), "subject": story.did}
-    own = issue(story.did, story.did, primary.public, None, first)
-    acting = issue(story.did, client, sealed, scope, second)
-    return {
-        "issueToken": {
-            "request": {"forMyself": {}, "forADid": wish},
-            "200": {"forMyself": own, "forADid": acting},
-        },
-        "getJwks": {"200": {"currentAndNext": {"keys": [dict(key.jwk) for key in known]}}},
-    }

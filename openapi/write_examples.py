@@ -1,4 +1,4 @@
-"""Writes the examples of DIDs, challenges and tokens: Hana's DID from its creation to its end.
+"""Writes the examples of DIDs and challenges: Hana's DID from its creation to its end.
 
     python -m openapi.write_examples            writes examples/{dids,auth}.yaml
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import yaml
 
-from openapi.auth_examples import challenge, tokens
+from openapi.auth_examples import challenge
 from openapi.did_examples import Telling
 from openapi.story import Json
 
@@ -35,7 +35,7 @@ def tell() -> dict[str, Json]:
     dids = telling.tell()
     return {
         "dids": dids,
-        "auth": challenge(telling.story) | tokens(telling.story, telling.primary),
+        "auth": challenge(telling.story),
     }
 
 

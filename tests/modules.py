@@ -10,7 +10,12 @@ from types import ModuleType
 OPTIONAL = ("identity_bbs.bls12381.",)
 """Backends of the curve: each wants a library that need not be installed."""
 
-OLD = ("identity_core.crypto.bbs", "identity_core.crypto.bls12381", "identity_core.crypto.frames")
+OLD = (
+    "identity_core.conformance",
+    "identity_core.crypto.bbs",
+    "identity_core.crypto.bls12381",
+    "identity_core.crypto.frames",
+)
 """Old import paths, which warn."""
 
 

@@ -14,11 +14,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from identity_kit.conformance.prover_cases import BbsIssuer
+from identity_kit.conformance.transparent_prover import TransparentProver
+
 from identity_core.client import Signer, ibct
 from identity_core.codec import jcs, multibase, multikey
 from identity_core.codec.structs import convert
-from identity_core.conformance.prover_cases import BbsIssuer
-from identity_core.conformance.transparent_prover import TransparentProver
 from identity_core.crypto import ed25519
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller

@@ -17,13 +17,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import Span, TlogProof, consistency_spans, inclusion_spans, span_hash
 from identity_tlog.tiles import bundled, node_from
 from identity_tlog.tree import leaf_hash
 
 from identity_core.codec import multibase, multikey, times
-from identity_core.conformance.controller import Controller, Life, WalletSigner, committed
 from identity_core.domain.dids.changes import AddService, Deactivate, NewService
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, TYPE, Replacement
 from identity_core.domain.ledger.checkpoint_keys import succession_text
@@ -38,14 +38,13 @@ SIGNED_SIZE, PLACE = 5, 6
 """How many entries the log had when both keys signed the replacement, and the place of its entry."""
 
 
-def _service(*, compromised: bool = False, others: int = 0) -> Life:
-    """The log of the service's own DID: it replaces the key, or has so many ``others`` entries instead."""
-    first, second = WalletSigner("service 1"), WalletSigner("service 2")
-    owner = Controller("service")
-    life = Life(METHOD, owner.creation(first), owner, first, committed(first, second))
-    old, new = (multikey.encode_public(multikey.ED25519, key.pair.public) for key in (OLD, NEW))
+def replacing_service(new_key: LogKey, signing: Sequence[LogKey], owner: str = "service", others: int = 0) -> Life:
+    """The log of a service's own DID: it replaces the key, as ``signing`` signed, or has so many ``others`` entries instead."""
+    first, second = WalletSigner(f"{owner} 1"), WalletSigner(f"{owner} 2")
+    controller, compromised = Controller(owner), OLD not in signing
+    life = Life(METHOD, controller.creation(first), controller, first, committed(first, second))
+    old, new = (multikey.encode_public(multikey.ED25519, key.pair.public) for key in (OLD, new_key))
     text = succession_text(ORIGIN, old, new, SIGNED_SIZE)
-    signing = (NEW,) if compromised else (OLD, NEW)
     lines = "".join(key.verifier.line(key.pair.sign(text.encode())) for key in signing)
     said = Replacement(CHECKPOINT, 2, new, old, SIGNED_SIZE, compromised, START, f"{text}\n{lines}".encode())
     for number in range(others):
@@ -64,8 +63,8 @@ def _holder() -> Life:
     return life
 
 
-SERVICE, HOLDER = _service(), _holder()
-STOLEN, OTHERS = _service(compromised=True), _service(others=2)
+SERVICE, HOLDER = replacing_service(NEW, (OLD, NEW)), _holder()
+STOLEN, OTHERS = replacing_service(NEW, (NEW,)), replacing_service(NEW, (), others=2)
 SERVICE_DID, DID = str(SERVICE.state.did), str(HOLDER.state.did)
 
 

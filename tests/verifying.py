@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from identity_bbs.bls12381 import keys as bls
+from identity_kit.conformance.prover_cases import BbsIssuer
 
 from identity_core.codec import multikey
 from identity_core.codec.structs import convert
-from identity_core.conformance.prover_cases import BbsIssuer
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
@@ -26,7 +26,7 @@ from identity_core.errors import JsonValue
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
-from identity_core.use_cases.proofs.verify import CheckAnonymously, ProofStatus, VerifyProof, VerifyStoredProof
+from identity_core.use_cases.proofs.verify import ProofStatus, VerifyProof, VerifyStoredProof
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.verifications import CreateVerifierChallenge, ListVerificationHistory
 from identity_core.wire import ExpectedPredicate, VerifyProofRequest, VerifyStoredProofRequest
@@ -82,9 +82,7 @@ class Verifying(Proving):
         self.challenges = CreateVerifierChallenge(
             store.verifier_challenges, self.clock, os.urandom, timedelta(minutes=5)
         )
-        self.received = VerifyProof(
-            check, CheckAnonymously(check, 16), freshness, store.proofs, status, record, self.clock
-        )
+        self.received = VerifyProof(check, check, freshness, store.proofs, status, record, self.clock)
         self.stored = VerifyStoredProof(self.received)
         self.verified_before = ListVerificationHistory(store.verifications, store.proofs, access, self.clock)
         self.get = GetProof(access, record, self.clock)

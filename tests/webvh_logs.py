@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from identity_core.conformance.controller import WalletSigner
+from identity_kit.conformance.controller import WalletSigner
+
 from identity_core.domain.dids.log import entry
 
 KEY, NEXT, WITNESS = WalletSigner("key"), WalletSigner("next"), WalletSigner("witness")

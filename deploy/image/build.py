@@ -44,6 +44,8 @@ LEFT_OUT: Final = (
     "var/log/",
 )
 CERTIFICATES: Final = "usr/share/ca-certificates/mozilla/"
+# Folders of distributions that do not run with a server.
+BESIDE: Final = ("kit", "mcp")
 USER: Final = 65532
 DATA: Final = "var/lib/identity"
 # Apart from the data: it tells when these were put back.
@@ -139,7 +141,10 @@ def build(output: Path, *, mirror: Sequence[str] = ()) -> str:
         run("mmdebstrap", "--quiet", "--variant=extract", f"--include={','.join(PACKAGES)}", SUITE, system, *mirror)
         pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps")
         run(*pip, "--require-hashes", "-r", ROOT / "requirements.lock", "--target", locked)
-        sources = [ROOT, *sorted(path.parent for path in ROOT.glob("p*/*/pyproject.toml") if path.parent.name != "mcp")]
+        sources = [
+            ROOT,
+            *sorted(path.parent for path in ROOT.glob("p*/*/pyproject.toml") if path.parent.name not in BESIDE),
+        ]
         copies = [_clean(source, Path(scratch, "sources", source.name)) for source in sources]
         run(*pip, *copies, "--target", own)
         for folder in (locked, own):

@@ -22,8 +22,6 @@ Feature: The door is the same for every operation
       | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
-      | issueToken          |
-      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -55,8 +53,6 @@ Feature: The door is the same for every operation
       | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
-      | issueToken          |
-      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -81,7 +77,6 @@ Feature: The door is the same for every operation
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
-      | issueToken          |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -103,7 +98,6 @@ Feature: The door is the same for every operation
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
-      | issueToken          |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -132,8 +126,6 @@ Feature: The door is the same for every operation
       | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
-      | issueToken          |
-      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -157,7 +149,6 @@ Feature: The door is the same for every operation
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
-      | issueToken          |
       | approveDidVersion   |
       | createApiKey        |
       | updateApiKey        |
@@ -176,7 +167,6 @@ Feature: The door is the same for every operation
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
-      | issueToken          |
       | approveDidVersion   |
       | createApiKey        |
       | updateApiKey        |
@@ -220,8 +210,6 @@ Feature: The door is the same for every operation
       | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
-      | issueToken          |
-      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -253,8 +241,6 @@ Feature: The door is the same for every operation
       | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
-      | issueToken          |
-      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |

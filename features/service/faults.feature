@@ -23,8 +23,6 @@ Feature: What no client can cause is answered in the same shape
       | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
-      | issueToken          |
-      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -76,8 +74,6 @@ Feature: What no client can cause is answered in the same shape
       | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
-      | issueToken          |
-      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -107,7 +103,6 @@ Feature: What no client can cause is answered in the same shape
       | getDidApprovals     |
       | approveDidVersion   |
       | getDidAuthChallenge |
-      | issueToken          |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -131,7 +126,6 @@ Feature: What no client can cause is answered in the same shape
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
-      | issueToken          |
       | getDidLog           |
       | getDidApprovals     |
       | approveDidVersion   |
@@ -173,7 +167,6 @@ Feature: What no client can cause is answered in the same shape
       | deactivateDid             |
       | rotateDidKey              |
       | recoverDid                |
-      | issueToken                |
       | approveDidVersion         |
       | createApiKey              |
       | updateApiKey              |

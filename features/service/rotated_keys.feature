@@ -9,7 +9,7 @@ Feature: Keys of the service that are replaced
     When the operator replaces the key of "<key>"
     Then her DID resolves to the same document
     And the token of before and a new one are taken
-    And the log has grown from the checkpoint, as the key of before leads to it
+    And the log has grown from the checkpoint, as the key of before and the service's own DID lead to it
     And of the keys that she noted another one is in use for "<key>" alone
     And the DID of anybody else can be changed
 

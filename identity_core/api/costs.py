@@ -6,6 +6,7 @@ longer with each element, and its elements make the body large: 4,096 of them ar
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
@@ -32,24 +33,25 @@ class Body(Protocol):
 class Cost:
     """The weight of an operation, as ``x-cost`` of the document states it.
 
-    ``first``: the tokens of any request. ``by_size``: a body costs what it holds, which is the rule for unauthenticated callers.
-    ``items``: the members that lead to a list in the body, of which each item costs at least a token.
+    ``first``: the tokens of any request. ``items``: the members that lead to a list in the body, of which each item costs at least a
+    token. ``free_bytes``: so much of a body costs nothing; all of it costs nothing unless the caller is unauthenticated or ``bySize`` is
+    set.
     """
 
     first: int = 1
-    by_size: bool = True
     items: tuple[str, ...] = ()
+    free_bytes: int = USUAL_BYTES
 
     @classmethod
     def from_document(cls, declared: Mapping[str, Any], *, needs_caller: bool) -> Cost:
         """Return the cost of an operation; ``declared`` is its ``x-cost``."""
         items = tuple(declared["items"].split("/")) if "items" in declared else ()
-        return cls(declared.get("first", 1), declared.get("bySize", not needs_caller), items)
+        free = declared.get("freeBytes", USUAL_BYTES) if declared.get("bySize", not needs_caller) else sys.maxsize
+        return cls(declared.get("first", 1), items, free)
 
     def tokens(self, request: Body) -> int:
         """Return the tokens that ``request`` costs, at least 1. A bucket takes no more than it holds."""
-        more = max(len(request.body_octets) - USUAL_BYTES, 0) // BYTES_PER_TOKEN
-        tokens = self.first + more if self.by_size else self.first
+        tokens = self.first + max(len(request.body_octets) - self.free_bytes, 0) // BYTES_PER_TOKEN
         if not self.items or tokens >= COUNTED_BELOW:
             return tokens
         try:

@@ -117,7 +117,7 @@ class CredentialHandlers:
         return show(await self.set_status(request.path["credentialId"], request.body, request.showing(show)))
 
     async def verify_credential(self, request: Request) -> Answer:
-        return Answer(200, await self.verify(request.body), headers=[NO_STORE])
+        return Answer(200, await self.verify(request.body, is_known=request.caller is not None), headers=[NO_STORE])
 
     async def get_status_list(self, request: Request) -> Answer:
         made = await self.status_list(request.path["statusListId"])

@@ -17,7 +17,7 @@ from typing import Final
 
 from identity_core import wire
 from identity_core.api.request import Answer, Operation
-from identity_core.domain.tokens import is_scope
+from identity_core.domain.callers import is_scope
 from identity_core.errors import (
     CODES,
     IdentityError,

@@ -1,37 +1,25 @@
-"""What is served beside the operations: the document itself, a page to read it in the browser, and what a client of OAuth looks up first.
+"""What is served beside the operations: the document itself and a page to read it in the browser.
 
 ``/openapi.json`` is the bundle, octet for octet: what Connexion would serve has every reference inlined. ``/docs`` is Swagger UI from the
 folder ``swagger_ui`` (``openapi/copy_swagger_ui.py`` says whence) under a content security policy that lets nothing in from elsewhere.
-
-Who issues tokens here (RFC 8414) and for what (RFC 9728) stands at the root, as the standards want it, and names the origin of the
-setting ``public_url``, never the Host header: anyone who could choose the issuer could choose the keys.
 
 ``did.jsonl`` of a DID lies where its identifier says, for the methods that have such a place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from functools import cache, partial
 from importlib import resources
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 from identity_core.api.caching import content_tag, unless_known
 from identity_core.api.contract import OpenApiDocument
 from identity_core.api.did_logs import log_answer, published_log_answer
-from identity_core.api.oauth import AUTHORIZE_PATH, TOKEN_PATH, TokenGrant, authorize
 from identity_core.api.request import Answer, Handler, Headers, Request
-from identity_core.crypto import jws
-from identity_core.domain.authorization_code import S256
-from identity_core.domain.callers import OF_AGENTS, OF_DIDS
-from identity_core.domain.client_assertion import AUTH_METHOD
 from identity_core.domain.dids.did import Did
-from identity_core.domain.tokens import audiences
 from identity_core.errors import NotFound
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
-from identity_core.use_cases.auth.tokens import GRANT
 from identity_core.use_cases.dids.read import GetDidLog
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
 
@@ -144,82 +132,3 @@ def _named(method: PublishingDidMethod, request: Request) -> Did:
     if did is None:
         raise NotFound
     return did
-
-
-ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"
-RESOURCE_PATH: Final = "/.well-known/oauth-protected-resource"
-KEYS_PATH: Final = "/.well-known/jwks.json"
-
-
-def resources_of(origin: str, agents: Iterable[str]) -> tuple[str, ...]:
-    """What tokens are given for here: the issuer itself, the interface, and the places (paths) where ``agents`` call."""
-    return (*audiences(origin), *(origin + place for place in agents))
-
-
-def metadata_pages(
-    origin: str, grants: Mapping[str, TokenGrant], agents: Sequence[str] = (), *, code_flow: bool = False
-) -> dict[str, Handler]:
-    """Return the pages by path. ``origin`` is issuer and audience in one; the metadata of each resource below it stands where its
-    path says (RFC 9728 §3.1). ``agents`` are the places of ``resources_of``. With the ``code_flow`` the authorization endpoint is a page
-    for people. The ``grants`` are read with the first request, when all extensions are open."""
-
-    @cache
-    def issuer() -> Handler:
-        metadata = issuer_metadata(origin, grants, code_flow=code_flow)
-        return static_page(orjson.dumps(metadata), "application/json", ())
-
-    async def issuer_page(request: Request) -> Answer:
-        return await issuer()(request)
-
-    values = {}
-    for resource in resources_of(origin, agents):
-        scopes = OF_DIDS if resource in audiences(origin) else OF_AGENTS
-        values[RESOURCE_PATH + resource.removeprefix(origin)] = resource_metadata(origin, resource, scopes)
-    pages = {path: static_page(orjson.dumps(value), "application/json", ()) for path, value in values.items()}
-    pages[ISSUER_PATH] = issuer_page
-    return pages if code_flow else {**pages, AUTHORIZE_PATH: authorize}
-
-
-def resource_metadata_url(origin: str, resource: str = audiences("")[1]) -> str:
-    """Where the metadata of the resource with this path stands, by default the interface's, for challenges."""
-    return f"{origin}{RESOURCE_PATH}{resource}"
-
-
-def issuer_metadata(origin: str, grants: Mapping[str, TokenGrant], *, code_flow: bool = False) -> Mapping[str, Any]:
-    """Return the metadata of RFC 8414 §2 and RFC 9207 §3, and what each of the ``grants`` adds. Without the ``code_flow`` there are no
-    response types, and a list without elements is left out (§3.2)."""
-    always: dict[str, Any] = {
-        "issuer": origin,
-        "authorization_endpoint": f"{origin}{AUTHORIZE_PATH}",
-        "token_endpoint": f"{origin}{TOKEN_PATH}",
-        "jwks_uri": origin + KEYS_PATH,
-        "scopes_supported": sorted(OF_DIDS),
-        "grant_types_supported": [GRANT, *grants],
-        "token_endpoint_auth_methods_supported": [AUTH_METHOD],
-        "token_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
-        "service_documentation": f"{origin}/docs",
-    }
-    for grant in grants.values():
-        always |= grant.metadata
-    if not code_flow:
-        return always
-    return always | {
-        "response_types_supported": ["code"],
-        "response_modes_supported": ["query"],
-        # Applications that hold no key have none to show.
-        "token_endpoint_auth_methods_supported": [AUTH_METHOD, "none"],
-        "code_challenge_methods_supported": [S256],
-        "authorization_response_iss_parameter_supported": True,
-    }
-
-
-def resource_metadata(origin: str, resource: str, scopes: Iterable[str]) -> Mapping[str, Any]:
-    """RFC 9728 §2."""
-    return {
-        "resource": resource,
-        "authorization_servers": [origin],
-        "scopes_supported": sorted(scopes),
-        "bearer_methods_supported": ["header"],
-        "resource_name": "Identity Service",
-        "resource_documentation": f"{origin}/docs",
-    }

@@ -32,8 +32,8 @@ from identity_core.errors import (
 )
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, bucket_address, client_address
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.use_cases.auth.bearer import AuthenticateBearer
 from identity_core.use_cases.auth.challenge import AuthenticateDid, Payer
-from identity_core.use_cases.auth.tokens import AuthenticateBearer
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.values import value_class
 
@@ -127,7 +127,8 @@ class Gate:
         return caller, headers or []
 
     def _has_been_good(self, credential: HeaderCredential) -> bool:
-        is_token = credential.scheme == BEARER and self.bearers.has_been_good(credential.value)
+        own = self.bearers.own() if credential.scheme == BEARER else None
+        is_token = own is not None and own.has_been_good(credential.value)
         return is_token or (credential.scheme in (API_KEY, BEARER) and self.api_keys.has_been_good(credential.value))
 
     async def _authenticated(
@@ -228,7 +229,8 @@ class Gate:
         """The API key of the credential; None for a signature, and for a bearer token that is no key."""
         if credential.scheme not in (API_KEY, BEARER):
             return None
-        if credential.scheme == BEARER and self.bearers.claims_to_be_ours(credential.value):
+        own = self.bearers.own() if credential.scheme == BEARER else None
+        if own is not None and own.claims_to_be_ours(credential.value):
             return None
         try:
             return await self.api_keys(credential.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
@@ -18,14 +18,11 @@ from identity_core.api.cross_origin import Origins
 from identity_core.api.dispatch import Wiring
 from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.idempotency import Idempotency
-from identity_core.api.oauth import TOKEN_PATH, TokenEndpoint
-from identity_core.api.pages import resource_metadata_url, resources_of
 from identity_core.api.promises import Run
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
-from identity_core.bootstrap.authorization import authorization_endpoint, code_grant
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
@@ -34,7 +31,7 @@ from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.extension.choice import documents_of
-from identity_core.extension.declaration import Contribution, TokenGrants
+from identity_core.extension.declaration import Contribution, TokenGrants, TokenResources
 from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
@@ -44,10 +41,8 @@ from identity_core.settings import Settings, SettingsError
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import ListAuditLines
+from identity_core.use_cases.auth.bearer import AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
-from identity_core.use_cases.auth.client_assertions import AuthenticateClient
-from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
-from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
 from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.record import Record
@@ -67,40 +62,10 @@ def challenge_book(opened: Runtime) -> ChallengeBook:
     )
 
 
-async def open_token_keys(opened: Runtime) -> TokenKeys:
-    """The keys of access tokens, kept up to the service log."""
-    chosen, follow = opened.settings.token, opened.jobs.follow
-    keys = await TokenKeys.open(
-        opened.custodian, chosen.key_number, opened.clock, chosen.lifetime_seconds, follow.history
-    )
-    keys.renew = follow.now
-    await follow.tell(keys.hear)
-    return keys
-
-
-def auth_handlers(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -> AuthHandlers:
+def auth_handlers(opened: Runtime, challenges: ChallengeBook) -> AuthHandlers:
     """The handlers of the tag ``auth``."""
     challenge = GetDidAuthChallenge(opened.reader, challenges, opened.clock)
-    proxies = parse_proxies(opened.settings.server.trusted_proxies)
-    return AuthHandlers(challenge, issue_token(opened, token_keys), GetJwks(token_keys), proxies)
-
-
-def issue_token(opened: Runtime, token_keys: TokenKeys) -> IssueToken:
-    """What issues tokens here."""
-    settings, record = opened.settings, Record(opened.store.activity)
-    lifetime, random = settings.token.lifetime_seconds, secrets.token_bytes
-    return IssueToken(opened.reader, token_keys, record, opened.clock, random, origin_of(settings), lifetime)
-
-
-def token_endpoint(opened: Runtime, token_keys: TokenKeys, refusals: AuditRefusals) -> TokenEndpoint:
-    """Where clients of OAuth get them."""
-    origin = origin_of(opened.settings)
-    authenticate = AuthenticateClient(
-        opened.reader, opened.store.spent_challenges, opened.clock, origin, frozenset({origin + TOKEN_PATH})
-    )
-    resources, issue = resources_of(origin, opened.resources), issue_token(opened, token_keys)
-    grants = TokenGrants(code_grant(opened, authenticate, issue, refusals, resources))
-    return TokenEndpoint(authenticate, issue, refusals, resources, opened.mismatch, grants)
+    return AuthHandlers(challenge, parse_proxies(opened.settings.server.trusted_proxies))
 
 
 def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
@@ -109,20 +74,15 @@ def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
     return ApiKeyHandlers(keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke, opened.fingerprint)
 
 
-def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -> Gate:
-    """What authenticates every request, and limits it."""
-    reader, clock, origin, spent = (
-        opened.reader,
-        opened.clock,
-        origin_of(opened.settings),
-        opened.store.spent_challenges,
-    )
+def gate_of(opened: Runtime, challenges: ChallengeBook, own_tokens: Callable[[], OwnTokens | None]) -> Gate:
+    """Return what authenticates every request, and limits it."""
+    reader, clock = opened.reader, opened.clock
     api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, clock, opened.fingerprint)
     return Gate(
         reader=reader,
         api_keys=api_keys,
         signatures=AuthenticateDid(reader, challenges, clock),
-        bearers=AuthenticateBearer(reader, api_keys, token_keys, clock, opened.plugins.verify_bearer, origin, spent),
+        bearers=AuthenticateBearer(reader, clock, own_tokens, opened.plugins.verify_bearer),
         policy=_policy(opened),
         trusted_proxies=parse_proxies(opened.settings.server.trusted_proxies),
         mismatch=opened.mismatch,
@@ -166,22 +126,23 @@ async def _observer(opened: Runtime, added: Sequence[Contribution]) -> Observe:
 
 
 async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[type[Any], Any]:
-    """Return what the parts of the service share, by type; ``early`` are the services of the parts that are opened before."""
-    token_keys, challenges = await open_token_keys(opened), challenge_book(opened)
+    """Return what the parts of the service share, by type. ``early`` are the services of the parts that are opened before, to which the
+    later ones are added."""
+    challenges = challenge_book(opened)
     await opened.plugins.proof_workers_settled()
     sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
     tags = page_tags(opened, early, sealed_credentials, autonomy_of(opened.settings))
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
-    dependencies, token = Dependencies({}), token_endpoint(opened, token_keys, refusals)
-    gate = gate_of(opened, token_keys, challenges)
+    dependencies = Dependencies({})
+    gate = gate_of(opened, challenges, lambda: early.get(OwnTokens))
     shared = (
         *(opened.store, tags.dids, tags.delegations),
         *(tags.credentials, tags.proofs, tags.dashboard),
-        *(token_keys, challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
+        *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         AuditHandlers(ListAuditLines(opened.store.audit)),
-        *(auth_handlers(opened, token_keys, challenges), token, token.grants, gate, tags.credentials.get.access),
-        *(installation_state(opened, early[LogPlaces]), authorization_endpoint(opened, gate.signatures, token)),
+        *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
+        *(TokenGrants(), TokenResources(opened.resources), installation_state(opened, early[LogPlaces])),
     )
     return {type(each): each for each in shared}
 
@@ -226,7 +187,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     wiring = Wiring(
         gate=services[Gate],
         around=services[Gate].answers,
-        refusals=services[TokenEndpoint].refusals,
+        refusals=services[AuditRefusals],
         schemes=DOCUMENT_SCHEMES,
         pages=joined(added, "pages"),
         people=joined(added, "people"),
@@ -235,7 +196,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         max_body=settings.server.max_body_bytes,
         origins=Origins(settings.server.cors_origins),
         apart=settings.server.admin_port,
-        resource_metadata=resource_metadata_url(origin_of(settings)),
+        resource_metadata=services[OwnTokens].resource_metadata if OwnTokens in services else "",
         operations=operations,
         error_shapes=joined(added, "error_shapes"),
         off=documents_of(chosen.off),

@@ -125,10 +125,8 @@ def credential_handlers(
     base_url = f"{origin_of(opened.settings)}/api/v1"
     record, jobs, keeper = Record(store.activity), opened.jobs, opened.keeper
     access = CredentialAccess(credentials, store.delegations, autonomy, clock)
-    anonymous = SignatureChecks.for_strangers()
-    intake = CredentialIntake(
-        reader, schemas, credentials, sealed_credentials.seal, SignatureChecks(), record, clock, random
-    )
+    anonymous, known = SignatureChecks.for_strangers(), SignatureChecks()
+    intake = CredentialIntake(reader, schemas, credentials, sealed_credentials.seal, known, record, clock, random)
     return CredentialHandlers(
         create_schema=CreateCredentialSchema(schemas, record, clock, random, f"{base_url}/dids/"),
         list_schemas=ListCredentialSchemas(schemas),
@@ -138,7 +136,7 @@ def credential_handlers(
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),
         set_status=SetCredentialStatus(access, credentials, record, clock),
-        verify=VerifyCredential(schemas, credentials, IssuerKeys(reader), anonymous, clock, base_url),
+        verify=VerifyCredential(schemas, credentials, IssuerKeys(reader), anonymous, known, clock, base_url),
         status_list=GetStatusList(credentials, opened.signer, base_url),
         gaps=GetStatusGaps(store.status_gaps),
         shard=GetStatusGapShard(store.status_gaps),

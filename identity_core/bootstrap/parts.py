@@ -10,11 +10,11 @@ from typing import Any, Final
 from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.audit import AuditHandlers
+from identity_core.api.auth import AuthHandlers
 from identity_core.api.errors import guide_folder
 from identity_core.api.guide import guide_pages
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
-from identity_core.bootstrap.authorization import open_oauth
 from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import PageTags, did_pages
 from identity_core.bootstrap.probes import kernel_probes
@@ -30,14 +30,16 @@ Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 
 async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     tags, need = kernel.need(PageTags), kernel.need
-    own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, need(ApiKeyHandlers), need(ServiceHandlers))
+    own = (tags.dids, tags.credentials, tags.delegations, tags.proofs)
+    others = (need(ApiKeyHandlers), need(AuthHandlers), need(ServiceHandlers))
     records = (tags.dashboard, need(AuditHandlers), need(VerificationHandlers))
     pages = did_pages(opened, tags.dids, need(WitnessApprovals)) | guide_pages(guide_folder())
     gauges = tuple(kernel_gauges(opened, tags.dids.cache))
-    return Contribution(handlers=(*own, *records), pages=pages, gauges=gauges, probes=kernel_probes(opened))
+    handlers = (*own, *others, *records)
+    return Contribution(handlers=handlers, pages=pages, gauges=gauges, probes=kernel_probes(opened))
 
 
-PARTS: Final = (_kernel, open_oauth)
+PARTS: Final = (_kernel,)
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:

@@ -26,6 +26,7 @@ from identity_core.ports.ledger import MOST_AHEAD_SECONDS, NOT_RECORDED, ClockAh
 from identity_core.ports.repositories import AuditLog
 from identity_core.settings import Settings, StartError, require_extras
 from identity_core.store import Store
+from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.values import value_class
@@ -48,8 +49,9 @@ class SystemClock:
         return (at - _BEGAN).total_seconds() - time.clock_gettime(_COUNTER)
 
     def fault(self) -> ClockAhead | None:
-        """Return why nothing may be changed while the clock is ahead, or None."""
-        return ClockAhead(details=NOT_RECORDED) if self.ahead_seconds(self.now()) > MOST_AHEAD_SECONDS else None
+        """Return why nothing may be changed while the clock is ahead, or so far behind that what was spent is forgotten; or None."""
+        is_right = -CLOCK_SET_BACK.total_seconds() <= self.ahead_seconds(self.now()) <= MOST_AHEAD_SECONDS
+        return None if is_right else ClockAhead(details=NOT_RECORDED)
 
 
 def origin_of(settings: Settings) -> str:
@@ -86,12 +88,16 @@ log = logging.getLogger("identity")
 
 
 def load_plugins(settings: Settings, clock: SystemClock) -> PluginManager:
-    """The installed plugins, none of them built. Makes the data directory. Raises ``StartError``."""
+    """The installed plugins, none of them built. Makes the data directory. Raises ``StartError`` where it, or a database in it, cannot be
+    written."""
     require_extras(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if settings.database_url is None and not os.access(settings.data_dir, os.W_OK):
-        fix = "run it on a copy in a writable directory; `identity fsck` and `identity doctor` read this one as it is"
-        raise StartError("this command needs a writable data directory", str(settings.data_dir), fix)
+    for path in (settings.data_dir, *settings.data_dir.glob("*.sqlite")):
+        if settings.database_url is None and not os.access(path, os.W_OK):
+            fix = (
+                "run it on a copy in a writable directory; `identity fsck` and `identity doctor` read this one as it is"
+            )
+            raise StartError("this command needs a writable data directory", str(path), fix)
     return PluginManager.load(settings, clock=clock, logger=log)
 
 

@@ -16,7 +16,7 @@ from identity_core.use_cases.proofs.generate import CreateDelegatedPresentation,
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
-from identity_core.use_cases.proofs.verify import CheckAnonymously, ProofStatus, VerifyProof, VerifyStoredProof
+from identity_core.use_cases.proofs.verify import ProofStatus, VerifyProof, VerifyStoredProof
 from identity_core.use_cases.record import Record
 
 
@@ -56,8 +56,7 @@ def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, auton
     proofs, record = store.proofs, Record(store.activity)
     issuers = IssuerKeys(opened.reader)
     check = CheckProof(opened.provers, issuers, store.credential_schemas)
-    most = opened.settings.prover.anonymous_waiting
-    check_anonymously = CheckAnonymously(CheckProof(opened.anonymous_verifier, issuers, store.credential_schemas), most)
+    check_anonymously = CheckProof(opened.anonymous_verifier, issuers, store.credential_schemas)
     freshness = ChallengeUse(store.verifier_challenges)
     access = ProofAccess(proofs, store.verifier_challenges)
     status = ProofStatus(access, proofs)

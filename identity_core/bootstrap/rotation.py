@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from identity_core.bootstrap.beside import followed, open_log
 from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
-from identity_core.domain import tokens
+from identity_core.domain import jose
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.dids.log import service_keys
 from identity_core.ports.clock import Clock
@@ -18,7 +18,6 @@ from identity_core.ports.custodian import Resealed, ResealingCustodian
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.use_cases.auth.token_keys import name_of as token_key_name
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
@@ -47,9 +46,9 @@ async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServ
     """What replaces the key of access tokens, beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         log, _ = await _service_log(settings, stack)
-        keep = timedelta(seconds=settings.token.lifetime_seconds + tokens.LEEWAY_SECONDS)
-        number = settings.token.key_number
-        yield ReplaceServiceKey(log, service_keys.TOKEN, token_key_name, number, 1, keep, no_succession)
+        keep = timedelta(seconds=settings.token.lifetime_seconds) + jose.LEEWAY
+        name_of, number = service_keys.token_key_name, settings.token.key_number
+        yield ReplaceServiceKey(log, service_keys.TOKEN, name_of, number, 1, keep, no_succession)
 
 
 @value_class

@@ -47,12 +47,12 @@ def served_resources(chosen: ChosenExtensions, settings: Settings) -> tuple[str,
 
 
 def unserved_resources(chosen: ChosenExtensions, settings: Settings) -> dict[str, tuple[str, str]]:
-    """Return the paths of the other resources, each with its extension and the setting that must be true.
+    """Return the paths of the other resources and of extensions that are off, each with its extension and the setting that must be true.
 
     The setting is empty if the extension must be enabled.
     """
     served = served_resources(chosen, settings)
-    return {
+    return {path: (one.declared.name, "") for one in chosen.off for path in one.declared.paths} | {
         path: (one.declared.name, "" if attrgetter(key)(settings) else key)
         for one in (*chosen.on, *chosen.off)
         for path, key in one.declared.resources.items()
@@ -97,11 +97,6 @@ class Runtime:
     def resources(self) -> tuple[str, ...]:
         """Return the paths that have access tokens of their own."""
         return served_resources(self.extensions, self.settings)
-
-    @property
-    def has_pages(self) -> bool:
-        """Return whether a holder can decide on a page: the settings want pages, and the extension that serves them is on."""
-        return self.settings.ui.enabled and any(one.declared.name == "ui" for one in self.extensions.on)
 
     @property
     def signer(self) -> LogSigner:

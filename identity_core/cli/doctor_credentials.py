@@ -11,8 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeVar
 
-from identity_core.cli.credential_secret import ISSUED_ANEW, OWN, unfit
-from identity_core.cli.credential_wallet import HELD
+from identity_core.cli.holder_file import HELD, ISSUED_ANEW, OWN, unfit
 from identity_core.cli.secret_input import read_record
 from identity_core.codec.times import micros
 from identity_core.database import DatabaseError, Transaction

@@ -25,11 +25,7 @@ from identity_core.files import read_regular
 PRESENT: Final = (
     "fetch it anew, or give --url and a --service-history of now: who stole a replaced key signs any tree with it"
 )
-_INVALID: Final = "the checkpoint is not valid"
-FOLLOW: Final = (
-    "where its key was replaced, --service-history leads to the next one; "
-    "after a compromise only --service-did does, or give the new key as --key"
-)
+FOLLOW: Final = "if its key was replaced, name the service's DID with --service-did, or give the new key as --key"
 
 UNCHECKED: Final = "retiredKeys"
 require_service_log_option = click.option(
@@ -54,9 +50,7 @@ def unchecked(has_service_log: bool, needs_service_log: bool, where: str) -> lis
     """Return what could not be checked without the log of a DID that is known as the service's own: any DID's log looks like it. Ends the
     command where it is needed."""
     if needs_service_log and not has_service_log:
-        remedy = (
-            "name the service's DID with --service-did; without --url, give a history with its log as --service-history"
-        )
+        remedy = "name the service's DID with --service-did; without --url, give its log with --service-history too"
         fail("the service's own log is missing, or its DID was not named: retired keys are unchecked", where, remedy)
     return [] if has_service_log else [UNCHECKED]
 
@@ -111,7 +105,8 @@ def opened_checkpoint(
     """The verified checkpoint; ends the command for any other."""
     known = [verifier_key(text) for text in witnesses]
     remedy = f"do not trust this log until you know why; {FOLLOW}"
-    with failing((Malformed, Refuted), where, remedy, what=_INVALID), failing(ReplacedKeyAlone, where, PRESENT):
+    invalid = failing((Malformed, Refuted), where, remedy, what="the checkpoint is not valid")
+    with invalid, failing(ReplacedKeyAlone, where, PRESENT):
         return log.open(octets, known, cosignatures=cosignatures)
 
 

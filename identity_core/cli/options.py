@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
-import orjson
 
 from identity_core.cli.output import fail, failing, prints_json
+from identity_core.cli.terminal import shown as shown
 from identity_core.codec import strict_json
 from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.domain.callers import KNOWN, require_known
@@ -213,11 +213,6 @@ def json_or_text(text: str) -> JsonValue:
 def counted(number: int, noun: str) -> str:
     """``1 version``, ``3 versions``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def shown(value: JsonValue) -> str:
-    """How such a value is printed for people: a text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def predicate_value(text: str) -> JsonValue:

@@ -221,7 +221,10 @@ def _misused(error: click.ClickException) -> NoReturn:
         raise SystemExit(2)
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "identity"
-    fail(error.format_message(), command, f"see `{command} --help`", status=2)
+    what, then = error.format_message(), f"see `{command} --help`"
+    if command == "identity" and what.startswith("No such command"):
+        then += "; commands of extensions are installed with `pip install identity-service`"
+    fail(what, command, then, status=2)
 
 
 def _unexpected(error: Exception) -> NoReturn:

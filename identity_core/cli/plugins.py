@@ -2,7 +2,7 @@
 
 ``list`` imports plugins and builds nothing; how they do in a running service its ``/ready`` tells. ``check`` builds what the settings
 choose and closes it again: over the installation, read-only, what can look at one, and all else in a temporary directory, so that it
-leaves nothing behind. ``new`` is in ``plugins_new``.
+leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import click
 from identity_core.cli.options import config_option, configured, installed_plugins
 from identity_core.cli.output import Text, fail, fail_start, show, working
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.plugins_new import command as new_command
 from identity_core.cli.profiles import signed_in
 from identity_core.cli.remote import api_key_option, named_service_option, session
 from identity_core.client import Exchange, ServiceError
@@ -78,7 +77,6 @@ def command() -> None:
     """List and check the installed plugins, and make new ones."""
 
 
-command.add_command(new_command)
 _COLUMNS: Final[dict[str, Text]] = {
     "NAME": "{name}",
     "PROVIDES": lambda one: _provided(one["hook"]),

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from identity_core.cli.options import shown
+from identity_core.cli.terminal import shown
 from identity_core.client import ServiceError
 from identity_core.errors import IdentityError
 

@@ -10,6 +10,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -147,6 +148,25 @@ class RemoteCaller:
             headers = {} if token is None else {"Authorization": f"Bearer {token}"}
             return self.session.call(method, path, body=body, query=query, headers=headers)
         return self.session.signed(method, path, body, self.signer, purpose, query=query)
+
+
+@dataclass(slots=True)
+class TokenCaller:
+    """Calls the service in the name of a DID, with an access token that one signature obtains."""
+
+    session: Client
+    signer: Signer
+    _token: str = ""
+
+    @property
+    def did(self) -> str:
+        """The DID."""
+        return self.signer.did
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """The answer. Raises ``ServiceError`` or ``ServiceUnreachable``."""
+        self._token = self._token or self.session.token(self.signer)["access_token"]
+        return self.session.call(method, path, body=body, headers={"Authorization": f"Bearer {self._token}"})
 
 
 _ADDED: Final = list[bytes]()

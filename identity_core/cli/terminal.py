@@ -14,9 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
+import orjson
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from identity_core.errors import JsonValue
 
 Cell = str | Callable[[Any], str]
 """A column's text for one record: a format string over its members, or a function."""
@@ -114,3 +117,8 @@ class Bar:
                 self._ended = True
                 if self._shown is not None:
                     self._shown.stop()
+
+
+def shown(value: JsonValue) -> str:
+    """Return a JSON value as people read it: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from identity_core.database.drivers import DATABASES, driver_of
 from identity_core.database.group_commit import BatchJob as BatchJob
 from identity_core.database.group_commit import followed_by as followed_by
 from identity_core.database.interface import MAPPED_MEBIBYTES as MAPPED_MEBIBYTES
@@ -47,17 +48,6 @@ def open_sqlite(path: Path, *, processes: int = 1, mapped_mebibytes: int = MAPPE
     return SqliteDatabase(path, processes=processes, mapped_mebibytes=mapped_mebibytes)
 
 
-def open_postgresql(url: str, writer_lock: str = "", readers: int = READERS) -> Database:
-    """The database behind a ``postgresql://`` URL (several hosts allowed). It opens at most ``readers`` connections for reading, one for
-    writing and one for look-ups. ``writer_lock`` is a statement that locks a row: each
-    transaction of ``Database.write`` begins with it, so that of all processes one writes at a time, as to a file. Without it
-    transactions that change the same rows in different orders may wait for each other; the server ends one of them after a second,
-    and it is run again. Raises ``DatabaseUnavailable``."""
-    from identity_core.database.postgresql import PostgresqlDatabase
-
-    return PostgresqlDatabase(url, writer_lock, readers)
-
-
 def open_database(
     url: str | None,
     path: Path,
@@ -68,10 +58,17 @@ def open_database(
     readers: int = READERS,
     writer_lock: str = "",
 ) -> Database:
-    """The server named by ``url``, or the embedded file ``path`` when there is none. ``read_only`` makes and changes nothing; there
-    ``DatabaseAbsent`` is raised for a file that is not there. ``readers`` and ``writer_lock`` are for a server (``open_postgresql``)."""
+    """Open the server named by ``url``, or the embedded file ``path`` when there is none.
+
+    ``read_only`` makes and changes nothing; there ``DatabaseAbsent`` is raised for a file that is not there. The others are for a server:
+    it gets at most ``readers`` connections for reading. ``writer_lock`` is a statement that locks a row: each transaction of
+    ``Database.write`` begins with it, so that of all processes one writes at a time, as to a file. Without it transactions that
+    change the same rows in different orders may wait for each other; the server ends one of them after a second, and it is
+    run again. Raises ``DatabaseUnavailable``.
+    """
     if read_only:
         return look_at(url, path)
     if url is not None:
-        return open_postgresql(url, writer_lock, readers)
+        server: Database = driver_of(DATABASES, url)(url, writer_lock, readers)
+        return server
     return open_sqlite(path, processes=processes, mapped_mebibytes=mapped_mebibytes)

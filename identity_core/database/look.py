@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
+from identity_core.database.drivers import DATABASES, driver_of
 from identity_core.database.interface import (
     DatabaseAbsent,
     DatabaseDamaged,
@@ -153,9 +154,8 @@ def look_at(url: str | None, path: Path) -> Look:
     file, ``DatabaseDamaged``, ``DatabaseUnavailable``."""
     if url is None:
         return look_at_sqlite(path)
-    from identity_core.database.postgresql import look_at_postgresql
-
-    return look_at_postgresql(url)
+    look: Look = driver_of(DATABASES, url).look_at(url)
+    return look
 
 
 def faults_of(path: Path, *, quick: bool = False) -> list[str]:

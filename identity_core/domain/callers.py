@@ -233,6 +233,19 @@ KNOWN: Final = ACTING | {"dids:create", "dids:list", "audit:read", "service:read
 """Every scope that some operation asks for."""
 
 
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,64}", re.ASCII)
+
+
+def is_scope(text: str) -> bool:
+    """Whether OAuth can write this scope (RFC 6749 §3.3)."""
+    return _SCOPE.fullmatch(text) is not None
+
+
+def scope_text(scopes: frozenset[str]) -> str:
+    """The list in its one order."""
+    return " ".join(sorted(scopes))
+
+
 def require_known(scopes: Collection[str], *, field: str = "scopes") -> None:
     """Raises ``InvalidRequest`` naming a scope that is none, and those that there are; ``field`` is the member that asks for them."""
     unknown = sorted(set(scopes) - KNOWN)

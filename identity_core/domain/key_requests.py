@@ -1,4 +1,4 @@
-"""API keys and tokens as requests describe them: scopes, allowlists, expiry."""
+"""API keys as requests describe them: scopes, allowlists, expiry."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from datetime import datetime
 
 from identity_core.codec import times
 from identity_core.codec.structs import UnsetType, given
-from identity_core.domain import tokens as token
 from identity_core.domain.callers import ApiKey, require_known
 from identity_core.domain.dids.did import Did
-from identity_core.errors import Forbidden, InvalidDid, InvalidRequest
+from identity_core.errors import InvalidDid, InvalidRequest
 from identity_core.wire import CreateApiKeyRequest, UpdateApiKeyRequest
 
 
@@ -59,27 +58,3 @@ def require_usable(key: ApiKey, now: datetime) -> ApiKey:
 def retire(key: ApiKey, at: datetime) -> ApiKey:
     """Return ``key``, revoked at ``at`` or at its earlier end: the end of a key never moves back."""
     return replace(key, revoked_at=at if key.revoked_at is None else min(key.revoked_at, at))
-
-
-def granted_scopes(wanted: frozenset[str] | None, held: frozenset[str] | None) -> frozenset[str] | None:
-    """Return ``wanted`` if it is among the scopes ``held``; None asks for all that OAuth can write (RFC 6749 §3.3).
-
-    ``held`` is None for a caller with every scope.
-    Raises ``Forbidden``: when a scope is not held. Raises ``InvalidRequest``: when a scope is unknown, or the text is too long."""
-    if held is None:
-        require_known(wanted or (), field="scope")
-        return wanted
-    if wanted is None:
-        wanted = frozenset(scope for scope in held if token.is_scope(scope))
-        if len(token.scope_text(wanted)) > token.MAX_SCOPE:
-            raise InvalidRequest("The API key has more scopes than a token can carry: ask for fewer in scope.")
-    if not wanted <= held:
-        raise Forbidden(details={"scope": token.scope_text(wanted - held)})
-    return wanted
-
-
-def narrow_key(key: ApiKey, scopes: frozenset[str] | None) -> ApiKey:
-    """Return ``key`` with the scopes of a token; None keeps those of the key."""
-    if scopes is None:
-        return key
-    return replace(key, scopes=scopes if key.scopes is None else scopes & key.scopes)

@@ -28,6 +28,22 @@ class TokenGrants(dict[str, Any]):
     """The grants of the token endpoint by ``grant_type``, besides that of clients. It is complete once all extensions are open."""
 
 
+class TokenResources(tuple[str, ...]):
+    """The paths outside of the document that have access tokens of their own (RFC 8707)."""
+
+
+class PeoplePages(Protocol):
+    """The pages for people. Without the extension that provides them, no holder decides anything on a page."""
+
+    def page(self, template: str, request: Any, *, status: int = 200, **values: Any) -> Any:
+        """Return the answer with a page in the language of the request."""
+        ...
+
+    def explained(self, handler: Any) -> Any:
+        """Return ``handler``, whose refusals are pages."""
+        ...
+
+
 class Contribution(Struct, frozen=True, kw_only=True):
     """The parts of an open extension.
 
@@ -132,7 +148,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``adopts``: its tables whose names do not begin with ``<name>_``. ``retention``: how those with records about people are kept.
     ``checks`` and ``rows`` are its checks of an installation while no service is open: of ``identity doctor``, of ``identity fsck``.
     ``resources``: paths outside of its document that have access tokens of their own, each with the setting that serves it. Such a setting
-    turns the extension on as well, so an upgrade keeps it on by the setting alone.
+    turns the extension on as well, so an upgrade keeps it on by the setting alone. ``paths``: its other paths outside of the document
+    that clients know, which answer 404 with the remedy while it is off.
     """
 
     name: str
@@ -151,3 +168,4 @@ class Extension(Struct, frozen=True, kw_only=True):
     checks: tuple[InstallationCheck, ...] = ()
     rows: tuple[RowRule, ...] = ()
     resources: Mapping[str, str] = {}
+    paths: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ log = logging.getLogger("identity.extensions")
 _BEFORE: Final[Mapping[tuple[str, str], bytes | None]] = {
     ("agents", "tasks"): b"identity: tasks of agents, v1",
     ("consents", "replies"): None,
+    ("oauth", "codes"): b"identity: authorization codes, v1",
     ("vcalm", "challenges"): None,
     ("wallets", "grants"): b"identity: wallets, v1",
     ("wallets", "presentations"): b"identity: presentations, v1",

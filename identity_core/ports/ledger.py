@@ -201,10 +201,10 @@ NOT_RECORDED: Final[Mapping[str, JsonValue]] = {"outcome": "not recorded", "retr
 
 
 class ClockAhead(LedgerUnavailable):
-    """The clock is ahead; it passes, so the answer is 503."""
+    """The clock is ahead, or hours behind; it passes, so the answer is 503."""
 
     code, status = PluginUnavailable.code, PluginUnavailable.status
-    message = "The service's clock is more than a minute ahead, so nothing is recorded. Set it, or restart the service if it is right."
+    message = "The clock is more than a minute ahead, or hours behind: nothing is recorded. Set it, or restart the service if it is right."
 
 
 def require_steady(clock: Clock, at: datetime, *, server: datetime | None = None) -> None:

@@ -44,7 +44,8 @@ def load(
 
     ``file`` is the TOML file; without it the variable ``IDENTITY_CONFIG`` names one, else ``identity.toml`` in the
     working directory is read if it is there, else ``/etc/identity/identity.toml``; for root the other way round. A file, or a data
-    directory, that another user can write is refused (``files.require_own``). ``environment`` is the process's own when None.
+    directory or a file in it, that another user can write is refused (``files.require_own``). ``environment`` is the process's own when
+    None.
     ``overrides`` maps dotted keys to values of the command line; None values are options that were not given.
     """
     environ = os.environ if environment is None else environment
@@ -71,7 +72,8 @@ def load(
     )
     origins: dict[str, Origin] = {}
     settings = build(Settings, from_file | from_environment | from_command, "", origins, found)
-    _require_own(settings.data_dir, "data directory", is_named="data_dir" in origins)
+    for place in (settings.data_dir, *settings.data_dir.glob("*.*")):
+        _require_own(place, "data directory", is_named="data_dir" in origins)
     plugins = dataclasses.replace(settings.plugins, tables=tables)
     return dataclasses.replace(settings, origins=origins, file=path, plugins=plugins)
 
@@ -181,8 +183,7 @@ def _environment_layer(
     for name, value in candidates(environ).items():
         stem = name if name in own else name.removesuffix("_FILE")
         if stem in own:
-            given = value_of(environ, stem)
-            if given is not None:
+            if (given := value_of(environ, stem)) is not None:
                 layer[own[stem]] = given
         elif name.startswith(f"{PREFIX}PLUGINS_"):
             plugin_variables[name] = value

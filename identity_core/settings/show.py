@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from importlib import util
+from contextlib import suppress
+from importlib.metadata import entry_points
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -82,23 +83,18 @@ def buckets_of(throttle: Throttle, processes: int, database_url: str | None) -> 
 
 
 def require_extras(settings: Settings) -> None:
-    """Raises ``SettingsError`` for the first library that the settings need and that is not installed."""
+    """Check that the drivers of the URLs in the settings are installed. Raises ``SettingsError`` for the first that is not."""
     if settings.database_url is not None:
-        _require("psycopg", "postgresql", "database_url", settings)
+        _require("identity.databases", settings.database_url, "postgresql", "database_url", settings)
     if buckets_of(settings.throttle, settings.server.workers, settings.database_url) == "redis":
         key = "throttle.store" if settings.throttle.store == "redis" else "throttle.redis_url"
-        _require("redis", "redis", key, settings)
+        _require("identity.buckets", str(settings.throttle.redis_url), "redis", key, settings)
 
 
-def _is_installed(module: str) -> bool:
-    try:
-        return util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        # A package above it.
-        return False
-
-
-def _require(module: str, extra: str, key: str, settings: Settings) -> None:
-    if not _is_installed(module):
-        what = f"{key} needs the library {module}, which is not installed."
-        raise SettingsError(what, f"{settings.origin(key)} ({key})", f"pip install 'identity-service[{extra}]'")
+def _require(group: str, url: str, extra: str, key: str, settings: Settings) -> None:
+    scheme = url.partition(":")[0]
+    with suppress(ImportError):
+        if [each.load() for each in entry_points(group=group, name=scheme)]:
+            return
+    what = f"{key} needs the driver for {scheme}://, which is not installed."
+    raise SettingsError(what, f"{settings.origin(key)} ({key})", f"pip install 'identity-service[{extra}]'")

@@ -19,7 +19,7 @@ from datetime import datetime
 from identity_core.cache import BoundedCache
 from identity_core.codec.times import micros
 from identity_core.database import BatchJob, Database, Transaction, followed_by
-from identity_core.domain.dids.state import is_earlier_form
+from identity_core.domain.dids.state import EARLIER_FORM, is_earlier_form
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import DidQuarantined
 from identity_core.ports.ledger import Receipt
@@ -263,9 +263,9 @@ class Documents(Repository):
         """Return whether the row has a valid tag, and otherwise put its DID under suspicion.
 
         With ``decides`` its state must have the present form too: an earlier version did not know every member."""
-        if is_ours(self._mac, row) and not (decides and is_earlier(row[STATE])):
+        if (has_tag := is_ours(self._mac, row)) and not (decides and is_earlier(row[STATE])):
             return True
-        self._quarantine.suspect(str(row[0]), CHANGED)
+        self._quarantine.suspect(str(row[0]), EARLIER_FORM if has_tag else CHANGED)
         return False
 
     def _ours(self, row: Row, *, decides: bool = False) -> Row:

@@ -5,8 +5,8 @@ finds the store alive again, every decision comes from a bucket in this process 
 limit stays a limit (neither open nor closed), and one request at most pays the deadline, whatever the outage lasts.
 An outage may let one further burst through, because the local buckets begin full.
 
-Left out: retries. A decision that comes late is worth nothing. ``open_buckets`` is the one place that knows all stores, and imports
-only the one that is chosen.
+Left out: retries. A decision that comes late is worth nothing. ``open_buckets`` chooses the store; those on a server are drivers
+(``database.drivers``).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from identity_core.database.drivers import BUCKETS, driver_of
 from identity_core.settings import Throttle, buckets_of
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.token_bucket import Decision, TokenBucketStorage
@@ -159,14 +160,9 @@ def open_buckets(
         return TokenBucketMemoryStorage(monotonic=monotonic)
     shared: TokenBucketStorage
     deadline: float | None = DEADLINE_SECONDS
-    if store == "redis":
-        from identity_core.throttle.redis import TokenBucketRedisStorage
-
-        shared = TokenBucketRedisStorage(f"async+tokenbucket+{settings.redis_url}")
-    elif database_url is not None:
-        from identity_core.throttle.postgresql import TokenBucketPostgresqlStorage
-
-        shared = TokenBucketPostgresqlStorage(f"async+tokenbucket+{database_url}")
+    url = settings.redis_url if store == "redis" else database_url
+    if url is not None:
+        shared = driver_of(BUCKETS, url)(f"async+tokenbucket+{url}")
     else:
         from identity_core.throttle.sqlite import TokenBucketSqliteStorage
 

@@ -14,15 +14,15 @@ from tests.architecture.test_packages import MODULES, ROOT
 
 # Every reader of a JWT. A new one is added here, and calls ``check_claims``.
 JWT_READERS = {
-    "identity_core/domain/client_assertion.py": "assertions of clients (RFC 7523)",
-    "identity_core/domain/tokens.py": "access tokens (RFC 9068)",
+    "plugins/oauth/identity_oauth/domain/client_assertion.py": "assertions of clients (RFC 7523)",
+    "plugins/oauth/identity_oauth/domain/tokens.py": "access tokens (RFC 9068)",
     "plugins/wallets/identity_wallets/domain/possession.py": "key proofs of wallets (OpenID4VCI 1.0)",
     "plugins/securing_sd_jwt/identity_securing_sd_jwt/presented.py": "SD-JWTs and their key bindings (RFC 9901)",
 }
 # They open a token for one of the readers above.
 OPENERS = {
-    "identity_core/use_cases/auth/client_assertions.py",
-    "identity_core/use_cases/auth/tokens.py",
+    "plugins/oauth/identity_oauth/use_cases/client_assertions.py",
+    "plugins/oauth/identity_oauth/use_cases/tokens.py",
 }
 # Every reader of a Data Integrity proof. A new one is added here, and calls ``check_proof_options``.
 PROOF_READERS = {
@@ -56,7 +56,7 @@ HOMES = {
     "time": {"identity_core/codec/times.py"},
     "reference": {RESOLVER},
     # A client names one audience (RFC 7523bis), which ``check_claims`` does not ask of every JWT.
-    "claim": {"identity_core/domain/jose.py", "identity_core/domain/client_assertion.py"},
+    "claim": {"identity_core/domain/jose.py", "plugins/oauth/identity_oauth/domain/client_assertion.py"},
     "condition": {"identity_core/api/caching.py"},
     "cursor": {"identity_core/api/request.py"},
     "tag": {"identity_core/api/caching.py"},

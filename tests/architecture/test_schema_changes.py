@@ -46,7 +46,6 @@ ONE_FORM = {
     "ServiceInput": "a part of UpdateDidRequest",
     "CredentialAttribute": "stored as it is; domain/credentials/credential_schema.py",
     "CredentialStatusEntry": "compared with the credential's; domain/credentials/status_list.py",
-    "Jwk": "RFC 7517 and the library for JWKs name its members",
     "ExpectedPredicate": "held against the predicate that the proof is bound to; domain/proofs/predicate.py",
 }
 

@@ -25,8 +25,8 @@ LOCKS = {
     },
 }
 
-# What runs beside somebody else's program and not with a server.
-BESIDE = frozenset({"plugins/mcp"})
+# What does not run with a server.
+BESIDE = frozenset({"plugins/kit", "plugins/mcp"})
 
 
 def local() -> dict[str, str]:

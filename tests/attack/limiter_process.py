@@ -12,11 +12,11 @@ import sys
 import time
 from threading import Lock, Thread
 
+import identity_postgresql.buckets  # noqa: F401 - registers its scheme
+import identity_redis.buckets as redis_throttle
 from limits.storage import storage_from_string
 
 import identity_core.throttle.memory
-import identity_core.throttle.postgresql
-import identity_core.throttle.redis as redis_throttle
 import identity_core.throttle.sqlite  # noqa: F401 - each registers its scheme
 
 PAUSE_SECONDS = 0.02

@@ -7,8 +7,9 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
+from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
+
 from identity_core.codec import multibase, multikey
-from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (

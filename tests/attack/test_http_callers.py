@@ -562,6 +562,18 @@ def pages(target: Target, path: str) -> Iterator[Answer]:
         cursor = page.json["nextCursor"]
 
 
+@pytest.mark.parametrize("name", ["ci\u2069\u202e", "ci\n", "\u200b", "ci\x1b[0m", "\ufeffci", ""])
+def test_a_name_of_a_key_with_a_control_is_refused(target: Target, name: str) -> None:
+    """The pages of the operator and the audit log show it beside other text."""
+    operator, keys = {"X-API-Key": target.stranger.api_key}, f"{PREFIX}/admin/api-keys"
+    body = {"name": name, "scopes": ["dids:list"]}
+    assert target.wire.call("POST", keys, body, operator).outcome == (400, "INVALID_REQUEST")
+    good = target.wire.call("POST", keys, body | {"name": "\u05e9\u05dc\u05d5\u05dd \u2013 Kyoto \U0001f600"}, operator)
+    assert good.status == 201
+    path = f"{keys}/{good.json['record']['id']}"
+    assert target.wire.call("PATCH", path, {"name": name}, operator).outcome == (400, "INVALID_REQUEST")
+
+
 @pytest.mark.parametrize("scope", ["admin", "*", "dids:creat", "unknown:scope", "DIDS:CREATE", "dids:create "])
 def test_a_scope_that_is_none_is_refused(target: Target, scope: str) -> None:
     operator = {"X-API-Key": target.stranger.api_key}

@@ -10,9 +10,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from identity_kit.conformance.controller import BIRTH, Life, WalletSigner
 
 from identity_core.codec import times
-from identity_core.conformance.controller import BIRTH, Life, WalletSigner
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddService, Deactivate, Expire, NewService, Rotate, Update

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_kit.conformance.controller import WalletSigner
 
-from identity_core.conformance.controller import WalletSigner
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.log import LogInvalid, verify
 from tests.attack.log_forger import METHOD, parsed, resealed, sealed, signed_by_nobody, whole_life

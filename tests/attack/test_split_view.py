@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,13 @@ from tests.split_view import (
     STOLEN,
     ShownLog,
     fork,
+    leaf,
+    replacing_service,
     served,
     thief_log,
     true_log,
 )
-from tests.transparency import write_log
+from tests.transparency import LogKey, write_log
 from tests.unit.cli.conftest import Commands, here, identity
 
 __all__ = ["here", "identity"]
@@ -125,7 +128,9 @@ def test_the_true_log_of_the_present_key_is_proven(identity: Commands, here: Pat
         assert "sound" in identity.ok("ledger", "audit", "--url", url, *KEY, "--logs")
     later = (*KEY, "--service-history", true["history"])
     assert "deactivated" in identity.ok("ledger", "verify", "--history", true["history"], *KEY)
-    identity.ok("ledger", "verify", "--policy", policy(here, OLD), true["proof"], *later[2:])
+    identity.ok(
+        "ledger", "verify", "--policy", policy(here, OLD), true["proof"], *later[2:], "--service-did", SERVICE_DID
+    )
     identity.ok("ledger", "checkpoint", "--dir", true["folder"], *later)
     assert "sound" in identity.ok("ledger", "audit", "--dir", true["folder"], *later, "--logs")
 
@@ -182,6 +187,37 @@ def test_a_compromised_key_counts_for_no_log(
             assert "--service-did" in result.stderr
             followed = identity("ledger", *command, *source, *more, "--service-did", SERVICE_DID)
             assert followed.exit_code == (1 if is_forged else 0), followed.output
+
+
+THIEF = LogKey(bytes([3]) * 32)
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_stolen_key_names_no_successor(identity: Commands, here: Path, is_named: bool) -> None:
+    """The thief of the given key signs its replacement by a key of the thief's own, in a log of a DID of the thief's own."""
+    forged = replacing_service(THIEF, signing=(OLD, THIEF), owner="mallory")
+    mallory = str(forged.state.did)
+    shown = ShownLog([leaf(0, DID, 1, HOLDER.entries[0]), *(leaf(index) for index in range(1, 8))], (THIEF,))
+    shown.leaves[1], shown.leaves[6] = (leaf(at, mallory, n, forged.entries[n - 1]) for n, at in ((1, 1), (2, 6)))
+    kept = files(here, shown, "shown")
+    history = replace(
+        shown.history(), service_did=mallory, service=tuple(map(shown.recorded, shown.leaves_of(mallory)))
+    )
+    (here / "history").write_bytes(history.encode())
+    (here / "log").write_bytes(HOLDER.entries[0])
+    later = ("--service-history", here / "history")
+    more = ("--key", str(OLD.verifier), *(("--service-did", SERVICE_DID) if is_named else ()))
+    for command in (
+        ("ledger", "verify", "--history", here / "history"),
+        ("ledger", "verify", kept["proof"], "--policy", policy(here, OLD), *later),
+        ("ledger", "checkpoint", "--dir", kept["folder"], *later),
+        ("ledger", "audit", "--dir", kept["folder"], *later),
+        ("did", "log", "verify", here / "log", "--proof", kept["proof"], *later),
+    ):
+        says = identity.refused(*command, *more)
+        if not is_named:
+            assert "was replaced" in says[0]
+            assert "--service-did" in says[-1]
 
 
 def test_a_compromised_key_counts_for_no_entry(identity: Commands, here: Path) -> None:

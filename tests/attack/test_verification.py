@@ -23,7 +23,6 @@ from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.errors import IdentityError, ProofNotFound
-from identity_core.use_cases.proofs.verify import CheckAnonymously
 from identity_core.wire import RevokeProofRequest, VerifyStoredProofRequest
 from tests.attack.stranger import rounds
 from tests.kept import kept_proofs
@@ -178,7 +177,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
 
         Reader.standing = staticmethod(standing)  # type: ignore[attr-defined]
         check = replace(rooms.received.check, issuers=replace(rooms.received.check.issuers, reader=Reader))  # type: ignore[arg-type]
-        rooms.received = replace(rooms.received, check_anonymously=CheckAnonymously(check, 16))
+        rooms.received = replace(rooms.received, check_anonymously=check)
         verdict = await bare(rooms, closed(renamed))
         assert verdict.errors == (CheckCode.PROOF_INVALID,)
         assert {item.name: item.ok for item in verdict.checks}["issuerKey"] is True

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from identity_kit.conformance.prover_cases import NOW
 
-from identity_core.conformance.prover_cases import NOW
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import Predicate

@@ -153,6 +153,17 @@ def post(running: Running, path: str, body: object, key: str) -> Answer:
     return running.wire.call("POST", PREFIX + path, body, {"X-API-Key": API_KEY, "Idempotency-Key": key})
 
 
+def test_nothing_is_accepted_while_the_clock_is_hours_behind(turned: tuple[Running, Turn]) -> None:
+    """What expired would be valid again, and a spent signature of then is forgotten after an hour."""
+    running, turn = turned
+    hana = running.stranger.holder()
+    turn(2 * HOUR)
+    assert hana.act("update", service("behind")).outcome == (503, "PLUGIN_UNAVAILABLE")
+    assert post(running, "/auth/token", {"grant_type": "client_credentials"}, "token").code == "PLUGIN_UNAVAILABLE"
+    turn(0)
+    assert hana.act("update", service("behind")).status == 200
+
+
 def test_a_stored_answer_outlives_a_clock_that_was_ahead(turned: tuple[Running, Turn]) -> None:
     """An answer that is gone lets a retry make its change twice."""
     running, turn = turned

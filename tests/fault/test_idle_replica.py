@@ -28,14 +28,16 @@ LOG_SIZE = re.compile(rb"^identity_ledger_size (\d+)", re.MULTILINE)
 
 
 @pytest.fixture
-def environment(postgres_server: PostgresServer) -> dict[str, str]:
-    """Yield the database of the replicas, in which the server logs each statement."""
+def environment(postgres_server: PostgresServer, tmp_path: Path) -> dict[str, str]:
+    """Yield the database of the replicas, in which the server logs each statement, and a policy whose log is fed to witnesses."""
+    (tmp_path / "policy").write_text("quorum none\n")
     url = postgres_server.new_database()
     with psycopg.connect(url, autocommit=True) as connection:
         name = url.rpartition("/")[2]
         connection.execute(f"ALTER DATABASE {name} SET log_statement = 'all'")  # type: ignore[call-overload]
     return {
         "IDENTITY_DATABASE_URL": url,
+        "IDENTITY_LEDGER_WITNESSES": str(tmp_path / "policy"),
         "IDENTITY_PLUGINS_SEALED_PASSPHRASE": "one for both replicas",
         **servers.CHEAP_PASSPHRASE,
     }

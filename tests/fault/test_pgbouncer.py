@@ -11,8 +11,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from identity_postgresql.database import PostgresqlDatabase
 
-from identity_core.database import DatabaseUnavailable, look_at, open_postgresql
+from identity_core.database import DatabaseUnavailable, look_at
 from tests.attack.stranger import service
 from tests.fault import service_process
 from tests.ports import free_port
@@ -82,7 +83,7 @@ def test_service_works_behind_session_pooling(pooled: Pooled, tmp_path: Path) ->
 def test_other_pooling_is_refused_at_start(pooled: Pooled, mode: str) -> None:
     url = pooled(mode)
     with pytest.raises(DatabaseUnavailable) as refused:
-        open_postgresql(url)
+        PostgresqlDatabase(url)
     assert "pool_mode = session" in refused.value.reason
 
 

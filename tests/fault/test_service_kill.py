@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import pytest
 
 from identity_core.domain.dids.log import verify
-from tests.attack import test_oauth as oauth
+from plugins.oauth.tests import test_http_oauth as oauth
 from tests.attack.stranger import PREFIX, Answer, Holder, Wire, did_path, rotation, rounds, service, signing_key
 from tests.fault import service_process
 from tests.fault.service_process import Running, eventually, start

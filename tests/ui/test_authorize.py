@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import expect
 
 from identity_core.client import Identity
+from plugins.oauth.tests.test_http_oauth import FORM
 from tests.attack.stranger import Wire
-from tests.attack.test_oauth import FORM
 from tests.ui.visiting import Open, Site, examine, press, sign_in, signer
 
 VERIFIER = "v" * 64

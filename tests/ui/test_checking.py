@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from identity_commands.unnamed_keys import unnamed_keys
+from identity_kit.conformance.controller import WalletSigner
 from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
@@ -19,14 +21,12 @@ from playwright.sync_api import Page, expect
 from identity_core.api.contract import load_document
 from identity_core.codec import jcs, multibase, multikey
 from identity_core.codec.times import printed
-from identity_core.conformance.controller import WalletSigner
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.entry import multihash, proof_config, proof_input, proof_value
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.log.service_log import read as read_service_log
-from identity_core.domain.dids.log.unnamed import unnamed_keys
 from identity_core.domain.ledger.history import verify_entry
 from identity_core.domain.ledger.leaf import LogLeaf
 from tests.attack.log_forger import signed_by_nobody
@@ -270,13 +270,14 @@ WRONG_POLICIES = {
 }
 
 
-def paste(page: Page, text: str, key: str = "", *, beside: str = "") -> list[str]:
+def paste(page: Page, text: str, key: str = "", *, beside: str = "", service_did: str = "") -> list[str]:
     """The verdict about a log, and the requirements that the page then names."""
     # A verdict takes the place of the one before: what is waited for is the next.
     page.evaluate("document.querySelector('#log-result').hidden = true")
     page.fill("#log", text)
     page.fill("#log-key", key)
     page.fill("#log-beside", beside)
+    page.fill("#log-service-did", service_did)
     page.click("#check-log button")
     expect(page.locator("#log-result")).to_be_visible()
     return [
@@ -532,8 +533,9 @@ def test_the_browser_takes_no_entry_of_a_retired_key(verifying: Page) -> None:
     for sizes in ((), (4, 3)):
         life = service_life(*sizes)
         history = read_service_log(life.entries)
+        beside, named = log_of(life.entries), str(life.state.did)
         for index, one in enumerate(by_old):
-            taken = paste(verifying, place(index, leaves=by_old), beside=log_of(life.entries))
+            taken = paste(verifying, place(index, leaves=by_old), beside=beside, service_did=named)
             try:
                 check_not_retired(history.retired, LogLeaf.parse(one).entry, index)
                 assert taken == ["holds", "place", "path", "service", "retired", "checkpoint"], (sizes, index)
@@ -541,8 +543,13 @@ def test_the_browser_takes_no_entry_of_a_retired_key(verifying: Page) -> None:
                 assert taken == ["fails", "retired"], (sizes, index)
     assert paste(verifying, place(3, leaves=by_old))[0] == "holds"
     expect(verifying.locator("[data-unchecked=retired]")).to_be_visible()
+    # The log of any DID looks like that of the service.
+    assert paste(verifying, place(0), beside=beside) == ["holds", *OF_PLACES]
+    expect(verifying.locator("[data-unchecked=retired]")).to_be_visible()
+    assert paste(verifying, place(0), beside=beside, service_did="did:ids:another") == ["fails", "service"]
+    assert paste(verifying, place(0), service_did=named) == ["fails", "service"]
     # An entry that no log of ours has is nobody's; one that cannot be read in one way is no service log.
-    assert paste(verifying, place(0), beside=log_of(life.entries))[0] == "holds"
+    assert paste(verifying, place(0), beside=beside, service_did=named)[0] == "holds"
     expect(verifying.locator("[data-found=serviceDid] dd")).to_have_text(str(life.state.did))
     for beside in (written(LOG), log_of(life.entries[:-1])[:-9], "[]", WEBVH["updated"][0]):
         assert paste(verifying, place(0), beside=beside) == ["fails", "service"]

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from identity_kit.conformance.prover_cases import HANA, SCHEMA
 from identity_prover_bbs.suite2 import relation
 
-from identity_core.conformance.prover_cases import HANA, SCHEMA
 from identity_core.crypto import ed25519
 from identity_core.domain.credentials.bound_credential import SecretKeeper
 from identity_core.domain.proofs.normal_form import NormalForm, normal_form

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from identity_kit.conformance.controller import WalletSigner
 
-from identity_core.conformance.controller import WalletSigner
 from identity_core.domain.dids.log import LogInvalid, entry, verify, webvh
 from tests.vectors.files import vector, vector_json
 

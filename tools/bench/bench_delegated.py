@@ -30,8 +30,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import uvloop
+from identity_kit.conformance.prover_cases import statement
 
-from identity_core.conformance.prover_cases import statement
 from tools.bench.bench_prover import CASES, SCHEMA, Bench, median
 from tools.bench.figures import note
 from tools.bench.parties import QUESTION, Parties, gather

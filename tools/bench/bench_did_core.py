@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
+from identity_kit.conformance.controller import Controller, WalletSigner
+
 from identity_core.codec import jcs, strict_json
-from identity_core.conformance.controller import Controller, WalletSigner
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddService, Create, NewService, Update
 from identity_core.domain.dids.evolution import Rules

@@ -19,12 +19,13 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from identity_postgresql.buckets import TokenBucketPostgresqlStorage
+from identity_redis.buckets import TokenBucketRedisStorage
+
 from identity_core.domain.callers import ApiKey
 from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.policy import Policy
-from identity_core.throttle.postgresql import TokenBucketPostgresqlStorage
-from identity_core.throttle.redis import TokenBucketRedisStorage
 from identity_core.throttle.sqlite import TokenBucketSqliteStorage
 from identity_core.throttle.token_bucket import TokenBucketStorage
 from tests.attack.test_limiter import attack

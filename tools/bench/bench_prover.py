@@ -23,10 +23,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from identity_kit.conformance.prover_cases import NOW, BbsIssuer, context, statement
+
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.strict_json import loads
-from identity_core.conformance.prover_cases import NOW, BbsIssuer, context, statement
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.proof import ZkProof

@@ -17,8 +17,9 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from identity_kit.conformance.prover_cases import NOW, BbsIssuer, context, statement
+
 from identity_core.bootstrap import SystemClock
-from identity_core.conformance.prover_cases import NOW, BbsIssuer, context, statement
 from identity_core.plugin.manager import PluginManager
 from identity_core.settings import load
 from tools.bench.bench_prover import CASES, SCHEMA, VALUES

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from identity_did_ids import DidIds, DidIdsSettings
+from identity_kit.conformance.controller import Controller
 
 from identity_core.codec import multikey
-from identity_core.conformance.controller import Controller
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history

@@ -22,6 +22,8 @@ def compile_grants(actions: tuple[str, ...], predicates: tuple[PinnedPredicate, 
         # The rest would cost as much again, and there are too many already.
         if len(grants) > MAX_GRANTS:
             break
+    if not all((grant.attribute or "").isprintable() for grant in grants):
+        raise InvalidRequest("The name of an attribute is of printable characters.")
     return tuple(grants)
 
 

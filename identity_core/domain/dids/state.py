@@ -208,6 +208,7 @@ def authentication_keys(state: DidState, at: datetime) -> tuple[str, ...]:
 FORM: Final = 2
 """The number of the form that ``state_to_json`` writes. Raise it when a member is added or gets another meaning, and name an added one in
 ``_ADDED``. Form 1, and the forms before it, carry no number."""
+EARLIER_FORM: Final = "a row of the index is of an earlier form"
 _MARK: Final = b'"form":%d,' % FORM
 _ADDED: Final = {"proven", "next", "evidence", "window", "witness", "form", "unbound"}
 

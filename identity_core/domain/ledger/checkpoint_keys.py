@@ -4,8 +4,8 @@ Each replacement is said in a succession: a signed note (C2SP signed-note) of fi
 multikey, new multikey, and how many entries the log had. Both keys sign it; where the old one was compromised, the new one alone. No
 checkpoint has such a text: a verifier key or a multikey is no root.
 
-What the old key signed says that the new one is its successor, and what the new key signed that the old one came before it. A compromised
-key names no successor: who knows that key alone needs the service log of a DID that he knows.
+What the new key signed says that the old one came before it. What the old key signed leads nowhere: a thief of it can sign the same for
+another key. A reader who knows the old key alone needs the service log of a known DID, or the new key.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ def succession_text(origin: str, old: str, new: str, size: int) -> str:
     return f"{FIRST_LINE}\n{origin}\n{old}\n{new}\n{size}\n"
 
 
-def says_succession(octets: bytes, by: VerifierKey, said: Replacement) -> bool:
-    """Whether a note is the succession of ``said`` in the log that ``by`` names, and ``by`` has signed it."""
+def says_succession(said: Replacement, by: VerifierKey) -> bool:
+    """Whether the note of ``said`` is its succession in the log that ``by`` names, and ``by`` has signed it."""
     try:
-        note = Note.parse(octets)
+        note = Note.parse(said.succession or b"")
         found = note.by(by)
         if found is None or note.text != succession_text(by.name, said.replaces, said.multikey, said.tree_size):
             return False
@@ -114,19 +114,16 @@ def keys_listed(origin: str, replaced: Sequence[Replacement], sizes: Sequence[in
     """What a service log that is believed lists; None where no key of checkpoints was replaced. ``sizes`` has, by entry of that log, how
     many entries the ledger's log is proven to have before it; without, the size that the keys signed counts."""
     mine = of_use(replaced, CHECKPOINT)
-    if not mine:
-        return None
-    earlier = tuple(_earlier(origin, one, sizes) for one in reversed(mine))
-    return CheckpointKeys(verifier_key(origin, mine[-1].multikey), earlier, mine[-1].number)
+    return keys_followed(verifier_key(origin, mine[-1].multikey), replaced, sizes, is_believed=True) if mine else None
 
 
 def keys_followed(
     given: VerifierKey, replaced: Sequence[Replacement], sizes: Sequence[int] = (), *, is_believed: bool = False
 ) -> CheckpointKeys:
-    """The keys that one who knows ``given`` may believe, of those that a service log or a stranger lists: after it as long as each key
-    has signed for the next, and before it as long as each has signed for the one before. All of them where the list ``is_believed``,
-    because it is the log of a DID that he knows. ``sizes`` as in ``keys_listed``: a size that a stranger states must not be among them.
-    Raises ``Refuted`` where such a list has another key."""
+    """The keys that one who knows ``given`` may believe, of those that a service log or a stranger lists: it, and those before it as long
+    as each has signed for the one before. All of them where the list ``is_believed``, because it is the log of a DID that he knows.
+    ``sizes`` as in ``keys_listed``: a size that a stranger states must not be among them. Raises ``Refuted`` where such a list has another
+    key."""
     mine = of_use(replaced, CHECKPOINT)
     publics = [verifier_key(given.name, one.replaces) for one in mine[:1]]
     publics += [verifier_key(given.name, one.multikey) for one in mine]
@@ -134,18 +131,12 @@ def keys_followed(
         if is_believed and mine:
             raise Refuted("the service log lists other keys of checkpoints than the one that is known")
         return CheckpointKeys(given)
-    at = publics.index(given)
-    first = last = at
-    while last < len(mine) and (is_believed or _is_said(mine[last], publics[last])):
-        last += 1
-    while first > 0 and (is_believed or _is_said(mine[first - 1], publics[first])):
+    first = at = publics.index(given)
+    last = len(mine) if is_believed else at
+    while first > 0 and (is_believed or says_succession(mine[first - 1], publics[first])):
         first -= 1
     earlier = tuple(_earlier(given.name, one, sizes) for one in reversed(mine[first:last]))
     return CheckpointKeys(publics[last], earlier, mine[last - 1].number if last else mine[0].number - 1)
-
-
-def _is_said(one: Replacement, by: VerifierKey) -> bool:
-    return one.succession is not None and says_succession(one.succession, by, one)
 
 
 def _earlier(origin: str, one: Replacement, sizes: Sequence[int]) -> EarlierKey:
@@ -171,7 +162,7 @@ class ReplacedKeyAlone(Refuted):
 
 
 class KeyReplaced(Refuted):
-    """A key that the service log replaced, where the key has not signed for the next one, as a compromised key does not."""
+    """A key that the service log replaced, where the reader knows neither the DID of that log nor the next key."""
 
 
 def no_growth(first: int, second: int) -> Sequence[bytes]:
@@ -210,20 +201,20 @@ class TrustedLog:
         *,
         is_believed: bool = False,
     ) -> TrustedLog:
-        """Follow from the key that is ``given`` to those after it, by the log of the service's own ``did``, whose entries are the
-        ``leaves``. ``is_believed``: the caller knows that DID as well.
+        """Return the keys that the log of the service's own ``did``, whose entries are the ``leaves``, names beside the ``given`` one.
+        ``is_believed``: the caller knows that DID; keys after the given one count only then.
 
         A replaced key counts up to the size that was signed with its replacement. The first checkpoint of ``evidence`` that the present
         key signed is the newest; the entries of the service log beside it are proven in it, and only then a replaced key counts up to the
         place of its replacement. The places that the ``leaves`` state are not used. Raises ``Refuted``, ``LogInvalid``, and ``KeyReplaced``
-        where the log names a replacement that cannot be followed.
+        where the log replaces the given key and is not believed.
         """
         if did is None or not leaves:
             return cls(CheckpointKeys(given), None, growth)
         replaced = read_service_log(did, leaves).replaced
         keys = keys_followed(given, replaced, is_believed=is_believed)
         if any(verifier_key(given.name, one.replaces) == keys.present for one in of_use(replaced, CHECKPOINT)):
-            raise KeyReplaced("the key of the log was replaced, and it has not signed for the next one")
+            raise KeyReplaced("the key of the log was replaced, and only the log of a known DID leads to the next one")
         for note, recorded in evidence if keys.earlier else ():
             if keys.is_signer(note):
                 signed = keys.open(note)

@@ -55,11 +55,13 @@ class LoggedHistory:
             body["service"] = {"did": self.service_did, "entries": [_written(one) for one in self.service]}
         return orjson.dumps(body, option=orjson.OPT_INDENT_2) + b"\n"
 
-    def followed(self, given: VerifierKey, *, is_believed: bool = False) -> TrustedLog:
+    def followed(self, given: VerifierKey, service_did: str | None) -> TrustedLog:
         """Return the log to whose keys the service log in it leads from ``given``, without a service that proves how it grew. Raises as
         ``TrustedLog.follow``."""
+        if self.service_did is None or service_did not in (None, self.service_did):
+            raise Refuted("the history has no log of this service's own")
         leaves = [one.leaf for one in self.service]
-        evidence = [(self.checkpoint, self.service)]
+        evidence, is_believed = [(self.checkpoint, self.service)], service_did is not None
         return TrustedLog.follow(given, self.service_did, leaves, evidence, no_growth, is_believed=is_believed)
 
     @classmethod

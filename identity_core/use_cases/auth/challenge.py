@@ -255,7 +255,7 @@ def _signer(keys: Sequence[tuple[str, bytes]], text: str, signature: bytes) -> t
     return None
 
 
-CLOCK_SET_BACK: Final = timedelta(hours=1)
+CLOCK_SET_BACK: Final = timedelta(hours=1, minutes=1)
 DAY: Final = timedelta(days=1)
 
 

@@ -23,7 +23,7 @@ proof; who took no part in the proof is told what a verifier is told who was sen
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -41,7 +41,7 @@ from identity_core.domain.proofs.presented import agent_key_of, as_made
 from identity_core.domain.proofs.proof import NEVER_PROVEN, nonce_of
 from identity_core.domain.proofs.stored import StoredProof, read_value
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
-from identity_core.errors import InvalidRequest, Overloaded, ProofNotFound
+from identity_core.errors import InvalidRequest, ProofNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import CredentialRecord, Proofs
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
@@ -186,31 +186,12 @@ def _question_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expecte
     )
 
 
-@dataclass(slots=True)
-class CheckAnonymously:
-    """``check`` over the strangers' own worker; at most ``most`` are unfinished at once. One for an event loop."""
-
-    check: CheckProof
-    most: int
-    _unfinished: int = 0
-
-    async def __call__(self, received: ReceivedProof, question: Expectation, now: datetime) -> ProofVerification:
-        """Raises ``Overloaded``, and what ``CheckProof`` does."""
-        if self._unfinished >= self.most:
-            raise Overloaded(details={"retryAfter": 1})
-        self._unfinished += 1
-        try:
-            return await self.check(received, question, now)
-        finally:
-            self._unfinished -= 1
-
-
 @value_class
 class VerifyProof:
-    """``check_anonymously`` is for strangers. Raises what ``CheckProof`` does."""
+    """``check_anonymously`` has the worker of strangers. Raises what ``CheckProof`` does."""
 
     check: CheckProof
-    check_anonymously: CheckAnonymously
+    check_anonymously: CheckProof
     freshness: ChallengeUse
     proofs: Proofs
     status: ProofStatus

@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from typing import Final
 
 import orjson
+from identity_oauth.use_cases.token_keys import TokenKeys
 
 from identity_agents.card import CARD_PATH, EXTENSION_PATH, AgentCardPage, request_schema
 from identity_agents.endpoints import A2A, AGENTS, MCP, TASKS, AgentEndpoint, Application, agent_gate
@@ -24,7 +25,6 @@ from identity_core.api.request import Handler
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.settings import Settings, StartError
-from identity_core.use_cases.auth.token_keys import TokenKeys
 
 SERVED_BY: Final = {AGENTS: "mcp.enabled", TASKS: "a2a.enabled"}
 
@@ -62,4 +62,12 @@ def _application(settings: Settings) -> Callable[[], AbstractAsyncContextManager
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="agents", kernel=">=1,<2", open=open_agents, vital=True, default=False, resources=SERVED_BY)
+    return Extension(
+        name="agents",
+        kernel=">=1,<2",
+        requires=("oauth",),
+        open=open_agents,
+        vital=True,
+        default=False,
+        resources=SERVED_BY,
+    )

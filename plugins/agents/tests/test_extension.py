@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from identity_agents import extension
+from identity_oauth import extension as oauth
 
 from identity_core.bootstrap.runtime import require_resources, served_resources, unserved_resources
 from identity_core.extension.choice import choose_extensions
@@ -43,7 +44,7 @@ def contribute(settings: Settings) -> Any:
 
 
 def chosen(settings: Settings, *, kept: tuple[str, ...] = ()) -> Any:
-    installed = in_order([(source("agents"), extension.identity_extend())])
+    installed = in_order([(source("oauth"), oauth.identity_extend()), (source("agents"), extension.identity_extend())])
     require_resources(installed, settings)
     return choose_extensions(installed, settings, kept)
 
@@ -78,11 +79,11 @@ def test_setting_turns_the_extension_on(key: str) -> None:
     variable = f"IDENTITY_{key.upper().replace('.', '_')}"
     settings = load(environment={variable: "true"})
     found = chosen(settings)
-    (row,) = found.rows()
+    row = next(row for row in found.rows() if row["name"] == "agents")
     assert (row["state"], row["because"]) == ("on", f"environment {variable} ({key})")
     settings = replace(settings, extensions=ExtensionSettings((), ("agents",)))
     disabled = chosen(settings)
-    assert disabled.on == ()
+    assert [one.declared.name for one in disabled.on] == ["oauth"]
     assert unserved_resources(disabled, settings)[f"/{key.partition('.')[0]}"] == ("agents", "")
 
 
@@ -91,7 +92,7 @@ def test_extension_without_a_setting_serves_nothing(enabled: tuple[str, ...], on
     """An upgrade keeps it on by the settings alone: without them it was not in use, whatever the audit log contains."""
     settings = replace(Settings(), extensions=ExtensionSettings(enabled, ()))
     found = chosen(settings, kept=("agents",))
-    assert [one.declared.name for one in found.on] == on
+    assert [one.declared.name for one in found.on if one.declared.name != "oauth"] == on
     assert unserved_resources(found, settings) == {"/mcp": ("agents", "mcp.enabled"), "/a2a": ("agents", "a2a.enabled")}
 
 

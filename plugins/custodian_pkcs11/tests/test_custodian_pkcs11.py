@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from identity_custodian_pkcs11 import Pkcs11Settings, build
+from identity_kit.conformance.custodian import CustodianConformance
 
-from identity_core.conformance.custodian import CustodianConformance
 from identity_core.plugin import BuildContext
 from identity_core.ports.custodian import Custodian
 from tests.softhsm import PIN, SoftHsm

@@ -22,10 +22,10 @@ from identity_custodian_pkcs11.custodian import Pkcs11Custodian
 from identity_custodian_pkcs11.keys import CURVES, Label
 from identity_custodian_pkcs11.module import Module, TokenAway, loaded
 from identity_custodian_pkcs11.token import Connection, Token
+from identity_kit.conformance.custodian import SECRET
 from pkcs11 import Attribute, ObjectClass
 
 from identity_core.codec import multikey
-from identity_core.conformance.custodian import SECRET
 from identity_core.crypto import ed25519, p256
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, NotConfigured, PluginError

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 from identity_custodian_sealed import SealedCustodian, SealedSettings, build, processes, resealing
+from identity_kit.conformance.custodian import CustodianConformance, verified
 
 from identity_core.codec import multikey
-from identity_core.conformance.custodian import CustodianConformance, verified
 from identity_core.database import Transaction
 from identity_core.plugin import BuildContext
 from identity_core.ports.custodian import KeyRefused

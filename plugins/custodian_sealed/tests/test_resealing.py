@@ -22,10 +22,10 @@ from identity_custodian_sealed.box_contents import DataKey
 from identity_custodian_sealed.custodian import holder_secrets
 from identity_custodian_sealed.data_key import stored_seal
 from identity_custodian_sealed.held_key import Label
+from identity_kit.conformance.custodian import verified
+from identity_kit.conformance.custodian_holders import REQUEST
 
 from identity_core.codec import multikey
-from identity_core.conformance.custodian import verified
-from identity_core.conformance.custodian_holders import REQUEST
 from identity_core.crypto import sealing
 from identity_core.database import files, sqlite_connection
 from identity_core.errors import PluginUnavailable

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 from identity_did_ids import DidIds, DidIdsSettings
+from identity_kit.conformance.did_method import DidMethodConformance
 
-from identity_core.conformance.did_method import DidMethodConformance
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid
 

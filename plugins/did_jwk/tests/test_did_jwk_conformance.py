@@ -5,8 +5,7 @@ import json
 
 import pytest
 from identity_did_jwk import DidJwk
-
-from identity_core.conformance.expanding import ExpandingDidMethodConformance
+from identity_kit.conformance.expanding import ExpandingDidMethodConformance
 
 ED25519 = {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
 # RFC 7517 appendix A.1.

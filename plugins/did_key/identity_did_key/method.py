@@ -31,6 +31,9 @@ VERSION: Final = "did:key:1.0"
 # Multibase of the multicodec prefix 0x1200 of a compressed key on P-256.
 P256_PREFIX: Final = "zDn"
 
+# As the method lists them: secp256k1 (0xe7), P-384 (0x1201), P-521 (0x1202), and RSA (0x1205) of 2048 and 4096 bits.
+UNSUPPORTED: Final = {"zQ3s": "secp256k1", "z82": "P-384", "z2J9": "P-521", "z4MX": "RSA", "zgg": "RSA"}
+
 EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """A did:key that was never registered has no birth: it is taken to have been there since the epoch."""
 
@@ -114,7 +117,7 @@ def _p256_members(did: Did) -> dict[str, JsonValue]:
     try:
         keys.PublicKey.parse(multikey.P256, did.identifier)
     except InvalidDocument as error:
-        raise InvalidDid(f"The DID is no did:key that can be used here: {error}", details={"did": did.shown}) from error
+        raise _unusable(did, error) from error
     key_id = f"{did}#{did.identifier}"
     method: JsonValue = {
         "id": key_id,
@@ -129,6 +132,12 @@ def _p256_members(did: Did) -> dict[str, JsonValue]:
         "verificationMethod": [method],
         **signing,
     }
+
+
+def _unusable(did: Did, error: Exception) -> InvalidDid:
+    kind = next((kind for start, kind in UNSUPPORTED.items() if did.identifier.startswith(start)), None)
+    reason = error if kind is None else f"{kind} is not supported; Ed25519, X25519, P-256 and BLS12-381 G2 are"
+    return InvalidDid(f"The DID is no did:key that can be used here: {reason}", details={"did": did.shown})
 
 
 def _did(change: Create) -> Did:
@@ -158,7 +167,7 @@ def _document(did: Did, *, derives: bool) -> DidDocument:
         document = revision.document()
         documents.check(document)
     except (ValueError, InvalidDocument) as error:
-        raise InvalidDid(f"The DID is no did:key that can be used here: {error}", details={"did": did.shown}) from error
+        raise _unusable(did, error) from error
     return document
 
 

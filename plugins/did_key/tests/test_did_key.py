@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from identity_did_key import DidKey, DidKeySettings
 from identity_did_key.method import EVER
+from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
 
 from identity_core.codec import multibase, multikey
-from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
 from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
@@ -37,6 +37,21 @@ def test_the_identifier_is_the_document(kind: str) -> None:
     assert (method.type, method.multibase) == (key.type, key.public)
     assert state.document.purposes(method.id) == PURPOSES[kind]
     assert (state.version_id, state.created_at, state.updated_at, state.deactivated) == (1, EVER, EVER, False)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "kind"),
+    [
+        # The examples of the did:key method.
+        ("zQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBme", "secp256k1"),
+        ("z82LkvCwHNreneWpsgPEbV3gu1C6NFJEBg4srfJ5gdxEsMGRJUz2sG9FE42shbn2xkZJh54", "P-384"),
+        (multibase.base58btc_encode(b"\x82\x24" + bytes([2]) + bytes(66)), "P-521"),
+        ("z4MX" + "x" * 368, "RSA"),
+    ],
+)
+def test_a_key_of_an_unsupported_type_is_named(identifier: str, kind: str) -> None:
+    with pytest.raises(InvalidDid, match=f"{kind} is not supported; Ed25519, X25519, P-256"):
+        METHOD.check(Did.parse(f"did:key:{identifier}"))
 
 
 @pytest.mark.parametrize("kind", PURPOSES)

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 from identity_did_key import DidKey, DidKeySettings
-
-from identity_core.conformance.did_method import DidMethodConformance
+from identity_kit.conformance.did_method import DidMethodConformance
 
 
 class TestDidKey(DidMethodConformance):

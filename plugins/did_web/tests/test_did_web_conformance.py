@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from identity_kit.conformance.resolving import Opened, Outside, ResolvingDidMethodConformance
 from web_host import document, hosting, http, method
 
-from identity_core.conformance.resolving import Opened, Outside, ResolvingDidMethodConformance
 from identity_core.domain.dids.did import Did
 
 

@@ -4,9 +4,8 @@ from datetime import timedelta
 
 import pytest
 from identity_did_webvh import DidWebvh
+from identity_kit.conformance.did_method import DidMethodConformance
 from webvh_life import make
-
-from identity_core.conformance.did_method import DidMethodConformance
 
 
 class TestDidWebvh(DidMethodConformance):

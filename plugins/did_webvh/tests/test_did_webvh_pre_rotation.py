@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 from test_did_webvh_readers import read, refused
 from webvh_life import make, resealed, sealed
 
-from identity_core.conformance.controller import Controller, Life, WalletSigner, committed
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_kit.conformance.controller import WalletSigner
 from webvh_life import make, resealed, robbed_life, whole_life
 
-from identity_core.conformance.controller import WalletSigner
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.chain import fold
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_kit.conformance.controller import Life, committed
 from test_did_webvh_pre_rotation import FIRST, SECOND, THIRD, born, recovered, updated
 from test_did_webvh_readers import resolver, verifier
 from webvh_life import begin, resealed, sealed
 
 from identity_core.codec import multikey
-from identity_core.conformance.controller import Life, committed
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history

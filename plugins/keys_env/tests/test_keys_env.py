@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 from identity_keys_env import EnvironmentKeys, EnvironmentKeysSettings, identity_provide_key_store
+from identity_kit.conformance.key_store import KeyStoreConformance
 
-from identity_core.conformance.key_store import KeyStoreConformance
 from identity_core.domain.callers import digest_of, mint
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

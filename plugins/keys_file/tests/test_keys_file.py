@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from identity_keys_file import FileKeys, identity_provide_key_store
 from identity_keys_file.__main__ import entry, main
 from identity_keys_file.entries import FileInvalid, parse_file
+from identity_kit.conformance.key_store import KeyStoreConformance, run
 
-from identity_core.conformance.key_store import KeyStoreConformance, run
 from identity_core.domain.callers import digest_of, is_minted, mint
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity_keys_sql import SqlKeys, build, identity_provide_key_store
 from identity_keys_sql.record import from_record, read_row, to_record
+from identity_kit.conformance.key_store import WritableKeyStoreConformance, key, run
 
-from identity_core.conformance.key_store import WritableKeyStoreConformance, key, run
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, NoSettings

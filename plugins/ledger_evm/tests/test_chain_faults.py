@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import pytest
+from identity_kit.conformance.ledger import check_lines, whole
 from identity_ledger_evm.contract import call, word
 from identity_ledger_evm.fees import Fees
 from identity_ledger_evm.sender import Sender
 
-from identity_core.conformance.ledger import check_lines, whole
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction, Receipt
 from tests.evm_site import is_, until

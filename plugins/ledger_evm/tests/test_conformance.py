@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from identity_kit.conformance.anchoring import AnchoringLedgerConformance
+from identity_kit.conformance.ledger import LedgerConformance
+from identity_kit.conformance.ledger_faults import LedgerFaultConformance
 from identity_ledger_evm.ledger import EvmLedger
 
-from identity_core.conformance.anchoring import AnchoringLedgerConformance
-from identity_core.conformance.ledger import LedgerConformance
-from identity_core.conformance.ledger_faults import LedgerFaultConformance
 from tests.anvil_server import AnvilServer
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_kit.conformance.ledger import check_lines, whole
 from identity_ledger_evm.work import has_work
 
-from identity_core.conformance.ledger import check_lines, whole
 from identity_core.errors import VersionConflict
 from identity_core.ports.ledger import LedgerEntry
 from tests.evm_site import is_, until

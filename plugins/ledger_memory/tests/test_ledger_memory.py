@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 
 import identity_ledger_memory
 import pytest
+from identity_kit.conformance.anchoring import AnchoringLedgerConformance
+from identity_kit.conformance.ledger import LedgerConformance
 from identity_ledger_memory import MemoryLedger
-
-from identity_core.conformance.anchoring import AnchoringLedgerConformance
-from identity_core.conformance.ledger import LedgerConformance
 
 
 class StoppedClock:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from identity_kit.conformance.anchoring import AnchoringLedgerConformance
+from identity_kit.conformance.ledger import LedgerConformance, check_lines, whole
+from identity_kit.conformance.ledger_faults import LedgerFaultConformance
 from identity_ledger_sql import SqlLedger
 
-from identity_core.conformance.anchoring import AnchoringLedgerConformance
-from identity_core.conformance.ledger import LedgerConformance, check_lines, whole
-from identity_core.conformance.ledger_faults import LedgerFaultConformance
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import identity_ledger_sql
 import pytest
+from identity_kit.conformance.anchoring import AnchoringLedgerConformance
+from identity_kit.conformance.ledger import LedgerConformance
+from identity_kit.conformance.ledger_faults import LedgerFaultConformance
 from identity_ledger_sql import SqlLedger, chain
 from identity_ledger_sql.ledger import _RECORDED as RECORDED
 
-from identity_core.conformance.anchoring import AnchoringLedgerConformance
-from identity_core.conformance.ledger import LedgerConformance
-from identity_core.conformance.ledger_faults import LedgerFaultConformance
 from identity_core.database import DatabaseClosed, DatabaseOverloaded, DatabaseUnavailable, Transaction
 from identity_core.errors import LedgerUnavailable, Overloaded, VersionConflict
 from identity_core.ports.ledger import Receipt

@@ -14,7 +14,7 @@ from identity_mcp.tools import TOOLS
 from mcp import Client
 from nacl.signing import SigningKey
 
-from tests.attack.code_flow import approved, registers
+from plugins.oauth.tests.code_flow import approved, registers
 from tests.attack.delegated.scene import People, Scene
 from tests.attack.stranger import PREFIX, multikey, rotation
 from tests.mcp_client import REVISION, Headers, bearer, call, message, token_of, with_client, with_holder

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from identity_custodian_sealed import SealedSettings, build
+from identity_kit.conformance.custodian_holders import REQUEST
 
 from identity_core.bootstrap import SystemClock
 from identity_core.cli import doctor_credentials
-from identity_core.conformance.custodian_holders import REQUEST
 from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential import Binding, CredentialStatus
 from identity_core.domain.credentials.status_gaps import StatusEpoch

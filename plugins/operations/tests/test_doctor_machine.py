@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -40,8 +40,7 @@ def only(found: Iterator[Any]) -> Any:
 
 
 def without_redis(patched: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    patched.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "redis" else find(name, *more))
+    patched.setitem(sys.modules, "identity_redis.buckets", None)
 
 
 def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,16 @@ def test_a_data_directory_of_another_user(installed: Path, monkeypatch: pytest.M
     assert examined("data directory", {}) == []
 
 
+def test_a_folder_above_that_every_user_can_write(installed: Path) -> None:
+    """Another user renames the data directory and makes one with other keys; a sticky folder prevents that."""
+    above = installed.parent
+    above.chmod(0o777)
+    (found,) = examined("data directory", {})
+    assert (found.state, found.remedy) == ("warn", f"chmod o-w {above.resolve()}")
+    above.chmod(0o1777)
+    assert examined("data directory", {}) == []
+
+
 def test_a_data_directory_that_is_none(identity: Commands, here: Path) -> None:
     (here / "data").write_text("")
     (found,) = examined("data directory", {})
@@ -109,6 +119,7 @@ OF_FINDINGS = {
         (DONE, "test_a_data_directory_that_is_none"),
         (DONE, "test_a_data_directory_of_another_user"),
         ("test_doctor_remedies", "test_modes_are_what_the_remedy_makes_them"),
+        (DONE, "test_a_folder_above_that_every_user_can_write"),
         ("test_doctor_remedies", "test_modes_are_what_the_remedy_makes_them"),
     ],
     "doctor._disk": [(TYPED, "test_room_is_made")],

@@ -9,10 +9,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from identity_postgresql.session import translated_sql
 
 from identity_core.codec.times import micros
 from identity_core.database import Transaction
-from identity_core.database.postgresql_session import translated_sql
 from identity_core.ports.activity import TimelineEntry
 from identity_core.store import Store, activity
 from identity_core.store.records import delete_first

@@ -3,11 +3,11 @@
 import os
 
 import pytest
+from identity_kit.conformance.presenting import PresentingProverConformance
+from identity_kit.conformance.prover import ProverConformance
+from identity_kit.conformance.prover_cases import HANA, HOLDS, SCHEMA, BbsIssuer, context, statement
 from identity_prover_bbs import BbsProver
 
-from identity_core.conformance.presenting import PresentingProverConformance
-from identity_core.conformance.prover import ProverConformance
-from identity_core.conformance.prover_cases import HANA, HOLDS, SCHEMA, BbsIssuer, context, statement
 from tests.curves import curve_on
 
 # Which bound it is and of which type of attribute is forgotten before the curve comes in: a range of 64 bits and a small one, an

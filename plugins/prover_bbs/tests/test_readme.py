@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from identity_kit.conformance.prover_cases import HANA, SCHEMA, BbsIssuer
 
-from identity_core.conformance.prover_cases import HANA, SCHEMA, BbsIssuer
 from identity_core.errors import ProofInvalid
 
 ROOT = Path(__file__).parents[1]

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from identity_kit.conformance.loops import close, run
+from identity_kit.conformance.securing import SecuringConformance
 from identity_securing_bbs2023 import Bbs2023
 
-from identity_core.conformance.loops import close, run
-from identity_core.conformance.securing import SecuringConformance
 from identity_core.plugin import in_threads
 from identity_core.ports.securing import UnsecuredCredential
 

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from identity_kit.conformance.loops import run
+from identity_kit.conformance.securing_keys import KitIssuer
 from identity_securing_bbs2023 import Bbs2023, cbor, statements
 from identity_securing_bbs2023.contexts import CONTEXTS
 from identity_securing_bbs2023.proof_values import decode_base, decode_derived
@@ -16,8 +18,6 @@ from identity_securing_bbs2023.refused import Malformed
 from test_bbs2023_conformance import CLAIMS, ISSUER, UNSECURED
 
 from identity_core.codec import multikey
-from identity_core.conformance.loops import run
-from identity_core.conformance.securing_keys import KitIssuer
 from identity_core.errors import InvalidCredential, ProofInvalid
 
 VC, TERMS = "https://www.w3.org/ns/credentials/v2", "https://www.w3.org/ns/credentials/undefined-terms/v2"

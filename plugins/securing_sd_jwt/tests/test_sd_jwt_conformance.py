@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
+from identity_kit.conformance.securing import SecuringConformance
 from identity_securing_sd_jwt import SdJwtVc
 
-from identity_core.conformance.securing import SecuringConformance
 from identity_core.ports.securing import UnsecuredCredential
 
 ISSUER = "did:web:issuer.example"

@@ -158,7 +158,7 @@ def test_a_checkpoint_is_signed_though_a_stolen_key_goes_while_it_is(tmp_path: P
     run(tmp_path, story)
 
 
-def test_the_answer_lists_the_keys_and_a_stranger_follows_them(tmp_path: Path) -> None:
+def test_the_answer_lists_the_keys_and_their_successions(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         one = await Process.of(service)
         first = one.signer.key
@@ -173,8 +173,8 @@ def test_the_answer_lists_the_keys_and_a_stranger_follows_them(tmp_path: Path) -
         assert [each.number for each in answer.earlier_keys] == [2, 1]
         assert answer.earlier_keys[1].verifier_key == str(first)
         history = (await service.service_log()).history.replaced
-        assert keys_followed(first, history).present == one.signer.key
-        assert says_succession((answer.earlier_keys[1].succession or "").encode(), first, history[0])
+        assert keys_followed(first, history, is_believed=True).present == one.signer.key
+        assert says_succession(history[0], first)
 
     run(tmp_path, story)
 

@@ -16,7 +16,14 @@ from identity_tlog.witness import Stale
 from identity_transparency.cli.ledger_cosigner import Cosigner, CosigningKey, write_state
 from identity_transparency.cosigned import StoredCosignedCheckpoints
 from identity_transparency.extension import places_of
-from identity_transparency.use_cases.feed import LATE_SECONDS, ROUND_SECONDS, CosignedLog, FedWitness, WitnessFeeder
+from identity_transparency.use_cases.feed import (
+    BUSY_SECONDS,
+    LATE_SECONDS,
+    ROUND_SECONDS,
+    CosignedLog,
+    FedWitness,
+    WitnessFeeder,
+)
 from identity_transparency.use_cases.read import GetLedgerCheckpoint
 from identity_transparency.wire import GetLedgerCheckpointQuery
 
@@ -111,6 +118,32 @@ def play(scenario: Callable[[Fed], Any], folder: Path, quorum: int = 3) -> None:
             await it.logged.close()
 
     run(whole())
+
+
+@pytest.mark.parametrize("feeds", [True, False])
+def test_a_feeder_rests_while_nothing_is_to_be_cosigned(tmp_path: Path, feeds: bool) -> None:
+    """It read the ledger each second, also that of a server. One that does not feed reads on until it knows what another has kept."""
+
+    async def scenario(it: Fed) -> None:
+        one = it.feeder if feeds else it.another()
+        one.rest_seconds, it.holds_turn = 60.0, feeds
+        assert await one.guarded() == 60.0
+        await it.logged.append(1, "did:a:")
+        it.told[3].open.clear()
+        for _ in range(3):
+            assert await one.guarded() == BUSY_SECONDS
+            await it.settled()
+        if not feeds:
+            it.holds_turn = True
+            await it.feeder.step()
+            await it.settled()
+            it.holds_turn = False
+        it.told[3].open.set()
+        await it.settled()
+        await one.guarded()
+        assert await one.guarded() == 60.0
+
+    play(scenario, tmp_path)
 
 
 def test_what_grows_is_cosigned_and_a_stranger_can_check_it(tmp_path: Path) -> None:

@@ -16,17 +16,15 @@ from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.audit import AuditHandlers
-from identity_core.api.authorize import AuthorizationEndpoint
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
-from identity_core.api.oauth import AUTHORIZE_PATH
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.security import Gate
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
-from identity_core.extension.declaration import Contribution, Extension, Kernel
+from identity_core.extension.declaration import Contribution, Extension, Kernel, PeoplePages
 from identity_core.extension.installation import InstallationState
 from identity_core.extension.metrics import render_metrics
 from identity_core.plugin import hookimpl
@@ -34,13 +32,13 @@ from identity_core.ports.custodian import Custodian
 from identity_core.store import Store
 from identity_core.use_cases.audit import CheckAuditChain
 from identity_core.use_cases.record import Record
+from identity_ui import pages
 from identity_ui.anybody import PublicPages
-from identity_ui.authorize import AuthorizePage
 from identity_ui.consent import ConsentPages
 from identity_ui.holder import HolderPages
 from identity_ui.operator import OperatorHandlers, OperatorPages
 from identity_ui.operator_session import OperatorSessions
-from identity_ui.pages import explained, ui_forms, ui_pages
+from identity_ui.pages import ui_forms, ui_pages
 from identity_ui.plots import KeepFigures
 from identity_ui.render import CONSENT, HIDDEN
 from identity_ui.session import Sessions
@@ -79,9 +77,8 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
         chain = CheckAuditChain(kernel.need(Store).audit)
         state = kernel.need(InstallationState)
         shown = OperatorPages(_operator_handlers(kernel), state, chain, figures, operators)
-        authorize = explained(AuthorizePage(kernel.need(AuthorizationEndpoint)).show)
-        people = ui_pages(public, holder, shown) | {AUTHORIZE_PATH: authorize}
-        yield Contribution(people=people, forms=ui_forms(public, holder, shown), services=_questions(kernel, holder))
+        people, forms = ui_pages(public, holder, shown), ui_forms(public, holder, shown)
+        yield Contribution(people=people, forms=forms, services={PeoplePages: pages} | _questions(kernel, holder))
 
 
 def _questions(kernel: Kernel, holder: HolderPages) -> dict[type[Any], Any]:

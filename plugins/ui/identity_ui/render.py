@@ -39,6 +39,8 @@ _ALONE: Final = (
     ("cross-origin-resource-policy", "same-origin"),
     ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
 )
+# Bidirectional embeddings, overrides and isolates: U+2069 ends the isolate of <bdi> in Chromium, and what follows is reordered.
+_DIRECTIONS: Final = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _WEIGHT: Final = re.compile(r"[qQ]=(?:1(?:\.0{0,3})?|0\.(?!0*$)[0-9]{1,3})")
 # What the verify page imports; those below client/ are the TypeScript client's, as openapi.clients compiles them.
 _OF_CLIENT: Final = ("changes", "codec", "entry", "log", "webvh", "working")
@@ -89,11 +91,17 @@ def _environment(language: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        finalize=with_visible_directions,
     )
     environment.policies["ext.i18n.trimmed"] = True
     environment.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]
     environment.filters |= {"readable": readable, "granted": granted}
     return environment
+
+
+def with_visible_directions(value: Any) -> Any:
+    """Return a text with its bidirectional controls written as escapes, as the command line does."""
+    return value if not isinstance(value, str) or value.isascii() else value.translate(_DIRECTIONS)
 
 
 def readable(value: Mapping[str, Any]) -> str:

@@ -92,6 +92,8 @@ def test_a_row_of_the_timeline_says_who_asked(actor: str | None, said: str | Non
     [
         ("zkp.prove.age.gte.18", "age is at least 18"),
         ("zkp.prove.age.lt", "age is less than what the agent asks"),
+        ("zkp.prove.%E2%81%A9%E2%80%AEage.lt", r"\u2069\u202eage is less than what the agent asks"),
+        ("zkp.prove.%D8%B9%D9%85%D8%B1%E2%80%8F.lt", "\u0639\u0645\u0631\u200f is less than what the agent asks"),
         (f"zkp.prove.city.eq.{pin_of('Kyoto')}", "city is a fixed value"),
         (f"zkp.prove.%3Cb%3E.set_member.{pin_of([1, 2])}", "&lt;b&gt; is one of a fixed value"),
         ("zkp.prove.*.gte", ""),

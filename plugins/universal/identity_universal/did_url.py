@@ -129,14 +129,21 @@ def _identified(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def endpoint(did: Did, document: bytes, url: DidUrl) -> str:
     """Return the URI of the service that ``url`` names, with its relative reference and its fragment (DID Resolution §5.1).
 
-    Raises ``DidUrlNotFound``: when the document has no such service. Raises ``InvalidDidUrl``: when the reference is no relative
+    Of a set the first URI counts, and a map has none. Raises ``DidUrlNotFound``: when the document has no such service or URI.
+    Raises ``InvalidDidUrl``: when the reference is no relative
     reference without an authority, when the result has another origin or is not an absolute URI, or when both have a fragment."""
     services = orjson.loads(document).get("service", ())
     names = (f"{did}#{url.service}", f"#{url.service}")
     found = next((one for one in services if isinstance(one, dict) and one.get("id") in names), None)
-    address = None if found is None else found.get("serviceEndpoint")
-    if not isinstance(address, str):
-        raise DidUrlNotFound(details={"did": str(did), "service": echoed(url.service or "", URI)})
+    said = None if found is None else found.get("serviceEndpoint")
+    address = next((one for one in (said if isinstance(said, list) else [said]) if isinstance(one, str)), None)
+    if address is None:
+        reason = (
+            {}
+            if said is None
+            else {"reason": "Its endpoint is a map and no URI: dereference the service by its fragment."}
+        )
+        raise DidUrlNotFound(details={"did": str(did), "service": echoed(url.service or "", URI), **reason})
     if url.relative_ref is not None:
         address = resolve_reference(address, url.relative_ref)
     if url.fragment is not None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identity_universal.did_url import resolve_reference
+from identity_universal.did_url import DidUrl, endpoint, resolve_reference, secondary_resource
 
-from identity_core.errors import InvalidDidUrl
+from identity_core.domain.dids.did import Did
+from identity_core.errors import DidUrlNotFound, InvalidDidUrl
 
 BASE = "http://a/b/c/d;p?q"
 
@@ -94,3 +97,31 @@ def test_no_reference_changes_the_origin(reference: str) -> None:
     assert resolved.isascii()
     assert resolved.isprintable()
     assert " " not in resolved
+
+
+DID = "did:web:hana.example"
+MAP = {"uri": "https://map.example/", "accept": ["didcomm/v2"]}
+FIRST, SECOND = "https://one.example/a/", "https://two.example/"
+
+
+def document(said: object) -> bytes:
+    """A document of did:web; those of the service's own methods have one URI for each service."""
+    return json.dumps({"id": DID, "service": [{"id": f"{DID}#s", "type": "X", "serviceEndpoint": said}]}).encode()
+
+
+@pytest.mark.parametrize("said", [FIRST, [FIRST], [FIRST, SECOND], [MAP, FIRST], [MAP, FIRST, SECOND, MAP]])
+def test_the_first_uri_of_a_set_is_the_endpoint(said: object) -> None:
+    """DID Core §5.4: an endpoint is a URI, a map, or a set of these. DID Resolution §6.1: maps are left out."""
+    url = DidUrl.parse(f"{DID}?service=s&relativeRef=b#c")
+    assert endpoint(Did.parse(DID), document(said), url) == "https://one.example/a/b#c"
+
+
+@pytest.mark.parametrize("said", [MAP, [MAP], [], [[FIRST]], 7])
+def test_an_endpoint_without_a_uri_is_named_as_such(said: object) -> None:
+    with pytest.raises(DidUrlNotFound) as refused:
+        endpoint(Did.parse(DID), document(said), DidUrl.parse(f"{DID}?service=s"))
+    assert "by its fragment" in str(refused.value.details["reason"])
+    with pytest.raises(DidUrlNotFound) as absent:
+        endpoint(Did.parse(DID), document(said), DidUrl.parse(f"{DID}?service=t"))
+    assert "reason" not in absent.value.details
+    assert secondary_resource(Did.parse(DID), document(said), "s")["serviceEndpoint"] == said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from functools import partial
 
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
@@ -22,7 +23,8 @@ async def open_vcalm(kernel: Kernel) -> AsyncIterator[Contribution]:
     clock, key = kernel.clock, PresentationChallengeKey(kernel.secret("challenges"))
     keys, own, status = IssuerKeys(kernel.dids), kernel.need(VerifyCredential), kernel.need(CopyStatus)
     formats = (kernel.formats(anonymous=True), kernel.formats(anonymous=False))
-    first, second = (VerifyVcalmCredential(found, keys, own, status, clock) for found in formats)
+    first = VerifyVcalmCredential(formats[0], keys, own, status, clock)
+    second = VerifyVcalmCredential(formats[1], keys, partial(own, is_known=True), status, clock)
     shown, known = (VerifyVcalmPresentation(one, kernel.dids, key, kernel.challenges, clock) for one in (first, second))
     challenge = CreateVcalmChallenge(key, kernel.random, clock)
     yield Contribution(handlers=(VcalmHandlers((first, second), (shown, known), challenge),))

@@ -8,7 +8,7 @@ A plugin that cannot be asked is an error: nothing is known then, and a false ``
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -28,11 +28,10 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CopyStatus
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuringFormat
-from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.values import value_class
-from identity_core.wire import VerifyCredentialRequest
+from identity_core.wire import CredentialVerdict, VerifyCredentialRequest
 from identity_vcalm.presentation import (
     CHALLENGE_PREFIX,
     PresentationChallengeKey,
@@ -116,7 +115,7 @@ class VerifyVcalmCredential:
 
     formats: Mapping[str, SecuringFormat]
     issuer_keys: IssuerKeys
-    own: VerifyCredential
+    own: Callable[[VerifyCredentialRequest], Awaitable[CredentialVerdict]]
     copy_status: CopyStatus
     clock: Clock
 

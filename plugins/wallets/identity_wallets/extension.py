@@ -92,6 +92,7 @@ def identity_extend() -> Extension:
     return Extension(
         name="wallets",
         kernel=">=1,<2",
+        requires=("oauth",),
         document=DOCUMENT,
         open=open_wallets,
         default=False,

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from identity_core.api.oauth_errors import wallet_error
+from identity_oauth.domain.tokens import OauthRefusal
+from identity_oauth.refusals import wallet_error
+
 from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
 from identity_core.codec import multibase
 from identity_core.codec.strict_json import JsonRefused
 from identity_core.domain.jose import ES256
-from identity_core.domain.tokens import OauthRefusal
 from identity_core.errors import (
     AuthFailed,
     AuthRequired,

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from identity_oauth.domain.tokens import OauthRefusal
+from identity_oauth.refusals import wallet_error
+
 from identity_core.api.costs import Cost
-from identity_core.api.oauth_errors import wallet_error
 from identity_core.api.page_requests import form_members
 from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
 from identity_core.codec import strict_json
-from identity_core.domain.tokens import OauthRefusal
 from identity_core.errors import IdentityError
 from identity_core.values import value_class
 from identity_wallets.use_cases.present import AcceptPresentation, SignRequestObject

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import pytest
+from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
 from pyld.documentloader.frozen import BUNDLED_CONTEXTS
 
-from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
 from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log.chain import Chain

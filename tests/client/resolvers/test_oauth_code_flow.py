@@ -20,7 +20,7 @@ from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from joserfc.jwk import OKPKey
 from requests_oauthlib import OAuth2Session
 
-from tests.attack.code_flow import CALLBACK, approved, registers
+from plugins.oauth.tests.code_flow import CALLBACK, approved, registers
 from tests.attack.stranger import PREFIX, Holder
 from tests.client.resolvers.conftest import holder
 from tests.client.resolvers.test_oauth_clients import ASSERTION_TYPE, DELEGATIONS, jwk, pem

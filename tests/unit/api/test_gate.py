@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from identity_kit.conformance.key_store import key
 
 from identity_core.api.request import Answer, Operation, Request
 from identity_core.api.security import Gate
-from identity_core.conformance.key_store import key
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed, Overloaded, RateLimited
@@ -65,6 +65,9 @@ class Tokens:
 
     def __init__(self, told: list[str]) -> None:
         self.told = told
+
+    def own(self) -> Tokens:
+        return self
 
     def claims_to_be_ours(self, text: str) -> bool:
         return text in ("good", "new", "ended")

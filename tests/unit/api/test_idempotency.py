@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from identity_kit.conformance.key_store import key
 
 from identity_core.api import idempotency
 from identity_core.api.idempotency import REPLAYED, Idempotency
 from identity_core.api.request import Answer, Request
-from identity_core.conformance.key_store import key
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.did import Did

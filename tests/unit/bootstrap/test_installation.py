@@ -16,7 +16,7 @@ import pytest
 
 from identity_core.bootstrap import open_installation
 from identity_core.bootstrap.installation import OBJECTS_BETWEEN_COLLECTIONS
-from identity_core.database import postgresql, sqlite, sqlite_connection
+from identity_core.database import sqlite, sqlite_connection
 from identity_core.settings import StartError, load
 from tests.postgres_server import postgres_server, postgres_url
 
@@ -105,7 +105,7 @@ def test_every_server_database_has_the_readers_of_the_setting(
             readers.append(most)
             super().__init__(most, **how)
 
-    monkeypatch.setattr(postgresql, "ThreadPoolExecutor", Counted)
+    monkeypatch.setattr("identity_postgresql.database.ThreadPoolExecutor", Counted)
 
     async def look() -> None:
         overrides = {"data_dir": tmp_path, "database_url": postgres_url, "database_readers": 7}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import sys
 from contextlib import closing
-from importlib import util
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -71,24 +70,25 @@ def test_a_note_that_cannot_be_written_stops_no_start(tmp_path: Path, caplog: py
     assert "a rollback would go unseen" in caplog.text
 
 
+REDIS = "identity_redis.buckets"
+
+
 @pytest.mark.parametrize(
-    ("module", "environment", "extra"),
+    ("driver", "environment", "extra"),
     [
-        ("redis", {"IDENTITY_THROTTLE_STORE": "redis", "IDENTITY_THROTTLE_REDIS_URL": "redis://127.0.0.1:1"}, "redis"),
-        ("redis", {"IDENTITY_THROTTLE_REDIS_URL": "redis://127.0.0.1:1"}, "redis"),
-        ("psycopg", {"IDENTITY_DATABASE_URL": "postgresql://u@127.0.0.1:1/x"}, "postgresql"),
+        (REDIS, {"IDENTITY_THROTTLE_STORE": "redis", "IDENTITY_THROTTLE_REDIS_URL": "redis://127.0.0.1:1"}, "redis"),
+        (REDIS, {"IDENTITY_THROTTLE_REDIS_URL": "redis://127.0.0.1:1"}, "redis"),
+        ("identity_postgresql.database", {"IDENTITY_DATABASE_URL": "postgresql://u@127.0.0.1:1/x"}, "postgresql"),
     ],
 )
-def test_a_library_that_is_not_installed_is_told_before_anything_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, environment: dict[str, str], extra: str
+def test_missing_driver_stops_the_start_before_it_makes_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver: str, environment: dict[str, str], extra: str
 ) -> None:
-    find = util.find_spec
-    absent: Any = lambda name, package=None: None if name == module else find(name, package)  # noqa: E731
-    monkeypatch.setattr(util, "find_spec", absent)
+    monkeypatch.setitem(sys.modules, driver, None)
     monkeypatch.chdir(tmp_path)
     given = Commands(environment | {"IDENTITY_DATA_DIR": str(tmp_path / "data")})
     what, where, remedy = given.refused("serve", "--port", "0", status=2)
-    assert f"the library {module}, which is not installed" in what
+    assert f"the driver for {extra}://, which is not installed" in what
     assert "IDENTITY_" in where
     assert remedy.endswith(f"pip install 'identity-service[{extra}]'")
     assert list(tmp_path.iterdir()) == []

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
+from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_tlog.note import Checkpoint
 
 from identity_core.api import proofs
 from identity_core.api.anchors import anchor
-from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.structs import plain
-from identity_core.conformance.prover_cases import BbsIssuer
 from identity_core.domain.activity import TimelineQuery
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint

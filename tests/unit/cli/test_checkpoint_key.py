@@ -81,38 +81,39 @@ def test_verifiers_follow_from_an_old_key_to_the_new_one(
     eventually(lambda: len(earlier()) == 1, "the process that is asked knows the replacement")
     new = remote.ok("ledger", "key").strip()
     assert earlier()[0]["verifierKey"] == old != new
-    for key in (old, new):
-        remote.ok("ledger", "verify", did, "--key", key, "--held", here / "held", "--save", here / "kept.json")
-        assert "sound" in remote.ok("ledger", "audit", "--url", own_server.url, "--key", key, "--held", here / "held")
+    service_did = remote.json("ledger", "key")["serviceDid"]
+    known = ("--service-did", service_did)
+    for words in (("--key", old, *known), ("--key", new)):
+        remote.ok("ledger", "verify", did, *words, "--held", here / "held", "--save", here / "kept.json")
+        assert "sound" in remote.ok("ledger", "audit", "--url", own_server.url, *words, "--held", here / "held")
     kept = json.loads((here / "kept.json").read_text())
     later = kept | {"checkpoint": without(kept["checkpoint"], old)}
     (here / "later.json").write_text(json.dumps(later))
-    for key in (old, new):
-        installed.ok("ledger", "verify", "--history", here / "later.json", "--key", key)
-    # Without the service log nothing leads to the new key; and the old one alone counts no more.
-    for name, changed in {
-        "bare": {one: later[one] for one in later if one != "service"},
-        "thief": kept | {"checkpoint": without(kept["checkpoint"], new)},
-    }.items():
+    for words in (("--key", old, *known), ("--key", new)):
+        installed.ok("ledger", "verify", "--history", here / "later.json", *words)
+    # Without the log of a known DID nothing leads to the new key; and the old one alone counts no more.
+    for name, changed, says in (
+        ("bare", {one: later[one] for one in later if one != "service"}, "not signed by the key of the log"),
+        ("thief", kept | {"checkpoint": without(kept["checkpoint"], new)}, "was replaced"),
+    ):
         (here / name).write_text(json.dumps(changed))
-        says = installed.refused("ledger", "verify", "--history", here / name, "--key", old)
-        assert "not signed by the key of the log" in says[0]
+        assert says in installed.refused("ledger", "verify", "--history", here / name, "--key", old)[0]
     (here / "policy").write_text(f"log {old}\nquorum none\n")
     proof = remote.ok("ledger", "prove", did)
     (here / "new.proof").write_text(_proof_without(proof, old))
     (here / "thief.proof").write_text(_proof_without(proof, new))
     words = ("ledger", "verify", "--policy", here / "policy")
     assert "not signed" in installed.refused(*words, here / "new.proof")[0]
-    installed.ok(*words, here / "new.proof", "--service-history", here / "kept.json")
+    later = ("--service-history", here / "kept.json", *known)
+    installed.ok(*words, here / "new.proof", *later)
     installed.ok(*words, here / "thief.proof")
-    assert "not signed" in installed.refused(*words, here / "thief.proof", "--service-history", here / "kept.json")[0]
+    assert "not signed" in installed.refused(*words, here / "thief.proof", *later)[0]
     # A stolen key names no successor: who knows the service's own DID follows all the same.
     installed.ok("keys", "rotate", "checkpoint", "--compromised", "--data-dir", own_server.data_dir)
     eventually(lambda: len(earlier()) == 2, "the process that is asked knows the replacement")
-    assert "not signed" in remote.refused("ledger", "verify", did, "--key", new)[0]
-    service_did = remote.json("ledger", "key")["serviceDid"]
+    assert "was replaced" in remote.refused("ledger", "verify", did, "--key", new)[0]
     for key in (old, new):
-        remote.ok("ledger", "verify", did, "--key", key, "--service-did", service_did)
+        remote.ok("ledger", "verify", did, "--key", key, *known)
 
 
 def test_an_exported_log_is_read_under_an_old_key(own_server: LocalServer, installed: Commands, here: Path) -> None:

@@ -76,3 +76,26 @@ def test_a_read_only_directory_is_named_with_a_remedy(
     assert "needs a writable data directory" in what
     assert where.endswith("data")
     assert "`identity fsck`" in remedy
+
+
+@pytest.mark.parametrize("name", ["custodian.key", "identity.sqlite", "custodian.sqlite"])
+@pytest.mark.parametrize("mode", [0o602, 0o666])
+def test_a_file_that_other_users_can_write_is_refused(identity: Commands, here: Path, name: str, mode: int) -> None:
+    """Whoever wrote the key or the database in it decides what the service signs."""
+    identity.ok("keys", "create", "--name", "first", "--admin", "--data-dir", "data")
+    (here / "data" / name).chmod(mode)
+    what, where, remedy = identity.refused("keys", "list", "--data-dir", "data", status=2)
+    assert f"other users can write it (mode {mode:04o})" in what
+    assert where.endswith(name)
+    assert "chmod go-w" in remedy
+
+
+def test_a_read_only_database_is_named(identity: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    identity.ok("keys", "create", "--name", "first", "--admin", "--data-dir", "data")
+    access = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: not str(path).endswith("identity.sqlite") and access(path, mode)
+    )
+    what, where, _ = identity.refused("keys", "list", "--data-dir", "data")
+    assert "needs a writable data directory" in what
+    assert where.endswith("identity.sqlite")

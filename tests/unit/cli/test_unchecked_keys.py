@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 
-from identity_core.conformance.controller import Controller, Life, WalletSigner, committed
 from tests.attack.log_forger import METHOD
 from tests.split_view import DID, NEW, SERVICE_DID, leaf, served, true_log
 from tests.transparency import write_log
@@ -52,6 +52,19 @@ def test_an_audit_without_a_service_log_is_marked(identity: Commands, here: Path
     assert identity.json(*words)["unchecked"] == (["retiredKeys"] if logs else [])
     assert "service's own log is missing" in identity.refused(*words, STRICT)[0]
     assert identity.json(*words, STRICT, "--service-did", SERVICE_DID)["unchecked"] == []
+
+
+def test_a_checkpoint_without_a_service_log_is_marked(identity: Commands, here: Path) -> None:
+    """On stdout there is the note alone."""
+    log = true_log()
+    write_log(here / "folder", log.encoded, log.note)
+    words = ("ledger", "checkpoint", "--dir", here / "folder", *KEY)
+    result = identity(*words)
+    assert (result.stdout, result.stderr) == (log.note.decode(), "unchecked: retiredKeys\n")
+    assert identity.json(*words)["unchecked"] == ["retiredKeys"]
+    assert "service's own log is missing" in identity.refused(*words, STRICT)[0]
+    assert identity.json(*words, STRICT, *NAMED)["unchecked"] == []
+    assert identity(*words, *NAMED).stderr == ""
 
 
 def test_a_service_that_names_no_log_of_its_own_is_marked(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> None:

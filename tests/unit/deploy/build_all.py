@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 from setuptools import build_meta
@@ -48,7 +49,8 @@ def main(output: Path, projects: list[Path]) -> None:
     scratch.mkdir()
     with contextlib.redirect_stdout(sys.stderr):
         for project in projects:
-            build(project.resolve(), output, scratch)
+            # A checkout may have the name of one of its plugins.
+            build(project.resolve(), output, Path(tempfile.mkdtemp(dir=scratch)))
     shutil.rmtree(scratch)
 
 

@@ -140,12 +140,9 @@ def test_all_names_every_plugin_that_needs_no_device() -> None:
     """The extensions that are on by default are installed with the service, so ``all`` does not repeat them."""
     needed = {re.split(r"[\[>=]", each)[0] for each in SERVICE["dependencies"]} & plugins()
     assert needed == {
-        "identity-consents",
-        "identity-observability",
-        "identity-operations",
+        *("identity-commands", "identity-consents", "identity-oauth", "identity-observability"),
+        *("identity-operations", "identity-ui", "identity-universal"),
         "identity-transparency",
-        "identity-ui",
-        "identity-universal",
     }
     wanted = {re.split(r"[\[>]", each)[0] for each in SERVICE["optional-dependencies"]["all"]}
     assert needed.isdisjoint(wanted)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_kit.conformance.prover_cases import HANA, SCHEMA
 
-from identity_core.conformance.prover_cases import HANA, SCHEMA
 from identity_core.domain.credentials.attributes import NULL_SCALAR, ValueRefused
 from identity_core.domain.credentials.bound_credential import (
     BOUND_HEADER_TAG,

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import orjson
 import pytest
+from identity_kit.conformance.controller import Controller
 
-from identity_core.conformance.controller import Controller
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids.changes import NewService
 from identity_core.domain.dids.contexts import DIDCOMM, SERVICE_CONTEXTS

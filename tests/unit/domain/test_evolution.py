@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from identity_kit.conformance.controller import Controller, WalletSigner
 
-from identity_core.conformance.controller import Controller, WalletSigner
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (

@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from identity_core.conformance.controller import Controller, WalletSigner
+from identity_kit.conformance.controller import Controller, WalletSigner
+
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (

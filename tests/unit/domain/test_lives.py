@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 
-from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history

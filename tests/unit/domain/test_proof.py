@@ -4,8 +4,8 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from identity_kit.conformance.prover_cases import ISSUED, SCHEMA, context, statement
 
-from identity_core.conformance.prover_cases import ISSUED, SCHEMA, context, statement
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.proof import (
     Context,

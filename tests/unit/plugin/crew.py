@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_kit.conformance.prover_cases import NOW
 
 from identity_core.bootstrap import SystemClock
-from identity_core.conformance.prover_cases import NOW
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import Predicate

@@ -20,9 +20,9 @@ from types import NoneType
 from typing import Any
 
 import pytest
+from identity_kit.conformance.prover_cases import SCHEMA
 
 import identity_core.store
-from identity_core.conformance.prover_cases import SCHEMA
 from identity_core.database import Transaction
 from identity_core.domain.activity import ChainHead
 from identity_core.domain.callers import ApiKey

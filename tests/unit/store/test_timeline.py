@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from identity_postgresql.session import translated_sql
 
 from identity_core.database import Cursor, Transaction
-from identity_core.database.postgresql_session import translated_sql
 from identity_core.domain.activity import TimelineQuery
 from identity_core.ports.activity import TimelineEntry
 from identity_core.store import Store

@@ -4,12 +4,12 @@ import logging
 from pathlib import Path
 
 import pytest
+from identity_postgresql.buckets import TokenBucketPostgresqlStorage
+from identity_redis.buckets import TokenBucketRedisStorage
 
 from identity_core.settings import Throttle
 from identity_core.throttle.fallback import FallbackStorage, open_buckets
 from identity_core.throttle.memory import TokenBucketMemoryStorage
-from identity_core.throttle.postgresql import TokenBucketPostgresqlStorage
-from identity_core.throttle.redis import TokenBucketRedisStorage
 from identity_core.throttle.sqlite import TokenBucketSqliteStorage
 from tests.unit.throttle.promises import Ticking, run
 

@@ -18,7 +18,7 @@ from identity_core.ports.repositories import Suspicion
 from identity_core.store.index_rows import NAMES, VERSIONS
 from identity_core.store.row_mac import RowMac, version_octets
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.dids.index_audit import IndexAudit
+from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.record import Record
 from tests.rooms import Rooms, secret_of, update_of
 
@@ -214,6 +214,32 @@ async def test_earlier_row_that_differs_from_the_ledger_is_withheld(rooms: Rooms
         with pytest.raises(DidQuarantined):
             await rooms.check.head(did, decides=True)
     assert [one.did for one in await rooms.store.quarantine.unknown(rooms.clock.now())] == [str(did)]
+
+
+@on_rooms
+async def test_row_of_an_earlier_replica_is_no_finding(rooms: Rooms) -> None:
+    """An earlier replica writes a row between the look at the head and that at the versions."""
+    did = str((await rooms.new_did()).version.state.did)
+    await write_back(rooms, did, without_later)
+    with pytest.raises(DidQuarantined):
+        await rooms.store.documents.versions(did, after=0, limit=9, descending=False)
+    recorded = RecordSuspicions(audit_of(rooms))
+    before = len(await rooms.store.audit.chain(after=0, limit=99))
+    await recorded.step()
+    assert len(await rooms.store.audit.chain(after=0, limit=99)) == before
+    assert (recorded.withheld, await states(rooms, did)) == (0, [(FORMS[history.FORM], None)])
+    assert len(await rooms.store.documents.versions(did, after=0, limit=9, descending=False)) == 1
+
+
+@on_rooms
+async def test_earlier_row_that_differs_is_a_finding_of_versions(rooms: Rooms) -> None:
+    did = str((await rooms.new_did()).version.state.did)
+    await write_back(rooms, did, deactivated)
+    with pytest.raises(DidQuarantined):
+        await rooms.store.documents.versions(did, after=0, limit=9, descending=False)
+    recorded = RecordSuspicions(audit_of(rooms))
+    await recorded.step()
+    assert recorded.withheld == 1
 
 
 @on_rooms

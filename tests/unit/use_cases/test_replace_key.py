@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 from identity_did_ids.method import DidIds, DidIdsSettings
+from identity_oauth.use_cases.token_keys import GetJwks, TokenKeys
+from identity_oauth.use_cases.tokens import AuthenticateToken, IssueToken
+from identity_oauth.wire import IssueTokenRequest
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
@@ -22,16 +25,13 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import ServiceEntry
 from identity_core.domain.dids.log import service_log, verify
 from identity_core.domain.dids.log.chain import fold
-from identity_core.domain.dids.log.service_keys import TYPE, Replacement
+from identity_core.domain.dids.log.service_keys import TYPE, Replacement, token_key_name
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, PluginUnavailable, StorageMismatch
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
-from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys, name_of
-from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY
 from identity_core.use_cases.dids.replace_key import MOST_LISTED, ReplacedKey, ReplaceServiceKey, no_succession
 from identity_core.use_cases.record import Record
-from identity_core.wire import IssueTokenRequest
 from tests.rooms import ORIGIN, START
 from tests.unit.use_cases.test_rotate_log_key import Service, run
 
@@ -54,9 +54,10 @@ class Process:
         self.keys, self.follow = keys, follow
         self.issue = IssueToken(rooms.reader, keys, Record(rooms.store.activity), rooms.clock, os.urandom, ORIGIN, 600)
         api_keys = AuthenticateApiKey((OneKey(),), ApiKeyCache(rooms.clock), rooms.clock, lambda _: "of ab")
-        self.bearer = AuthenticateBearer(
-            rooms.reader, api_keys, keys, rooms.clock, lambda *_: None, ORIGIN, rooms.store.spent_challenges
-        )
+        self.own = AuthenticateToken(rooms.reader, api_keys, keys, rooms.clock, ORIGIN, rooms.store.spent_challenges)
+
+    async def bearer(self, text: str) -> Caller | None:
+        return await self.own(text, "")
 
     @classmethod
     async def of(cls, service: Service, number: int = 1) -> Process:
@@ -67,7 +68,7 @@ class Process:
             number,
             service.rooms.clock,
             LIFETIME,
-            follow.history,
+            () if follow.history is None else follow.history.replaced,
         )
         keys.renew = follow.now
         await follow.tell(keys.hear)
@@ -85,7 +86,7 @@ async def replaced(service: Service, first: int = 1, **how: Any) -> ReplacedKey:
     """By the command beside, which is another process."""
     log = await service.service_log()
     keep = timedelta(seconds=LIFETIME + 60)
-    job = ReplaceServiceKey(log, "token", name_of, first, 1, keep, no_succession, os.urandom, service._sleep)
+    job = ReplaceServiceKey(log, "token", token_key_name, first, 1, keep, no_succession, os.urandom, service._sleep)
     return await job(**how)
 
 

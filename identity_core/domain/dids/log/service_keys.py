@@ -27,6 +27,11 @@ _DID_KEY: Final = "did:key:"
 _MEMBERS: Final = ("replaces", "treeSize", "compromised", "succession")
 
 
+def token_key_name(number: int) -> str:
+    """Return the name in the custodian of a key of access tokens."""
+    return f"{TOKEN}-{number}"
+
+
 @value_class
 class Replacement:
     """The key ``multikey`` with this ``number``, from 2, signs from ``at`` on, which is the time of the entry, in the place of

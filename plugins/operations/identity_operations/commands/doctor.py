@@ -25,7 +25,8 @@ from identity_core.cli.extensions import chosen_extensions
 from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show, working
 from identity_core.cli.serve import LOOPBACK
-from identity_core.database import DatabaseError
+from identity_core.database import DatabaseError, DatabaseUnavailable
+from identity_core.database.drivers import BUCKETS, driver_of
 from identity_core.extension.installation import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
 from identity_core.settings import Settings, StartError, buckets_of
 from identity_operations.checks import database, machine
@@ -101,6 +102,10 @@ def _data_directory(settings: Settings) -> Iterator[Diagnosis]:
         yield warn(f"others may look into {folder}", f"chmod 700 {folder}")
     else:
         yield ok(f"{folder}, for its owner only")
+    # Whoever can write a folder above can put another in its place, but for what a sticky one keeps.
+    for above in folder.resolve().parents:
+        if stat.S_IMODE(above.stat().st_mode) & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
+            yield warn(f"every user can replace {folder}: {above} can be written by all", f"chmod o-w {above}")
     for path in sorted(folder.iterdir()):
         # SQLite files hold sealed keys and documents; the rest is worse.
         if (path.suffix == ".key" or is_open) and path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077:
@@ -143,11 +148,11 @@ def _throttle(settings: Settings) -> Iterator[Diagnosis]:
 
 async def _redis_fault(url: str) -> str | None:
     try:
-        from identity_core.throttle.redis import TokenBucketRedisStorage
-    except ImportError:
+        driver = driver_of(BUCKETS, url)
+    except DatabaseUnavailable:
         return "its client is not installed (pip install 'identity-service[redis]')"
     try:
-        storage = TokenBucketRedisStorage(f"async+tokenbucket+{url}")
+        storage = driver(f"async+tokenbucket+{url}")
         answers = await asyncio.wait_for(storage.check(), REDIS_SECONDS)
     except Exception as error:  # noqa: BLE001  (whatever the client raises is the finding)
         return type(error).__name__

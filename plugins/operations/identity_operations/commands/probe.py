@@ -12,11 +12,10 @@ from urllib.parse import quote
 
 import click
 
-from identity_core.cli.demo.participants import Person
 from identity_core.cli.options import Number
 from identity_core.cli.output import Command, fail, prints_json, show
 from identity_core.cli.profiles import profile_option, required_url, signed_in
-from identity_core.cli.remote import CALL_ERRORS, api_key_option, explained, require_address
+from identity_core.cli.remote import CALL_ERRORS, TokenCaller, api_key_option, explained, require_address
 from identity_core.client import Client, Signer, ibct
 from identity_core.codec.times import printed
 from identity_core.domain.dids.log import LogInvalid
@@ -46,7 +45,7 @@ class Probe:
     client: Client
     steps: dict[str, float] = field(default_factory=dict)
     step: str = ""
-    people: list[Person] = field(default_factory=list)
+    people: list[TokenCaller] = field(default_factory=list)
     credential: str | None = None
 
     def run(self) -> None:
@@ -79,9 +78,9 @@ class Probe:
         self.steps[step] = round((time.perf_counter() - started) * 1000, 1)
         return answer
 
-    def _person(self, wanted: dict[str, Any]) -> Person:
+    def _person(self, wanted: dict[str, Any]) -> TokenCaller:
         made = self.client.create(wanted)
-        person = Person(self.client, Signer(made["did"], made["keys"]["authentication"]["privateKey"]))
+        person = TokenCaller(self.client, Signer(made["did"], made["keys"]["authentication"]["privateKey"]))
         self.people.append(person)
         return person
 
@@ -96,7 +95,7 @@ class Probe:
             raise Disproved("the document that the service resolves is not the one of the DID's log")
 
 
-def _check_verdicts(holder: Person, proof: dict[str, Any], challenge: str) -> None:
+def _check_verdicts(holder: TokenCaller, proof: dict[str, Any], challenge: str) -> None:
     text = proof["proof"]
     middle = len(text) // 2
     forged = text[:middle] + ("A" if text[middle] != "A" else "B") + text[middle + 1 :]
@@ -110,7 +109,7 @@ def _check_verdicts(holder: Person, proof: dict[str, Any], challenge: str) -> No
         raise Disproved(f"the proof is {verdict['verdict']}: {', '.join(verdict['errors'])}")
 
 
-def _issued(holder: Person) -> str:
+def _issued(holder: TokenCaller) -> str:
     schema = holder.ask("POST", "/credential-schemas", _SCHEMA)["id"]
     # Suite 2 would begin a list of signed gaps for each probe, which the service then publishes every day.
     claims = {"issuerDid": holder.did, "holderDid": holder.did, "schemaId": schema, "suite": 1}
@@ -119,7 +118,7 @@ def _issued(holder: Person) -> str:
     return str(answer["id"])
 
 
-def _delegated(holder: Person, agent: Person, credential: str) -> dict[str, Any]:
+def _delegated(holder: TokenCaller, agent: TokenCaller, credential: str) -> dict[str, Any]:
     """The request of a proof that the agent may send once."""
     terms = {
         "holderDid": holder.did,

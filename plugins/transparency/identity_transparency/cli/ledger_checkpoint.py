@@ -16,6 +16,7 @@ from identity_tlog.tree import Malformed, Refuted
 from identity_tlog.witness import Submission
 
 from identity_core.cli.ledger_sources import (
+    LocalSource,
     LogSource,
     Missing,
     key_option,
@@ -24,7 +25,14 @@ from identity_core.cli.ledger_sources import (
     service_history_option,
     source_options,
 )
-from identity_core.cli.ledger_trust import kept_history, opened_checkpoint, trusted_log
+from identity_core.cli.ledger_trust import (
+    kept_history,
+    opened_checkpoint,
+    require_service_log_option,
+    trusted_log,
+    unchecked,
+    unchecked_text,
+)
 from identity_core.cli.options import FILE
 from identity_core.cli.output import Command, failing, show
 from identity_core.client.session import ServiceError, read_whole
@@ -67,12 +75,14 @@ def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes
 @click.option("--save", type=FILE, help="Keep it, for a later --held.")
 @service_did_option
 @service_history_option
+@require_service_log_option
 def checkpoint(
     key_text: str | None,
     witnesses: Sequence[str],
     save: Path | None,
     service_did: str | None,
     service_history: Path | None,
+    needs_service_log: bool,
     **where: Any,
 ) -> None:
     """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
@@ -80,6 +90,7 @@ def checkpoint(
         note = source.note()
         log = trusted_log(source, note, key_text, service_did, kept_history(service_history))
         found = opened_checkpoint(note, log, source.place).checkpoint
+        missing = unchecked(service_did is not None or isinstance(source, LocalSource), needs_service_log, source.place)
         remedy = "compare the checkpoints: the signer of both has forked the log"
         with failing((Refuted, Malformed, Missing), source.place, remedy):
             for url in witnesses:
@@ -88,7 +99,9 @@ def checkpoint(
         save.write_bytes(note)
     root = base64url_encode(found.root)
     body = {"origin": found.origin, "treeSize": found.size, "rootHash": root, "checkpoint": note.decode()}
-    show(body, text=lambda shown: str(shown["checkpoint"]).removesuffix("\n"))
+    show(body | {"unchecked": missing}, text=lambda shown: str(shown["checkpoint"]).removesuffix("\n"))
+    # On stdout there is the note alone, so that a redirected one stays readable.
+    click.echo(unchecked_text({"unchecked": missing}).lstrip(), err=True, nl=bool(missing))
 
 
 def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:

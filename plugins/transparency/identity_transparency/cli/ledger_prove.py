@@ -17,7 +17,7 @@ from identity_tlog.proofs import TlogProof, verify_inclusion
 from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 from identity_core.cli.ledger_sources import transactions_of, unverified, verifier_key
-from identity_core.cli.ledger_trust import policy_option, read_policy, unchecked, unchecked_text
+from identity_core.cli.ledger_trust import policy_option, read_policy, refused_key, unchecked, unchecked_text
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
 from identity_core.cli.remote import session, url_option
@@ -118,7 +118,8 @@ def verify_file(
     known, logs = read_policy(policy), [verifier_key(key_text)] if key_text else []
     remedy = "do not trust this entry; the signer of the checkpoint can be held to it"
     missing = unchecked(service is not None and service_did is not None, needs_service_log, subject)
-    with failing((Malformed, Refuted, LogInvalid), subject, remedy, what="the entry is not proven"):
+    errors = (Malformed, Refuted, LogInvalid)
+    with failing(errors, subject, remedy, what="the entry is not proven"), refused_key(subject):
         proof = TlogProof.parse(Path(subject).read_bytes())
         retired: Mapping[str, int] = {}
         if service is not None:
@@ -135,14 +136,12 @@ def _followed(
 ) -> tuple[list[VerifierKey], Mapping[str, int]]:
     """The keys that count for the checkpoint of the proof, and the tree sizes from which on keys of logs are retired. Raises ``Refuted``
     where none of them has signed it, because the one that has was replaced before."""
-    if service.service_did is None or service_did not in (None, service.service_did):
-        raise Refuted("the history has no log of this service's own")
     checkpoint, refusal = unverified(proof.checkpoint), Refuted("no log of this name is known")
     for key in (one for one in given if one.name == checkpoint.origin):
         try:
-            log = service.followed(key, is_believed=service_did is not None)
+            log = service.followed(key, service_did)
             log.open(proof.checkpoint)
-            retired = retired_keys(service.service_did, service.service, log.open(service.checkpoint))
+            retired = retired_keys(service.service_did or "", service.service, log.open(service.checkpoint))
         except Refuted as error:
             refusal = error
         else:

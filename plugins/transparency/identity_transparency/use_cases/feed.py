@@ -20,7 +20,7 @@ from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, cosigned_at
 from identity_tlog.policy import PolicyWitness, WitnessPolicy, label
 from identity_tlog.proofs import consistency_spans, span_hash
 from identity_tlog.tiles import needed, node_from
-from identity_tlog.tree import Malformed, Refuted
+from identity_tlog.tree import Frontier, Malformed, Refuted
 from identity_tlog.witness import Stale, Submission
 
 from identity_core.cache import BoundedCache
@@ -34,6 +34,8 @@ from identity_transparency.cosigned import StoredCosignedCheckpoints
 ROUND_SECONDS: Final = 10.0
 MOST_PAUSE_SECONDS: Final = 8.0
 LATE_SECONDS: Final = 600.0
+BUSY_SECONDS: Final = 0.9
+"""The pause while something is not cosigned: shorter than ``Repeating.interval_seconds``, so that it is not extended."""
 
 log = logging.getLogger("identity.witnesses")
 
@@ -138,12 +140,17 @@ class WitnessFeeder(Repeating):
     quorum_behind_since: float | None = field(default=None, init=False)
     _candidate: Candidate | None = field(default=None, init=False)
 
-    async def step(self) -> None:
+    async def step(self) -> float | None:
+        frontier = await self.log.follower.now()
         if self._candidate is None or not self.turn():
             await self.cosigned.refresh()
         if self.turn():
-            await self._advance()
+            await self._advance(frontier)
             self._submit_where_due()
+        is_busy = frontier.size > self.cosigned.size or any(
+            one.task or one.behind_since is not None for one in self.fed
+        )
+        return BUSY_SECONDS if is_busy else None
 
     async def close(self) -> None:
         """Stops in the middle of whatever it does; what a witness has cosigned by then it will say again."""
@@ -169,9 +176,9 @@ class WitnessFeeder(Repeating):
     def _since(self, moment: float | None) -> float:
         return 0.0 if moment is None else max(0.0, self.clock.monotonic() - moment)
 
-    async def _advance(self) -> None:
+    async def _advance(self, frontier: Frontier) -> None:
         """Makes the next checkpoint the one that is asked for, where there is something new and the one before has had its time."""
-        frontier, now, before = await self.log.follower.now(), self.clock.monotonic(), self._candidate
+        now, before = self.clock.monotonic(), self._candidate
         if frontier.size <= (0 if before is None else before.checkpoint.size):
             return
         if before is not None and not before.is_quorate and now - before.made_at < ROUND_SECONDS:

@@ -104,7 +104,7 @@ class WatchStorage(Repeating, StorageWatch):
 
     def spare(self, *others: Repeating | None) -> None:
         """Looks at a server only where something has moved, and lets ``others`` rest until then."""
-        self._resting = [*filter(None, others)]
+        self._resting = [*self._resting, *filter(None, others)]
         for one in self._resting:
             one.rest_seconds = REST_SECONDS
 

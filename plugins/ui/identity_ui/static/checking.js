@@ -82,11 +82,11 @@ function show(kind, verdict, found, unmet, entries) {
 const form = document.querySelector("#check-log"), button = form.querySelector("button");
 const kindOf = (text) => (text.startsWith("c2sp.org/") ? "place" : /^\{\s*"(?:first|second|hashes)/.test(text) ? "growth" : "log");
 
-async function checked(kind, text, given, beside, entries) {
+async function checked(kind, text, given, beside, serviceDid, entries) {
   if (text.length + beside.length > MOST_CHARACTERS) throw new Unmet("form", "too large");
   if (kind === "log") return checkLog(text, beside, entries);
   const policy = given === "" ? null : await policyOf(given);
-  return kind === "place" ? checkPlace(`${text}\n`, policy, beside) : checkGrowth(text, policy, beside === "" ? "" : `${beside}\n`);
+  return kind === "place" ? checkPlace(`${text}\n`, policy, beside, serviceDid) : checkGrowth(text, policy, beside === "" ? "" : `${beside}\n`);
 }
 
 let newest = 0; // a verdict is of the text that stands there
@@ -100,12 +100,12 @@ form.addEventListener("input", () => {
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const number = (newest += 1), say = (...all) => number === newest && show(...all);
-  const [text, given, beside] = ["#log", "#log-key", "#log-beside"].map((name) => form.querySelector(name).value.trim());
+  const [text, given, beside, serviceDid] = ["#log", "#log-key", "#log-beside", "#log-service-did"].map((name) => form.querySelector(name).value.trim());
   const kind = kindOf(text), entries = [];
   button.setAttribute("aria-busy", "true");
   try {
     if (!isSecureContext || !crypto.subtle) throw new Error("no WebCrypto here");
-    say(kind, "holds", await checked(kind, text, given, beside, entries), null, entries);
+    say(kind, "holds", await checked(kind, text, given, beside, serviceDid, entries), null, entries);
   } catch (error) {
     const isUnmet = error instanceof Unmet || error instanceof LogInvalid;
     say(kind, isUnmet ? "fails" : "unable", null, isUnmet ? error : null, entries);

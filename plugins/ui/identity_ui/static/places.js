@@ -32,8 +32,8 @@ async function rootOf(leaf, index, size, hashes) {
 }
 
 // What ``identity ledger prove`` writes: the entry itself is in ``extra``. ``policy`` is null where nobody said whose checkpoints count,
-// ``service`` the text of the service's own log, or empty.
-export async function checkPlace(text, policy, service) {
+// ``service`` the text of the service's own log, or empty. The log of any DID looks like it: it counts as checked only for ``expectedDid``.
+export async function checkPlace(text, policy, service, expectedDid = "") {
   const end = text.indexOf("\n\n"), lines = text.slice(0, Math.max(end, 0)).split("\n");
   demand(text.length <= MOST_CHARACTERS && end > 0 && lines[0] === FIRST_LINE, "place");
   const [, packed] = /^extra (\S+)$/.exec(lines[1]) || [], [, index] = /^index (0|[1-9]\d{0,18})$/.exec(lines[2]) || [];
@@ -47,8 +47,11 @@ export async function checkPlace(text, policy, service) {
   demand(same(await rootOf(await sha256(joined([0], extra)), BigInt(index), checkpoint.size, hashes), checkpoint.root), "path");
   const signed = policy === null ? { checked: [] } : await checkSigned(checkpoint, policy);
   const told = { did, version, transaction, time: recorded, index, size: String(checkpoint.size), origin: checkpoint.origin, ...signed };
+  demand(service !== "" || expectedDid === "", "service");
   if (service === "") return told;
   const serviceDid = await checkNotRetired(service, leaf.slice(head.length), BigInt(index));
+  if (expectedDid === "") return { ...told, serviceDid };
+  demand(serviceDid === expectedDid, "service");
   return { ...told, serviceDid, checked: [...signed.checked, "service", "retired"] };
 }
 

@@ -10,6 +10,8 @@ import hashlib
 from datetime import datetime
 from typing import Final
 
+from identity_oauth.domain.tokens import OauthRefusal
+
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
@@ -17,7 +19,6 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import ASSERTION_METHOD, AUTHENTICATION
 from identity_core.domain.jose import JoseKey
 from identity_core.domain.proofs.issuer_key import controller_of
-from identity_core.domain.tokens import OauthRefusal
 from identity_core.errors import (
     CredentialExpired,
     CredentialRevoked,

@@ -9,13 +9,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
+from identity_oauth.domain.tokens import OauthRefusal
+
 from identity_core.codec import multibase, multikey
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import ASSERTION_METHOD
 from identity_core.domain.jose import ALGORITHMS, signing_input
-from identity_core.domain.tokens import OauthRefusal
 from identity_core.errors import (
     InvalidCredential,
     InvalidRequest,

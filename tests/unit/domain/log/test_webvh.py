@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_kit.conformance.controller import Controller
 
-from identity_core.conformance.controller import Controller
 from identity_core.domain.dids.log import LogInvalid, entry, webvh
 from identity_core.domain.dids.log.witness import Witnesses, read_witnesses
 from identity_core.errors import InvalidDid

@@ -48,9 +48,9 @@ def note(size: int, *by: int) -> bytes:
     return sign_checkpoint(checkpoint, *first) + "".join(key.line(signed) for key, signed in others).encode()
 
 
-@pytest.mark.parametrize("known", range(3))
-def test_who_knows_one_key_follows_to_all_by_what_the_keys_signed(known: int) -> None:
-    keys = keys_followed(KEYS[known], TWICE)
+@pytest.mark.parametrize(("known", "is_believed"), [(0, True), (1, True), (2, True), (2, False)])
+def test_all_keys_count_for_the_newest_or_a_believed_list(known: int, is_believed: bool) -> None:
+    keys = keys_followed(KEYS[known], TWICE, is_believed=is_believed)
     assert (keys.present, [one.key for one in keys.earlier], keys.number) == (KEYS[2], [KEYS[1], KEYS[0]], 3)
     for size, by in ((5, (0,)), (10, (0,)), (11, (0, 1)), (20, (1,)), (21, (0, 1, 2)), (99, (2,))):
         assert keys.open(note(size, *by)).checkpoint.size == size
@@ -59,11 +59,11 @@ def test_who_knows_one_key_follows_to_all_by_what_the_keys_signed(known: int) ->
 @pytest.mark.parametrize(("size", "by"), [(11, 0), (21, 0), (21, 1), (5, 3)])
 def test_a_key_alone_counts_no_more_past_the_size_at_which_it_was_replaced(size: int, by: int) -> None:
     with pytest.raises(Refuted, match="not signed by the key of the log"):
-        keys_followed(KEYS[0], TWICE).open(note(size, by))
+        keys_followed(KEYS[2], TWICE).open(note(size, by))
 
 
 def test_a_key_that_is_not_known_is_told_from_one_that_counts_no_more() -> None:
-    keys = keys_followed(KEYS[0], TWICE)
+    keys = keys_followed(KEYS[2], TWICE)
     with pytest.raises(SignedByAnother):
         keys.open(note(21, 3))
     for octets in (note(21, 0), note(21, 3).replace(b"\xe2\x80\x94 ", b"\xe2\x80\x94 x"), note(21, 3, 1)):
@@ -73,7 +73,7 @@ def test_a_key_that_is_not_known_is_told_from_one_that_counts_no_more() -> None:
 
 
 def test_every_known_key_that_signed_has_signed_well() -> None:
-    keys = keys_followed(KEYS[0], TWICE)
+    keys = keys_followed(KEYS[2], TWICE)
     forged = note(21, 2) + KEYS[0].line(bytes(64)).encode()
     # Past its size the old key says nothing, well or badly.
     assert keys.open(forged).checkpoint.size == 21
@@ -81,23 +81,30 @@ def test_every_known_key_that_signed_has_signed_well() -> None:
         keys.open(note(7, 2) + KEYS[0].line(bytes(64)).encode())
 
 
+@pytest.mark.parametrize("known", [0, 1])
+def test_no_key_names_its_successor_for_a_stranger(known: int) -> None:
+    """A thief of a key signs a succession to a key of the thief's own; only the log of a known DID leads on."""
+    keys = keys_followed(KEYS[known], TWICE)
+    assert (keys.present, [one.key for one in keys.earlier]) == (KEYS[known], KEYS[:known])
+
+
 @pytest.mark.parametrize(
     "said",
     [
         None,
         b"no note",
-        succession(0, 1, 10, 1),
+        succession(0, 1, 10, 0),
         succession(0, 1, 11, 0, 1),
         succession(0, 2, 10, 0, 1),
         succession(0, 1, 10, 0, 1, origin="elsewhere/log"),
-        succession(0, 1, 10, 1) + KEYS[0].line(bytes(64)).encode(),
-        succession(0, 1, 10, 1) + KEYS[0].line(bytes(3)).encode(),
+        succession(0, 1, 10, 0) + KEYS[1].line(bytes(64)).encode(),
+        succession(0, 1, 10, 0) + KEYS[1].line(bytes(3)).encode(),
         note(10, 0, 1),
     ],
 )
-def test_nobody_follows_a_key_that_the_one_before_did_not_sign_for(said: bytes | None) -> None:
-    keys = keys_followed(KEYS[0], [replace(TWICE[0], succession=said), TWICE[1]])
-    assert keys == CheckpointKeys(KEYS[0])
+def test_no_earlier_key_counts_that_the_next_did_not_sign_for(said: bytes | None) -> None:
+    keys = keys_followed(KEYS[1], [replace(TWICE[0], succession=said), TWICE[1]])
+    assert (keys.present, keys.earlier) == (KEYS[1], ())
 
 
 def test_a_thief_does_not_put_his_key_before_one_that_is_known() -> None:
@@ -107,8 +114,8 @@ def test_a_thief_does_not_put_his_key_before_one_that_is_known() -> None:
         replace(thief, succession=succession(3, 0, 99, 3)),
         *[replace(one, number=one.number + 1) for one in TWICE],
     ]
-    keys = keys_followed(KEYS[0], listed)
-    assert KEYS[3] not in [one.key for one in keys.earlier]
+    keys = keys_followed(KEYS[2], listed)
+    assert [one.key for one in keys.earlier] == [KEYS[1], KEYS[0]]
     assert keys.present == KEYS[2]
 
 
@@ -130,13 +137,13 @@ def test_a_known_service_log_without_the_known_key_is_refused() -> None:
 
 
 def test_the_place_of_the_entry_counts_where_it_is_known() -> None:
-    keys = keys_followed(KEYS[0], TWICE, [0, 12, 25])
+    keys = keys_followed(KEYS[2], TWICE, [0, 12, 25])
     assert [one.tree_size for one in keys.earlier] == [25, 12]
     assert keys.open(note(12, 0)).checkpoint.size == 12
 
 
 def test_keys_of_a_log_of_another_name_are_named_after_it() -> None:
-    keys = keys_followed(KEYS[0], TWICE).renamed("other/log")
+    keys = keys_followed(KEYS[2], TWICE).renamed("other/log")
     assert {keys.present.name, *(one.key.name for one in keys.earlier)} == {"other/log"}
     with pytest.raises(Refuted, match="another log"):
         keys.open(note(5, 0))

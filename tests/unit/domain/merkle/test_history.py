@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_kit.conformance.controller import Life
 from identity_tlog.note import Checkpoint, SignedCheckpoint
 from identity_tlog.proofs import verify_inclusion
 from identity_tlog.tree import Frontier, Malformed, Refuted, leaf_hash, node_hash
 
-from identity_core.conformance.controller import Life
 from identity_core.domain.dids.changes import Deactivate
 from identity_core.domain.dids.log import LogInvalid
 from identity_core.domain.ledger import history

@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from identity_kit.conformance.key_store import key
 
-from identity_core.conformance.key_store import key
 from identity_core.errors import AuthFailed, PluginUnavailable
 from identity_core.use_cases.api_keys import authenticate
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey

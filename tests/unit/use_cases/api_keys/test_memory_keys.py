@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from identity_kit.conformance.key_store import WritableKeyStoreConformance
 
-from identity_core.conformance.key_store import WritableKeyStoreConformance
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys
 
 

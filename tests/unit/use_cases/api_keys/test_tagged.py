@@ -9,8 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from identity_kit.conformance.key_store import WritableKeyStoreConformance, key, run
 
-from identity_core.conformance.key_store import WritableKeyStoreConformance, key, run
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import PluginUnavailable
 from identity_core.store import Store

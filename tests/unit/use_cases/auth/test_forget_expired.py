@@ -11,7 +11,7 @@ from identity_core.ports.activity import VerifierChallenge
 from identity_core.ports.api_keys import KEPT, Charge
 from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store import Store
-from identity_core.use_cases.auth.challenge import ForgetExpired
+from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK, ForgetExpired
 from tests.rooms import START, MovableClock
 from tests.unit.use_cases.test_clock_ahead import WatchedClock
 
@@ -87,7 +87,7 @@ def test_expired_rows_go_by_themselves(tmp_path: Path) -> None:
         clock.time = end + timedelta(minutes=59)
         assert await sweep.step() > 1
         assert await left() == [1200, 1, 2], "a clock may be set back by an hour"
-        clock.time = end + timedelta(hours=1)
+        clock.time = end + CLOCK_SET_BACK
         waits = [await sweep.step()]
         assert 1100 < (await left())[0] < 1200, "no step deletes without end"
         while waits[-1] < 1:

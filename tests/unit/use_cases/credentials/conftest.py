@@ -134,7 +134,7 @@ class Office:
         signer = LogSigner(custodian, "log", custodian.pair.public)
         self.status_list = GetStatusList(self.credentials, signer, BASE)
         issuer_keys = IssuerKeys(self.rooms.reader)
-        self.verify = VerifyCredential(self.schemas, self.credentials, issuer_keys, check, clock, BASE)
+        self.verify = VerifyCredential(self.schemas, self.credentials, issuer_keys, check, check, clock, BASE)
 
     @classmethod
     async def open(cls, folder: Path) -> Office:

@@ -33,6 +33,7 @@ from identity_core.errors import (
     StatusListNotFound,
 )
 from identity_core.ports.credentials import CredentialFilter
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.wire import (
     DeactivateDidRequest,
     ListCredentialsQuery,
@@ -353,6 +354,15 @@ def verdict(office: Office, value: Any) -> dict[str, Any]:
         check.check: (check.ok, check.code)
         for check in run(office.verify(VerifyCredentialRequest(credential=value))).checks
     }
+
+
+def test_a_full_queue_of_strangers_refuses_no_api_key(office: Office) -> None:
+    shown = run(office.issued())
+    value = shown_to_holder(shown.credential, shown.witness, BASE)
+    verify = replace(office.verify, check=SignatureChecks(waiting=0))
+    with pytest.raises(Overloaded):
+        run(verify(VerifyCredentialRequest(credential=value)))
+    assert run(verify(VerifyCredentialRequest(credential=value), is_known=True)).verified
 
 
 def test_a_good_credential(office: Office) -> None:

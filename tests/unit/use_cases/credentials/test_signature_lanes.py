@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from identity_core.api.credentials import CredentialHandlers
 from identity_core.errors import Overloaded
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 
@@ -56,6 +58,19 @@ def test_sixteen_strangers_wait_and_the_next_is_turned_away(slow: Slow) -> None:
             one.cancel()
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_an_api_key_takes_no_turn_of_strangers(is_known: bool) -> None:
+    """A key could fill the queue of those who have none, and no address was counted for it."""
+    seen: list[bool] = []
+
+    async def verify(body: object, *, is_known: bool) -> None:
+        seen.append(is_known)
+
+    request: Any = SimpleNamespace(body=None, caller=object() if is_known else None)
+    asyncio.run(CredentialHandlers.verify_credential(SimpleNamespace(verify=verify), request))  # type: ignore[arg-type]
+    assert seen == [is_known]
 
 
 def test_a_turn_is_free_again_only_after_a_rest(slow: Slow) -> None:

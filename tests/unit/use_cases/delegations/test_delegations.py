@@ -52,6 +52,7 @@ from identity_core.wire import (
     CreateDelegationRequest,
     DeactivateDidRequest,
     ListDelegationsQuery,
+    PinnedPredicate,
     RevokeDelegationRequest,
     RevokeIbctRequest,
 )
@@ -229,6 +230,24 @@ def test_what_contradicts_itself(tmp_path: Path, change: dict[str, Any]) -> None
     @on_desk
     async def story(desk: Desk) -> None:
         await refused(InvalidRequest, desk.create(desk.wish(**change), context(desk.as_("hana"))))
+
+    story(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"actions": ("zkp.prove.%E2%81%A9%E2%80%AEage.gte",)},
+        {"predicates": (PinnedPredicate(attribute_name="age\u202e", type="gte", values=(18,)),)},
+    ],
+)
+def test_a_grant_of_an_unprintable_attribute_is_refused(tmp_path: Path, wish: dict[str, Any]) -> None:
+    """No schema has such an attribute, and a page shows its name in a sentence."""
+
+    @on_desk
+    async def story(desk: Desk) -> None:
+        with pytest.raises(InvalidRequest, match="printable characters"):
+            await desk.create(desk.wish(**wish), context(desk.as_("hana")))
 
     story(tmp_path)
 

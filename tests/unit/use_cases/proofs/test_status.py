@@ -19,7 +19,6 @@ from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.ports.credentials import RegisteredSchema
-from identity_core.use_cases.proofs.verify import CheckAnonymously
 from identity_core.wire import CreateVerifierChallengeRequest, ListVerificationHistoryQuery
 from tests.rooms import START
 from tests.verifying import OPERATOR, Verifying, asking
@@ -257,7 +256,7 @@ def test_a_header_that_is_not_the_registered_one(tell: Any) -> None:
                 return registered if schema_id == other.id else None
 
         check = replace(rooms.received.check, schemas=Schemas())
-        rooms.received = replace(rooms.received, check_anonymously=CheckAnonymously(check, 16))
+        rooms.received = replace(rooms.received, check_anonymously=check)
         assert (await rooms.verify(made)).errors == (CheckCode.SCHEMA_MISMATCH,)
 
         class Nothing:
@@ -265,7 +264,7 @@ def test_a_header_that_is_not_the_registered_one(tell: Any) -> None:
                 return None
 
         nothing = replace(check, schemas=Nothing())
-        rooms.received = replace(rooms.received, check_anonymously=CheckAnonymously(nothing, 16))
+        rooms.received = replace(rooms.received, check_anonymously=nothing)
         verdict = await rooms.verify(made)
         assert verdict.verified
         assert "schemaHeader" in verdict.unchecked

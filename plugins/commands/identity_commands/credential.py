@@ -1,0 +1,241 @@
+"""``identity credential``: schemas, issuing and importing, reading, status and checking, against a running service. What is done
+without one stands in ``credential_offline``, ``credential_offer`` and ``credential_wallet``."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import click
+
+from identity_commands.credential_import import import_body
+from identity_commands.credential_offer import offer, sign_request
+from identity_commands.credential_offline import check_offline, given_values, holder_option, sign, value_options
+from identity_commands.credential_secret import rotate_secret
+from identity_commands.credential_wallet import accept, request
+from identity_core.cli.options import Whole, input_argument, read_json, shown
+from identity_core.cli.output import fail, misused, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import (
+    RemoteCaller,
+    add_command,
+    did_option,
+    named,
+    page,
+    page_options,
+    session,
+    url_option,
+)
+
+STATUSES = ("active", "suspended", "revoked")
+
+
+@click.group(name="credential", cls=OpenGroup)
+def command() -> None:
+    """Issue, sign, import, show, revoke and verify credentials; register their schemas.
+
+    A wallet that keeps the holder's secret itself gets one by `offer`, `request`, `sign-request`, `accept`, without a service.
+    """
+
+
+@command.group(cls=OpenGroup, place="credential.schema")
+def schema() -> None:
+    """Register, get and list credential schemas."""
+
+
+for offline in (sign, offer, request, sign_request, accept, rotate_secret):
+    command.add_command(offline)
+
+
+@command.command()
+@input_argument
+@url_option
+@click.option("--issuer-key", metavar="MULTIKEY", help="Check offline, by this Bls12381G2Key2020 key of the issuer.")
+@click.option("--schema", "schema_file", type=click.File("rb"), metavar="FILE", help="The schema, for a check offline.")
+def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any) -> None:
+    """Check a credential: FILE holds one, or a record with one in it; `-` is standard input.
+
+    The service checks everything. With --issuer-key and --schema no service is asked; then only signature and values are checked, and
+    what that leaves open is printed as unchecked.
+    """
+    value = read_json(file)
+    credential = value["credential"] if isinstance(value.get("credential"), dict) else value
+    if (issuer_key is None) != (schema_file is None):
+        fail("a check offline needs both", "the options", "give --issuer-key and --schema, or neither", status=2)
+    if issuer_key is not None:
+        verdict = check_offline(credential, read_json(schema_file), issuer_key)
+    else:
+        with session(url) as opened:
+            verdict = RemoteCaller(opened, None).send("verifyCredential", body={"credential": credential})
+    show(verdict, text=_verdict)
+    if not verdict["verified"]:
+        raise SystemExit(1)
+
+
+def _issued(caller: RemoteCaller, *, values: Any, single: Any, issuerDid: str | None, **given: Any) -> dict[str, Any]:
+    issuer = issuerDid or caller.did or misused("who issues it?", "give --issuer DID, or --keys FILE")
+    return named(caller, issuerDid=issuer, **given) | {"attributes": given_values(values, single)}
+
+
+def _rotation(answer: Any) -> str:
+    bound = [
+        f"  {one['credentialId']}  of {one['issuerDid']}, generation {one['generation']}"
+        for one in answer["credentials"]
+    ]
+    more = [] if answer["complete"] else ["  and more, which are not named"]
+    first = f"generation {answer['generation']}; bound to former ones:"
+    return "\n".join([first, *(bound or ["  nothing"]), *more])
+
+
+def _definition(caller: RemoteCaller, *, file: Any, id: str | None) -> dict[str, Any]:
+    value = read_json(file)
+    return {"attributes": value.get("attributes")} | named(caller, id=id or value.get("id"))
+
+
+def _record(body: dict[str, Any]) -> str:
+    lines = [body["id"], f"status  {body['status']}" + (f" ({body['statusReason']})" if body["statusReason"] else "")]
+    lines += [f"issuer  {body['issuerDid']}", f"holder  {body['holderDid']}", f"schema  {body['schemaId']}"]
+    lines.append(f"valid   {body['validFrom']} to {body['validUntil'] or 'no end'}")
+    if body.get("suite") == 2:
+        other = ", on another secret than before" if body.get("holderSecretReplaced") else ""
+        lines.append(f"suite   2, bound to its holder{other}")
+    if body["credential"] is not None:
+        subject = body["credential"]["credentialSubject"]
+        lines += [f"  {name} = {shown(subject[name])}" for name in body["attributeNames"]]
+    return "\n".join(lines)
+
+
+def _verdict(body: dict[str, Any]) -> str:
+    lines = ["verified" if body["verified"] else "NOT verified"]
+    for check in body["checks"]:
+        outcome = {True: "right", False: "wrong", None: "could not be checked"}[check["ok"]]
+        lines.append(f"  {check['check']:10} {outcome}" + (f": {check['code']}" if check["code"] else ""))
+    if body.get("unchecked"):
+        lines.append(f"  unchecked  {', '.join(body['unchecked'])}")
+    return "\n".join(lines)
+
+
+def _schema_text(body: dict[str, Any]) -> str:
+    return "\n".join([body["id"], *(f"  {one['name']}  {_kind(one)}" for one in body["attributes"])])
+
+
+def _kind(attribute: dict[str, Any]) -> str:
+    rules = {name: attribute[name] for name in attribute if name not in ("name", "type")}
+    return str(attribute["type"]) + "".join(f"  {name} {shown(value)}" for name, value in rules.items())
+
+
+add = functools.partial(add_command, command)
+add_schema = functools.partial(add_command, schema)
+_CREDENTIAL = click.argument("credential_id")
+_ACCEPTED = "Accept that it is bound to another secret of the holder than before."
+_NEW_SECRET = click.option("--new-secret", "newHolderSecret", is_flag=True, default=None, help=_ACCEPTED)
+add(
+    "issue",
+    "issueCredential",
+    "Issue a credential that the service signs, with a key of the issuer that it holds.",
+    did_option("--issuer", "issuerDid", "Who says it; the DID of --keys by default."),
+    holder_option,
+    click.option("--schema", "schemaId", required=True, metavar="ID", help="The schema of the values."),
+    *value_options,
+    click.option(
+        "--key",
+        "verificationMethod",
+        metavar="KEY_ID",
+        help="The issuer's key; the newest that the service holds by default.",
+    ),
+    click.option(
+        "--suite",
+        type=Whole(1, 2),
+        help="What the signature covers: 1 schema and values; 2 also holder, validity in days, status. By default 2, where it can.",
+    ),
+    _NEW_SECRET,
+    body=_issued,
+    text=_record,
+)
+add(
+    "import",
+    "importCredential",
+    "Import a credential that its issuer signed: FILE is what `identity credential sign` or `sign-request` wrote, `-` is standard input.",
+    input_argument,
+    _NEW_SECRET,
+    body=import_body,
+    text=_record,
+)
+add(
+    "show",
+    "getCredential",
+    "Show a credential: its values to holder and issuer, its record to others who may know of it.",
+    _CREDENTIAL,
+    text=_record,
+)
+add(
+    "list",
+    "listCredentials",
+    "List credentials, newest first, without their values.",
+    did_option("--holder", "holderDid", "Only those of this holder."),
+    did_option("--issuer", "issuerDid", "Only those by this issuer."),
+    click.option("--status", type=click.Choice(STATUSES), help="Only those of this status."),
+    *page_options,
+    text=page("{id}  {status:9}  {schemaId}"),
+    columns={"ID": "{id}", "STATUS": "{status}", "SCHEMA": "{schemaId}"},
+)
+for name, purpose, value, says in (
+    ("revoke", "revocation", True, "Revoke a credential, for good."),
+    ("suspend", "suspension", True, "Suspend a credential until it is resumed."),
+    ("resume", "suspension", False, "End the suspension of a credential."),
+):
+    add(
+        name,
+        "setCredentialStatus",
+        says,
+        _CREDENTIAL,
+        click.option("--reason", help="Holder and issuer see it."),
+        body=functools.partial(named, purpose=purpose, value=value),
+        text=_record,
+    )
+add(
+    "reset-disclosures",
+    "resetDisclosures",
+    "Begin the count of questions about a credential of yours anew, for agents that you delegate to from now on; signed with --keys.",
+    click.argument("credential_id"),
+    body=lambda _, *, credential_id: {"credentialId": credential_id},
+    text="the count of questions about {credentialId} begins anew at {resetAt}",
+)
+add(
+    "rotate-kept-secret",
+    "rotateHolderSecret",
+    """Replace the secret that the service's custodian keeps for you; signed with --keys. Prints which credentials stay bound to former
+    ones: ask each issuer to issue them anew, and to revoke the ones before. Then do it again with --forget: nothing is proved with them
+    any more.
+
+    `rotate-secret` is for a secret that your wallet keeps.""",
+    click.option("--forget", is_flag=True, help="Forget former secrets for good, instead of rotating."),
+    body=lambda _, *, forget: {"forgetFormer": forget},
+    text=_rotation,
+)
+add_schema(
+    "create",
+    "createCredentialSchema",
+    """Register a schema, for good: FILE holds {"id": …, "attributes": […]}, `-` is standard input.""",
+    input_argument,
+    click.option("--id", metavar="URI", help="Its id, in place of the one in FILE."),
+    body=_definition,
+    text=_schema_text,
+)
+add_schema(
+    "get",
+    "getCredentialSchema",
+    "Get a schema. With --json it is what `identity credential sign --schema` takes.",
+    click.argument("schema_id"),
+    text=_schema_text,
+    anonymous=True,
+)
+add_schema(
+    "list",
+    "listCredentialSchemas",
+    "List the schemas in order of id.",
+    *page_options,
+    text=page("{id}"),
+    columns={"ID": "{id}"},
+    anonymous=True,
+)

@@ -1,0 +1,263 @@
+"""What an issuer does for a credential whose secret a wallet keeps, at home: ``offer`` and ``sign-request``. What the holder does stands in
+``credential_wallet``.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from identity_commands.credential_offline import (
+    given_values,
+    holder_option,
+    key_option,
+    read_schema,
+    schema_option,
+    signing_key,
+    value_options,
+)
+from identity_commands.credential_wallet import member
+from identity_commands.public_keys import holder_keys
+from identity_commands.status import PERIODS
+from identity_core.cli.options import Whole, all_of, input_argument, name_of, read_json
+from identity_core.cli.output import Command, fail, failing, misused, show
+from identity_core.cli.remote import keys_option
+from identity_core.cli.secret_input import private_record
+from identity_core.cli.wallet import Wallet
+from identity_core.codec import multikey, times
+from identity_core.codec.multibase import base64url_encode
+from identity_core.codec.times import printed
+from identity_core.domain.credentials.attributes import ValueRefused
+from identity_core.errors import IdentityError
+
+_LIST_URL: Final = re.compile(r"https?://[!-~]+/status-gaps/([A-Za-z0-9_-]{22})", re.ASCII)
+_LAST_HANDLE: Final = (1 << 32) - 2
+_BOOK: Final[Mapping[str, Any]] = {"offers": {}, "holders": {}, "handles": {}}
+
+_book_option = click.option(
+    "--book",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The issuer's record: open offers, each holder's tag, handles that are given. It is made where it is missing.",
+)
+
+
+@click.command(cls=Command)
+@keys_option
+@key_option
+@holder_option
+@schema_option
+@_book_option
+@click.option(
+    "--status-url",
+    metavar="URL",
+    help="Where the list of what is revoked is served: …/status-gaps/LIST. Without it nothing revokes.",
+)
+@click.option(
+    "--service",
+    metavar="URL",
+    help="In place of --status-url: the service that publishes a list for the issuer. Import there what you sign, else nothing revokes it.",
+)
+@click.option("--period", type=click.Choice([*PERIODS]), default="day", show_default=True, help="Length of its epochs.")
+@click.option("--minutes", type=Whole(1, 10_080), default=10, show_default=True, help="How long it may be answered.")
+def offer(
+    wallet: Path,
+    method: str | None,
+    holderDid: str,
+    schema_file: Any,
+    book: Path,
+    status_url: str | None,
+    service: str | None,
+    period: str,
+    minutes: int,
+) -> None:
+    """Offer a credential to a wallet: print what `identity credential request` takes. The issuer does this, at home."""
+    from identity_core.domain.credentials.blind_issue import NONCE_OCTETS, CredentialOffer
+    from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
+    from identity_core.domain.credentials.credential_schema import digest
+
+    issuer, definition = Wallet.open(wallet), read_schema(schema_file)
+    key = signing_key(issuer, method)
+    listed, place = _list(issuer.did, service, status_url, period)
+    with failing(ValueRefused, "the options", "name a key of the issuer's DID, and a shorter schema", status=2):
+        header = BoundHeader(definition.schema, key["keyId"], listed, SecretKeeper.WALLET, digest(definition))
+        made = CredentialOffer(header, holderDid, secrets.token_bytes(NONCE_OCTETS))
+        octets = header.octets
+    ends = datetime.now(UTC) + timedelta(minutes=minutes)
+    with private_record(book, "issuer's record", _BOOK, issuer.did) as record:
+        record["offers"] = {nonce: one for nonce, one in record["offers"].items() if not _is_past(one["expiresAt"])}
+        record["offers"][base64url_encode(made.nonce)] = {
+            "offer": made.json,
+            "expiresAt": printed(ends),
+            "statusUrl": place,
+        }
+    show({"offer": made.json, "headerOctets": len(octets), "expiresAt": printed(ends)})
+
+
+def _list(did: str, service: str | None, status_url: str | None, period: str) -> tuple[Any, str | None]:
+    """The list that may revoke, as a header names it, and where it is served; two times None for no list. Ends the command."""
+    from identity_core.domain.credentials.bound_credential import StatusListReference
+    from identity_core.domain.credentials.status_gaps import list_id
+
+    if service is not None:
+        if status_url is not None or period != "day":
+            misused("which list revokes it?", "give --service, or --status-url with its --period")
+        # A service's lists have epochs of a day.
+        own = StatusListReference(list_id(did, PERIODS["day"]), PERIODS["day"])
+        return own, f"{service.rstrip('/')}/api/v1/status-gaps/{own.list_id}"
+    if status_url is None:
+        return None, None
+    found = _LIST_URL.fullmatch(status_url)
+    if found is None:
+        remedy = "give https://…/status-gaps/LIST, 22 characters"
+        fail("this is no address of a list", "--status-url", remedy, status=2)
+    if found[1] == list_id(did, PERIODS[period]):
+        # Its publisher does not know the handles that are given here: what is revoked would never be in it.
+        remedy = (
+            "give --service, and import what you sign; or publish a list of your own with `identity status publish`"
+        )
+        fail("this is the list that a service publishes for the issuer", "--status-url", remedy, status=2)
+    return StatusListReference(found[1], PERIODS[period]), status_url
+
+
+@click.command(name="sign-request", cls=Command)
+@input_argument
+@keys_option
+@schema_option
+@_book_option
+@all_of(*value_options)
+@click.option("--holder-key", "holder_key", multiple=True, metavar="MULTIKEY", help="An Ed25519 key of the holder.")
+@click.option("--holder-document", type=click.File("rb"), help="The holder's DID document, or a resolution of it.")
+@click.option("--resolve", "url", metavar="URL", help="Resolve the holder's DID at this service.")
+@click.option(
+    "--new-secret", is_flag=True, help="Take another secret of this holder's than before: you have made sure who asks."
+)
+def sign_request(
+    file: Any,
+    wallet: Path,
+    schema_file: Any,
+    book: Path,
+    values: Any,
+    single: Any,
+    holder_key: tuple[str, ...],
+    holder_document: Any,
+    url: str | None,
+    new_secret: bool,
+    **validity: str | None,
+) -> None:
+    """Sign the credential that a wallet asks for: FILE holds its request, `-` is standard input. The issuer does this, at home. Prints
+    what `identity credential accept` takes; an offer serves once."""
+    from identity_core.domain.credentials.blind_issue import (
+        CommittedRequest,
+        CredentialOffer,
+        ExchangeRefused,
+        credential_json,
+    )
+
+    issuer, definition, now = Wallet.open(wallet), read_schema(schema_file), datetime.now(UTC)
+    given_attributes = given_values(values, single)
+    with failing(ExchangeRefused, name_of(file), "ask the holder for `identity credential request`"):
+        asked = CommittedRequest.from_json(member(read_json(file), "request"))
+    with private_record(book, "issuer's record", _BOOK, issuer.did) as record:
+        place = base64url_encode(asked.nonce)
+        entry = record["offers"].get(place)
+        if entry is None or _is_past(entry["expiresAt"]):
+            fail("the request answers no open offer", name_of(file), "make a new offer, and have it answered in time")
+        offered = CredentialOffer.from_json(entry["offer"])
+        if offered.header.schema != definition.schema:
+            fail("the offer was about another schema", name_of(schema_file), "give the schema of the offer", status=2)
+        with failing(
+            ValueError, "the holder's key", "give one of --holder-key, --holder-document and --resolve", status=2
+        ):
+            keys = holder_keys(offered.holder, now, keys=holder_key, document=holder_document, url=url)
+        with failing(ExchangeRefused, name_of(file), "sign nothing: it may be somebody else who asks"):
+            asked.check_holder(offered, keys)
+        _recognise(record["holders"], offered.holder, _checked_tag(offered, asked, file), new_secret=new_secret)
+        body = _signed(issuer, record["handles"], offered, asked, definition, given_attributes, now, validity)
+        del record["offers"][place]
+    show(credential_json(**body, created=printed(now), status_url=entry["statusUrl"]))
+
+
+def _checked_tag(offered: Any, asked: Any, file: Any) -> str:
+    """The holder's tag of a commitment that is one. Ends the command for any other."""
+    from identity_bbs.blind import CommitmentInvalid, check_commitment
+    from identity_bbs.bls12381 import select
+    from identity_bbs.suite import ciphersuite
+
+    with failing(
+        CommitmentInvalid, name_of(file), "ask the holder for `identity credential request`", what="no commitment"
+    ):
+        commitment = check_commitment(ciphersuite(select()), asked.commitment, offered.issue_request)
+    return base64url_encode(commitment.holder_tag)
+
+
+def _recognise(holders: dict[str, str], did: str, tag: str, *, new_secret: bool) -> None:
+    """One secret for one holder, one holder for one secret. Ends the command."""
+    if any(one == tag and other != did for other, one in holders.items()):
+        fail("another holder has this secret", did, "sign nothing: a secret was handed on, or stolen")
+    if holders.get(did, tag) != tag and not new_secret:
+        remedy = (
+            "make sure that the holder lost or replaced it, revoke what was bound to the old one, and give --new-secret"
+        )
+        fail("the holder had another secret before", did, remedy)
+    holders[did] = tag
+
+
+def _signed(
+    issuer: Wallet,
+    handles: dict[str, str],
+    offered: Any,
+    asked: Any,
+    definition: Any,
+    attributes: dict[str, Any],
+    now: datetime,
+    validity: Mapping[str, str | None],
+) -> dict[str, Any]:
+    """What the credential says, signed. Ends the command for values or times that it cannot have."""
+    from identity_bbs.blind import blind_sign
+    from identity_bbs.bls12381 import keys, select
+    from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+    from identity_bbs.suite import ciphersuite
+
+    from identity_core.domain.credentials.bound_credential import NO_HANDLE, Particulars, midnight
+    from identity_core.domain.credentials.credential import canonical_values
+
+    header = offered.header
+    _, secret = multikey.decode_secret(signing_key(issuer, header.method)["privateKey"])
+    credential_id, handle = f"urn:uuid:{uuid.uuid4()}", NO_HANDLE
+    if header.status is not None:
+        while handle == NO_HANDLE or str(handle) in handles:
+            handle = 1 + secrets.randbelow(_LAST_HANDLE)
+        handles[str(handle)] = credential_id
+    with failing(ValueError, "the times", "give days: 2026-01-31T00:00:00Z", status=2):
+        begins = times.parse(validity["validFrom"]) if validity["validFrom"] else midnight(now)
+        ends = times.parse(validity["validUntil"]) if validity["validUntil"] else None
+        particulars = Particulars(credential_id, offered.holder, begins, ends, handle)
+    try:
+        values = canonical_values(definition.schema, attributes)
+    except IdentityError as error:
+        fail(str(error.details.get("reason", error)), "the values", "put it right and sign again")
+    suite = ciphersuite(select())
+    known = mixed_messages_to_scalars(header.known_messages(values, particulars))
+    signature = blind_sign(
+        suite, secret, keys.public_key(secret), header.octets, known, asked.commitment, offered.issue_request
+    )
+    return {
+        "header": header,
+        "particulars": particulars,
+        "values": values,
+        "commitment": asked.commitment,
+        "signature": signature_to_octets(suite, signature),
+    }
+
+
+def _is_past(text: str) -> bool:
+    return times.parse(text) <= datetime.now(UTC)

@@ -1,0 +1,49 @@
+"""Who is in the story, and what they have by now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+from identity_core.cli.remote import TokenCaller
+from identity_core.client import Client, Signer, ibct
+
+SHOP: Final = "https://shop.example"
+
+
+@dataclass(slots=True)
+class Participants:
+    """The people, and what one chapter leaves to the next. ``session`` has the operator's API key."""
+
+    session: Client
+    hana: TokenCaller = field(init=False)
+    ivo: TokenCaller = field(init=False)
+    aki: TokenCaller = field(init=False)
+    vera: TokenCaller = field(init=False)
+    schema_id: str = ""
+    statement: dict[str, Any] = field(default_factory=dict)
+    credential_id: str = ""
+    delegation_id: str = ""
+    challenge: str = ""
+    request: dict[str, Any] = field(default_factory=dict)
+    proved: dict[str, Any] = field(default_factory=dict)
+    is_anchored: bool = False
+
+    def person(self, created: Mapping[str, Any]) -> TokenCaller:
+        """The person who has the keys of a DID that was just created."""
+        return TokenCaller(self.session, Signer(created["did"], created["keys"]["authentication"]["privateKey"]))
+
+    def token(self, action: str) -> dict[str, str]:
+        """A token of Hana's for Aki."""
+        wanted = ibct.IbctTemplate(self.aki.did, action, self.delegation_id, timedelta(hours=1))
+        return ibct.issue(self.hana.signer, wanted)
+
+
+def anchor_text(anchor: Mapping[str, Any] | None) -> str:
+    """A receipt in words."""
+    if anchor is None:
+        return "no anchor"
+    block = anchor.get("blockNumber")
+    return f"anchor {anchor['status']}" + ("" if block is None else f" in block {block}")

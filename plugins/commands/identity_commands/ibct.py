@@ -1,0 +1,215 @@
+"""``identity ibct``: tokens by which a holder lets an agent act, made and checked at the holder's own machine."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import click
+import orjson
+
+from identity_commands.proof_question import question_option
+from identity_core.cli.options import (
+    Number,
+    Whole,
+    input_argument,
+    load_json,
+    name_of,
+    predicate_value,
+    read_json,
+    several,
+)
+from identity_core.cli.output import fail, failing, misused, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import RemoteCaller, add_command, did_option, keys_option, named
+from identity_core.cli.wallet import Wallet
+
+MAX_FILE_OCTETS = 65_536
+MOST_AT_ONCE = 1000
+TEXT = """\
+valid
+from       {invoker}
+for        {target}
+action     {action}
+delegation {delegationId}
+until      {expiresAt}"""
+
+
+@click.group(name="ibct", cls=OpenGroup)
+def command() -> None:
+    """Issue, sign and check the tokens by which you let an agent act, one use each."""
+
+
+def _reference(_: click.Context, __: click.Parameter, text: str) -> str:
+    """A reference that can be one of a delegation: a token with another would be signed for nothing."""
+    from identity_core.domain.delegations.ibct import delegation_id
+
+    place, _slash, last = text.rpartition("/")
+    if delegation_id(last if place.startswith(("https://", "http://")) else text, ()) is None:
+        raise click.BadParameter("Give the uuid or URL of a delegation: `identity delegation list` has them.")
+    return text
+
+
+@command.command()
+@keys_option
+@did_option("--agent", "agent", "Who may act.", required=True)
+@click.option(
+    "--delegation",
+    required=True,
+    metavar="ID",
+    callback=_reference,
+    help="The delegation that it acts under: uuid or URL.",
+)
+@click.option(
+    "--predicate",
+    "predicates",
+    multiple=True,
+    nargs=2,
+    metavar="ATTRIBUTE TYPE",
+    help="What may be proved: age gte. Several are proved together, in this order.",
+)
+@click.option(
+    "--pin",
+    "pins",
+    multiple=True,
+    metavar="VALUE",
+    help="The only value that may be asked for, one for each predicate; without it the agent chooses.",
+)
+@question_option
+@click.option(
+    "--minutes", type=Number(min=0.1, max=129_600), default=60.0, show_default=True, help="How long each token is good."
+)
+@click.option("--count", type=Whole(1, MOST_AT_ONCE), default=1, help="How many tokens, each for one use.")
+def issue(
+    wallet: Path,
+    agent: str,
+    delegation: str,
+    predicates: tuple[tuple[str, str], ...],
+    pins: tuple[str, ...],
+    question: Any,
+    minutes: float,
+    count: int,
+) -> None:
+    """Print signed tokens, one a line. Anyone who gets one can use it only as the agent, once.
+
+    With --question the token is for exactly that question about several credentials, every value in it pinned.
+
+    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
+    """
+    from identity_core.client import ibct
+    from identity_core.errors import InvalidDid
+
+    holder = Wallet.open(wallet)
+    try:
+        if (question is None) == (not predicates) or (question is not None and pins):
+            raise ValueError("give --predicate, with --pin or without, or --question alone")
+        if len(pins) not in (0, len(predicates)):
+            raise ValueError("--pin is given once for each --predicate, or never")
+        values = [*map(predicate_value, pins)] or [None] * len(predicates)
+        action = " ".join(
+            ibct.action_text(*predicate, pin=value) for predicate, value in zip(predicates, values, strict=True)
+        )
+        if question is not None:
+            action = ibct.question_action(read_json(question))
+        wish = ibct.IbctTemplate(agent, action, delegation, timedelta(minutes=minutes))
+        tokens = [ibct.issue(holder.signer(), wish) for _ in range(count)]
+    except InvalidDid:
+        fail(f"{agent} is no DID", "--agent", "name the DID of the agent", status=2)
+    except ValueError as error:
+        fail(str(error), "the options", "see `identity ibct issue --help`", status=2)
+    show(tokens if count > 1 else tokens[0], text=lambda _: "\n".join(map(_line, tokens)))
+
+
+@command.command()
+@input_argument
+@keys_option
+def sign(file: Any, wallet: Path) -> None:
+    """Sign a token that somebody else drew up: FILE holds its nine members, `-` is standard input. Read it first.
+
+    Nothing but a token in your own name is signed.
+    """
+    from identity_core.client import ibct
+
+    holder = Wallet.open(wallet)
+    remedy = "sign only what you understand; `identity ibct issue` draws tokens up"
+    with failing(ValueError, name_of(file), remedy):
+        token = ibct.sign(_token(file), holder.signer())
+    show(token, text=_line)
+
+
+@command.command()
+@input_argument
+@several("--key", "MULTIKEY", "An Ed25519 key of the holder; may be repeated.", into="keys")
+@click.option("--document", type=click.File("rb"), help="The holder's DID document, or a resolution of it.")
+@click.option("--resolve", "url", metavar="URL", help="Resolve the holder's DID at this service.")
+def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None) -> None:
+    """Check a token: its form, signature and expiry. FILE holds it, `-` is standard input.
+
+    Whether it was used or called back, and what the delegation allows, only the service knows.
+    """
+    from identity_commands.public_keys import holder_keys
+    from identity_core.client import ibct
+    from identity_core.domain.delegations.ibct import Capability
+    from identity_core.errors import IbctExpired, IbctInvalid, InvalidDid
+
+    now = datetime.now(UTC)
+    try:
+        token = _token(file)
+        # What is no token at all is refused before anyone is asked for the keys of its invoker.
+        invoker = Capability.parse(token, places=()).invoker
+        known = holder_keys(invoker, now, keys=keys, document=document, url=url)
+        capability = ibct.verify(token, known, now)
+    except (IbctInvalid, IbctExpired, InvalidDid) as error:
+        fail(f"{error.code}: {error.details.get('reason', error)}", name_of(file), "do not rely on it")
+    except ValueError as error:
+        fail(str(error), name_of(file), "see `identity ibct verify --help`", status=2)
+    shown = {
+        "valid": True,
+        "invoker": capability.invoker,
+        "target": capability.target,
+        "action": capability.action,
+        "delegationId": capability.delegation_id,
+        "expiresAt": token["expiresAt"],
+    }
+    show(shown, text=TEXT)
+
+
+def _line(token: dict[str, str]) -> str:
+    return orjson.dumps(token).decode()
+
+
+def _token(file: Any) -> dict[str, str]:
+    """A JSON object of strings. Raises ``ValueError``."""
+    value = load_json(file, MAX_FILE_OCTETS)
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise ValueError("a token is a JSON object of strings")
+    return cast(dict[str, str], value)
+
+
+def _revoked(caller: RemoteCaller, **given: Any) -> dict[str, Any]:
+    body = named(caller, **given)
+    if ("id" in body) == ("nonce" in body):
+        misused("which token?", "give --id or --nonce, one of the two")
+    body["invoker"] = (
+        body.get("invoker") or caller.did or misused("who signed it?", "give --invoker DID, or --keys FILE")
+    )
+    return body
+
+
+add_command(
+    command,
+    "revoke",
+    "revokeIbct",
+    "Call a token back, by its id or by its nonce. Whether somebody has used it makes no difference.",
+    did_option("--invoker", "invoker", "The holder who signed it; the DID of --keys by default."),
+    click.option("--id", help="The `id` of the token."),
+    click.option("--nonce", help="Its `nonce`, where that is better known."),
+    click.option(
+        "--expires-at",
+        "expiresAt",
+        help="Its `expiresAt`; without it the service remembers as long as a delegation may last.",
+    ),
+    body=_revoked,
+    text="revoked    {revokedAt}\nremembered {keptUntil}",
+)

@@ -1,0 +1,180 @@
+"""``identity proof``: proofs asked for, those that a service keeps, and those from before anchoring existed."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from identity_commands.proof_consent import consent, hand_over
+from identity_commands.proof_create import create
+from identity_commands.proof_question import proven, question_option
+from identity_commands.proof_verify import verify
+from identity_core.cli.anchor import with_anchoring
+from identity_core.cli.options import (
+    MAX_FILE_OCTETS,
+    Whole,
+    input_argument,
+    name_of,
+    of_installation,
+    predicate_value,
+    read_json,
+)
+from identity_core.cli.output import fail, failing, misused, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import RemoteCaller, add_command, named, with_caller
+from identity_core.cli.secret_input import secret_option
+from identity_core.codec import strict_json
+from identity_core.domain.proofs.stored import SALT_OCTETS, NotARecord, StoredProof
+from identity_core.settings import Settings
+
+if TYPE_CHECKING:
+    from identity_core.bootstrap import AnchorAdministration
+
+
+@click.group(name="proof", cls=OpenGroup)
+def command() -> None:
+    """Make zero-knowledge proofs at home, check them offline or with a service that resolves; get and revoke those that a service keeps."""
+
+
+command.add_command(verify)
+command.add_command(create)
+command.add_command(consent)
+command.add_command(hand_over)
+
+
+@command.command()
+@click.option("--ibct", "token", type=click.File("rb"), required=True, help="The holder's token, - for standard input.")
+@click.option("--credential", metavar="ID", help="The credential to prove with.")
+@question_option
+@click.option(
+    "--value",
+    "values",
+    multiple=True,
+    help="The target value, one for each predicate of the token; may be left out where the token or the delegation pins it.",
+)
+@click.option("--challenge", help="The verifier's challenge, at least 16 characters.")
+@click.option("--domain", help="The verifier: a DID or an origin.")
+@click.option(
+    "--holder-consent",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="What the holder's wallet printed (`identity proof consent`), where it keeps the secret.",
+)
+@click.option("--anchor", is_flag=True, help="Put a commitment to the proof on the ledger.")
+@click.option("--sync-wait-ms", type=Whole(min=0), default=0, help="How long to wait for the anchor.")
+@secret_option("--token", "IDENTITY_TOKEN", what="access token", parameter="bearer")
+@with_caller
+def request(
+    caller: RemoteCaller,
+    token: Any,
+    credential: str | None,
+    question: Any,
+    values: tuple[str, ...],
+    holder_consent: Any,
+    anchor: bool,
+    sync_wait_ms: int,
+    bearer: str | None,
+    **verifier: str | None,
+) -> None:
+    """Request a proof and print it. The token names holder, agent and predicates. For several credentials, or under a pseudonym, give the
+    question that the token was made for. One predicate is a proof (generateDelegatedProof); everything else is a presentation
+    (createDelegatedPresentation).
+
+    Sending the same again gets the same proof; a token serves no other request.
+    """
+    from identity_core.client import ibct
+
+    if (credential is None) == (question is None) or (question is not None and values):
+        misused("what is asked?", "give --credential, with --value or without, or --question alone")
+    more = named(caller, values=[*map(predicate_value, values)] or None, **verifier)
+    if holder_consent is not None:
+        more |= read_json(holder_consent)
+    if anchor:
+        more |= {"anchor": True, "syncWaitMs": sync_wait_ms}
+    try:
+        signed = strict_json.loads(token.read())
+        if question is not None:
+            body = ibct.question_request(signed, read_json(question), **more)
+        else:
+            body = ibct.proof_request(signed, credential or "", **more)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = error if isinstance(error, ValueError) else "it has not the members of a token"
+        fail(f"this is no token: {reason}", name_of(token), "`identity ibct issue` makes tokens")
+    show(caller.send(ibct.operation_of(body), body=body, token=bearer))
+
+
+@command.command(name="import")
+@input_argument
+@of_installation
+def import_(settings: Settings, file: Any) -> None:
+    """Bring in proofs that were made before proofs were anchored: FILE has one JSON object a line, as `identity proof get --json` prints
+    it, without an anchor; `-` is standard input. All of them or none; what is there already stays as it is.
+
+    They show the anchor status `pre-phase7`; `identity anchor backfill` has them anchored.
+    """
+    from identity_core.use_cases.anchoring.request import ImportProofs
+    from identity_core.use_cases.record import Record
+
+    records = _records(file)
+
+    async def job(anchoring: AnchorAdministration) -> int:
+        from identity_core.bootstrap import SystemClock
+
+        store = anchoring.store
+        return await ImportProofs(store.proofs, Record(store.activity), SystemClock())(records)
+
+    body = {"given": len(records), "imported": with_anchoring(settings, job)}
+    show(body, text="{imported} of {given} imported")
+
+
+def _records(file: Any) -> list[StoredProof]:
+    records, remedy = [], "nothing was imported; correct the line and do it again"
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        with failing(
+            (strict_json.JsonRefused, NotARecord), name_of(file), remedy, what=f"line {number} is no proof record"
+        ):
+            if len(line) > MAX_FILE_OCTETS:
+                raise NotARecord("it is too long")
+            records.append(StoredProof.of_record(strict_json.loads(line.strip()), secrets.token_bytes(SALT_OCTETS)))
+    return records
+
+
+def _text(body: dict[str, Any]) -> str:
+    anchor = body["anchor"]
+    state = f"revoked {body['revokedAt']} by {body['revokedBy']}" if body["revokedAt"] else "in force"
+    lines = [
+        f"proof      {body['proofId']}, {state}",
+        *proven(body),
+        f"holder     {body['holderDid']}",
+        f"agent      {body['agentDid']}",
+        f"issuer     {body['issuerDid']}",
+        f"made       {body['createdAt']}, expires {body['expiresAt']}",
+        f"anchor     {'none' if anchor is None else anchor['status']}",
+    ]
+    if body["revocationReason"]:
+        lines.append(f"reason     {body['revocationReason']}")
+    return "\n".join(lines)
+
+
+add = functools.partial(add_command, command, text=_text, whose="the holder or the agent")
+_PROOF = click.argument("proof_id")
+add(
+    "get",
+    "getProof",
+    "Print a stored proof and how its anchor has fared. Its `proof` member can be given to `identity proof verify`.",
+    _PROOF,
+)
+add(
+    "revoke",
+    "revokeProof",
+    "Take a stored proof back. Doing it twice changes nothing.",
+    _PROOF,
+    click.option("--reason", help="Why; the holder and the agent can read it."),
+    click.option("--sync-wait-ms", "syncWaitMs", type=Whole(min=0), default=0, help="How long to wait for the anchor."),
+    body=named,
+)

@@ -1,0 +1,126 @@
+"""``identity proof consent`` and ``hand-over``: the holder's wallet agrees to a proof that the service makes with credentials that it
+keeps; the agent whom it agreed to signs the proof for the verifier."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from identity_bbs.frames import scalar
+
+from identity_commands.credential_wallet import held_option, read_held
+from identity_commands.proof_home import agreed, asked_of
+from identity_commands.public_keys import agents_key
+from identity_core.cli.options import Whole, input_argument, load_json, name_of, read_json
+from identity_core.cli.output import Command, fail, failing, misused, show
+from identity_core.cli.remote import keys_option
+from identity_core.cli.wallet import Wallet
+from identity_core.codec.multibase import base64url_encode
+from identity_core.errors import IbctInvalid, PredicateUnsupported, ProofInvalid
+
+if TYPE_CHECKING:
+    from identity_core.domain.proofs.presentation import Cover
+    from identity_core.domain.proofs.proof import Context
+
+
+@click.command(cls=Command)
+@input_argument
+@keys_option
+@held_option
+@click.option("--audience", help="Whom the proof is for: the `domain` of the request.")
+@click.option("--challenge", metavar="TEXT", help="The verifier's challenge, as in the request.")
+@click.option(
+    "--agent-key",
+    metavar="MULTIKEY",
+    help="Agree in advance, in place of --challenge: to whatever this Ed25519 key of an agent hands over.",
+)
+@click.option("--hours", type=Whole(1, 24), default=1, show_default=True, help="How long it is good, at least.")
+def consent(
+    file: Any, wallet: Path, held: Path, audience: str | None, challenge: str | None, agent_key: str | None, hours: int
+) -> None:
+    """Agree to a proof: FILE holds what an agent asks, the request or its members `credentials` (or `credentialId` and its predicates),
+    `same`, `either`, `pseudonym`; `-` is standard input. Prints the member `holderConsent` of the request, which `identity proof request
+    --holder-consent` takes.
+
+    It serves this question, verifier and challenge alone, and where FILE has the agent's `ibct`, a request with that one. The
+    service that has the credentials proves with it, without the secret.
+
+    With --agent-key it serves whichever challenge comes until the UTC day ends in which its hours do, and without --audience whichever
+    verifier. Nobody can take it back: the service refuses once the delegation is revoked. Make one for each use.
+    """
+    from identity_core.domain.proofs.presentation import ConsentTerms
+
+    if (challenge is None) == (agent_key is None) or (audience is None and agent_key is None):
+        misused("what does it serve?", "give --audience and --challenge, or --agent-key with --audience or without")
+    key = agents_key(agent_key)
+    now = datetime.now(UTC).replace(microsecond=0)
+    record = read_held(held, Wallet.open(wallet).did)
+    with failing(
+        (PredicateUnsupported, IbctInvalid, ValueError),
+        name_of(file),
+        "agree to nothing that you cannot read",
+        what="no question",
+        status=2,
+    ):
+        body = read_json(file)
+        asked = asked_of(record, body, held)
+        context, cover = _served(body, audience, challenge, now)
+        terms = ConsentTerms.around(now, timedelta(hours=hours), cover)
+        given = agreed(asked, context, terms, key)
+    member: dict[str, Any] = {} if agent_key is None else {"agentKey": agent_key}
+    member |= {
+        "cover": int(terms.cover),
+        "notBefore": terms.not_before,
+        "notAfter": terms.not_after,
+        "value": base64url_encode(given.octets),
+        "blindDifferences": [base64url_encode(scalar(rho)) for rho in given.rhos],
+    }
+    show({"holderConsent": member})
+
+
+def _served(body: dict[str, Any], audience: str | None, challenge: str | None, now: datetime) -> tuple[Context, Cover]:
+    """What the consent is about beside the question, and which of it. Raises ``IbctInvalid`` and ``ValueError``."""
+    from identity_core.domain.delegations.ibct import Capability
+    from identity_core.domain.proofs.presentation import DELEGATION_COVER, REQUEST_COVER, Cover
+    from identity_core.domain.proofs.proof import MIN_NONCE_OCTETS, Context, capability_digest
+
+    capability, cover = None, REQUEST_COVER
+    nonce = bytes(MIN_NONCE_OCTETS) if challenge is None else challenge.encode()
+    if challenge is None:
+        # What is not covered is the empty field of the message: the context may have any text there.
+        cover = DELEGATION_COVER if audience is None else DELEGATION_COVER | Cover.AUDIENCE
+    elif "ibct" in body:
+        token = body["ibct"] if isinstance(body["ibct"], dict) else {}
+        capability = capability_digest(nonce, Capability.parse(token, places=()).octets)
+        cover |= Cover.CAPABILITY
+    ends = now + timedelta(minutes=1)
+    audience = "any" if audience is None else audience
+    return Context(audience, nonce, now, ends, str(uuid.uuid4()), capability, None), cover
+
+
+@click.command(name="hand-over", cls=Command)
+@input_argument
+@keys_option
+@click.option("--audience", required=True, help="Whom you hand it to: the `domain` of your request.")
+@click.option("--challenge", required=True, metavar="TEXT", help="The verifier's challenge, as in your request.")
+def hand_over(file: Any, wallet: Path, audience: str, challenge: str) -> None:
+    """Sign a proof as the agent whose key it names: FILE holds what `identity proof request` printed for a consent that was given to
+    your key (`identity proof consent --agent-key`); `-` is standard input. Prints what `identity proof verify` takes.
+
+    Nothing is signed that names another key, audience or challenge.
+    """
+    from identity_core.client.handover import hand_over as signed
+    from identity_core.domain.proofs.proof import ReceivedProof
+
+    signer = Wallet.open(wallet).signer()
+    try:
+        text = ReceivedProof.parse(load_json(file)).proof
+        text = signed(text, signer, audience=audience, challenge=challenge)
+    except ProofInvalid as error:
+        fail(str(error.details.get("reason", error)), name_of(file), "ask for a proof that names your key")
+    except ValueError as error:
+        fail(str(error), name_of(file), "give what `identity proof request --json` printed", status=2)
+    show({"proof": text})

@@ -1,0 +1,96 @@
+"""What a wallet does at home for a proof, whoever makes it: find the credentials that are asked about, and agree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from identity_core.cli.holder_file import ISSUED_ANEW, secret_of
+from identity_core.cli.output import fail
+from identity_core.codec.multibase import base64url_decode
+from identity_core.values import value_class
+
+if TYPE_CHECKING:
+    from identity_core.domain.credentials.verifiable_credential import PresentedBinding, PresentedCredential
+    from identity_core.domain.proofs.presentation import ConsentTerms, HolderConsent
+    from identity_core.domain.proofs.proof import Context
+    from identity_core.domain.proofs.question import Question
+
+
+@value_class
+class WalletCredential:
+    """What the holder's file holds of a credential, the credential, and what it is bound to."""
+
+    kept: dict[str, str]
+    presented: PresentedCredential
+    bound: PresentedBinding
+
+
+@value_class
+class AskedAtHome:
+    """A question, the file's credentials that it is about, in its order, and the secret that they are bound to."""
+
+    question: Question
+    held: tuple[WalletCredential, ...]
+    secret: str
+
+
+def asked_of(record: dict[str, Any], body: Mapping[str, Any], held: Path, *, status: bool | None = None) -> AskedAtHome:
+    """The question of a request, as the service puts it: about status where every credential names a list, unless ``status`` says. Raises
+    ``ValueError`` and ``PredicateUnsupported`` for what is none; a credential that the file does not have ends the command."""
+    from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
+
+    try:
+        parts = body["credentials"] if "credentials" in body else [_single(body)]
+        found = tuple(held_credential(record, part["credentialId"], held) for part in parts)
+        headers = [one.bound.header for one in found]
+        asked = tuple(
+            AskedCredential(header, tuple(parse_asked(header.schema, one) for one in part.get("predicates", ())))
+            for header, part in zip(headers, parts, strict=True)
+        )
+        same = tuple(
+            tuple((one["credential"], one["attributeName"]) for one in together) for together in body.get("same", ())
+        )
+        either = tuple(map(tuple, body.get("either", ())))
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("it has not the members of a question") from None
+    is_listed = all(header.status is not None for header in headers) if status is None else status
+    question = Question(asked, same, either, status=is_listed, pseudonym=body.get("pseudonym"))
+    secrets = {secret_of(record, one.kept) for one in found}
+    if len(secrets) > 1:
+        fail("the credentials are bound to two secrets", str(held), f"of those on the former one: {ISSUED_ANEW}")
+    return AskedAtHome(question, found, secrets.pop())
+
+
+def _single(body: Mapping[str, Any]) -> dict[str, Any]:
+    predicates = body["predicates"] if "predicates" in body else [body["predicate"]]
+    return {"credentialId": body["credentialId"], "predicates": predicates}
+
+
+def held_credential(record: dict[str, Any], credential_id: str, held: Path) -> WalletCredential:
+    """The file's credential with this id. One that is not there ends the command."""
+    from identity_core.domain.credentials import verifiable_credential
+
+    kept = record["credentials"].get(credential_id)
+    presented = None if kept is None else verifiable_credential.parse(kept["credential"])
+    if presented is None or presented.bound is None:
+        fail("the file holds no such credential", str(held), "`identity credential accept` puts credentials there")
+    return WalletCredential(kept, presented, presented.bound)
+
+
+def agreed(asked: AskedAtHome, context: Context, terms: ConsentTerms, agent_key: bytes | None = None) -> HolderConsent:
+    """The holder's consent to the question, with the secret of the file; ``agent_key`` where the terms cover one."""
+    from identity_bbs.bls12381 import select
+    from identity_bbs.consent import consent
+    from identity_bbs.openings import HolderSecret
+    from identity_bbs.suite import ciphersuite
+
+    from identity_core.domain.proofs.presentation import HolderConsent
+
+    suite, question = ciphersuite(select()), asked.question
+    message = terms.message(question, context, agent_key)
+    own = HolderSecret.of(suite, base64url_decode(asked.secret))
+    blinds = [int.from_bytes(base64url_decode(one.kept["blind"]), "big") for one in asked.held]
+    return HolderConsent(*consent(suite, own, blinds, message, os.urandom, question.pseudonym))

@@ -1,0 +1,292 @@
+"""``identity proof verify``: proofs checked by anyone who has the package, with or without a service."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import click
+
+from identity_commands.credential_offline import issuer_options, read_schema
+from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
+from identity_commands.proof_question import proven, question_of, question_option
+from identity_commands.public_keys import KeyFinder, Unchecked, agents_key, given, in_document, in_log, resolved_at
+from identity_core.cli.options import (
+    MAX_FILE_OCTETS,
+    Whole,
+    input_argument,
+    installed_plugins,
+    name_of,
+    of_installation,
+    predicate_value,
+    read_json,
+    refuse_absent,
+    several,
+)
+from identity_core.cli.output import Command, fail, fail_start, show
+from identity_core.codec import multibase, strict_json
+from identity_core.domain.proofs.checks import BOUND, BoundPart, verdict_of
+from identity_core.domain.proofs.expected import ExpectedQuestion
+from identity_core.domain.proofs.presentation import Cover
+from identity_core.domain.proofs.presented import PresentedPresentation
+from identity_core.domain.proofs.verification import Expectation
+from identity_core.errors import JsonValue, ProofInvalid
+from identity_core.ports.prover import PresentingProver, Prover
+from identity_core.settings import Settings, StartError
+
+SOURCES: Final[dict[str, Callable[[Any, datetime], KeyFinder]]] = {
+    "issuer_key": lambda key, _: given(key),
+    "issuer_document": in_document,
+    "issuer_log": lambda log, now: in_log(log.read(), now),
+    "url": resolved_at,
+}
+BINDING: Final = {
+    "predicate": "--predicate",
+    "challenge": "--challenge",
+    "domain": "--audience",
+    "issuerDid": "--issuer",
+}
+"""The options that compare a proof with each part of ``BOUND``."""
+
+
+def verify_octets(
+    octets: bytes,
+    *,
+    prover: Prover,
+    find_key: KeyFinder,
+    expectation: Expectation,
+    now: datetime,
+    ledger: Settings | None = None,
+) -> dict[str, JsonValue]:
+    """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
+    ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
+    from identity_core.use_cases.proofs.check import ReceivedProof, check, check_presentation
+
+    value = _read(octets)
+    received = ReceivedProof.parse(value)
+    suite_2 = _presentation(prover, received.proof)
+    if suite_2 is None or not isinstance(prover, PresentingProver):
+        raw = find_key(prover.read(received.proof).verification_method)
+        verified = check(received, prover, issuer_key=raw, expectation=expectation, now=now)
+    else:
+        keys = {method: find_key(method) for method in suite_2.methods}
+        verified = check_presentation(received, prover, keys=keys, expectation=expectation, now=now)
+    anchor = check_anchor(value, ledger)
+    presented = verified.presented
+    return {
+        "verified": True,
+        "predicates": [predicate.json for predicate in presented.predicates],
+        "question": question_of(presented),
+        "verificationMethod": presented.verification_method,
+        "schemaId": presented.schema.id,
+        "context": presented.context.json,
+        # The ledger was asked whether the leaf of this proof was revoked.
+        "unchecked": [
+            name for name in verified.unchecked if not (name == "revocation" and anchor and anchor["onLedger"])
+        ],
+        "anchor": anchor,
+    }
+
+
+def _presentation(prover: Prover, text: str) -> PresentedPresentation | None:
+    """What a proof of suite 2 says of itself; None for any other text."""
+    if not isinstance(prover, PresentingProver):
+        return None
+    try:
+        return prover.read_presentation(text)
+    except ProofInvalid:
+        return None
+
+
+def _read(octets: bytes) -> JsonValue:
+    if len(octets) > MAX_FILE_OCTETS:
+        raise ProofInvalid(details={"reason": f"the file has more than {MAX_FILE_OCTETS} octets"})
+    text = octets.strip()
+    if not text.startswith(b"{"):
+        return text.decode("ascii", "replace")
+    try:
+        value: JsonValue = strict_json.loads(text)
+    except strict_json.JsonRefused as refused:
+        raise ProofInvalid(details={"reason": str(refused)}) from None
+    return value
+
+
+def installed_prover(settings: Settings) -> Prover:
+    """The prover that the settings choose, or the only one there is. Raises ``StartError``."""
+    prover = installed_plugins(settings).prover(settings.prover.backend)
+    if prover is None:
+        raise StartError("no prover is installed, which a check needs; `identity plugins list` shows what is installed")
+    return prover
+
+
+@click.command(cls=Command)
+@input_argument
+@issuer_options
+@click.option("--resolve", "url", metavar="URL", help="Let this service resolve the issuer's DID.")
+@click.option("--issuer", metavar="DID", help="Who must have issued it; or its verification method, as a DID URL.")
+@several("--predicate", "ATTRIBUTE TYPE VALUE", "What you asked.", into="predicates")
+@question_option
+@click.option("--audience", help="Whom the proof must be for: the domain of the request.")
+@click.option("--challenge", metavar="TEXT", help="The challenge that you gave.")
+@click.option("--nonce", metavar="BASE64URL", help="The same as octets.")
+@click.option("--proof-id", help="The proof's id.")
+@click.option(
+    "--require",
+    "requires",
+    multiple=True,
+    type=click.Choice(["holder", "credentialValidity", "credentialStatus"]),
+    help="What the proof must say itself, as one of suite 2 can: no record is asked then.",
+)
+@click.option("--agent-key", metavar="MULTIKEY", help="The Ed25519 key of the agent who must hand it over.")
+@click.option(
+    "--consent-cover",
+    type=Whole(0, 31),
+    metavar="SUM",
+    help="What the holder's consent must be about at least: 1 audience, 2 challenge, 4 question, 8 the agent's key, 16 the "
+    "token (without it 7). 12 and 13 take one that was given in advance.",
+)
+@click.option("--max-age", type=Whole(0), metavar="SECONDS", help="How old it may be, by its own word.")
+@click.option(
+    "--status-max-age",
+    type=Whole(0),
+    metavar="SECONDS",
+    help="How long ago the epoch of its status list may have ended (without it, an hour).",
+)
+@click.option(
+    "--schema",
+    type=click.File("rb"),
+    help="The registered schema: what `identity credential schema get ID --json` printed.",
+)
+@click.option("--at", metavar="TIME", help="Check as of this RFC 3339 time instead of now.")
+@click.option("--ledger", "on_ledger", is_flag=True, help="Ask the ledger for the root of the proof's anchor too.")
+@click.option(
+    "--signature-only", is_flag=True, help="Compare with less: the proof is then called genuine, and may be a replay."
+)
+@of_installation
+def verify(
+    settings: Settings, file: Any, at: str | None, on_ledger: bool, signature_only: bool, **expected: Any
+) -> None:
+    """Check a proof: FILE holds a ZKProof, a delegated-proof result, a record (`identity proof get --json`) or the bare text, `-` is
+    standard input. The anchor in a record is followed to its root.
+
+    Say what you asked for with --predicate, --audience, --challenge and --issuer (a key, a document or a log of the issuer names it
+    too). Without all four a proof could be a replay, or answer another question: give --signature-only, and a proof that holds is
+    called genuine, not valid. What else you leave out is printed as unchecked. So is what a proof of suite 1 does not say: whether
+    its credential is in force, whether it was taken back, and who shows it. The service of the holder tells that who took part.
+    One of suite 2 says it itself, but for the second: ask with --require. It names the key of the issuer's status list too; give the
+    issuer's document where that is another key.
+    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
+
+    Ends with 0 for a proof that is valid (with --signature-only: genuine), 1 for one that is invalid, 2 when it could not be checked or an
+    option is missing.
+    """
+    from identity_core.codec.times import parse
+
+    if on_ledger:
+        refuse_absent(settings, "name the one of the service with --data-dir, or its server with --database-url")
+    sources = {name: expected.pop(name) for name in SOURCES}
+    try:
+        now = datetime.now(UTC) if at is None else parse(at)
+        expectation, find_key = _expectation(**expected), _key_finder(sources, now)
+        missing = _missing(expectation, names_issuer=sources["url"] is None)
+        if missing and not signature_only:
+            raise ValueError(
+                f"say what you asked for with {', '.join(BINDING[name] for name in missing)}, or give --signature-only"
+            )
+        body = verify_octets(
+            file.read(MAX_FILE_OCTETS + 1),
+            expectation=expectation,
+            find_key=find_key,
+            prover=installed_prover(settings),
+            now=now,
+            ledger=settings if on_ledger else None,
+        )
+    except Unchecked as error:
+        remedy = "try again, or give --issuer-log"
+        fail(f"the proof could not be checked: {error}", str(sources["url"]), remedy, status=2)
+    except LedgerUnreachable as error:
+        fail(f"the anchor could not be checked: {error}", "the ledger", "see `identity doctor`", status=2)
+    except ProofInvalid as error:
+        fail(f"the proof is not valid: {error.details.get('reason', error)}", name_of(file), "do not rely on it")
+    except StartError as error:
+        fail_start(error, "the installation", "see `identity plugins check`", status=2)
+    except ValueError as error:
+        fail(str(error), "the options", "see `identity proof verify --help`", status=2)
+    body |= {"verdict": verdict_of(True, missing), "missing": [*missing], "signatureOnly": signature_only}
+    show(body, text=_text)
+
+
+def _missing(expectation: Expectation, *, names_issuer: bool) -> list[BoundPart]:
+    """Return the parts of ``BOUND`` that are not compared; a source of the issuer's own key names the issuer."""
+    unchecked = expectation.unchecked
+    return [name for name in BOUND if name in unchecked and not (name == "issuerDid" and names_issuer)]
+
+
+def _key_finder(sources: Mapping[str, Any], now: datetime) -> KeyFinder:
+    """The one source that was named. Raises ``ValueError`` for none, several, or one that is no good."""
+    named = [name for name, one in sources.items() if one is not None]
+    if len(named) != 1:
+        raise ValueError("give one of --issuer-key, --issuer-document, --issuer-log and --resolve")
+    return SOURCES[named[0]](sources[named[0]], now)
+
+
+def _expectation(
+    *,
+    predicates: tuple[tuple[str, str, str], ...],
+    challenge: str | None,
+    nonce: str | None,
+    max_age: int | None,
+    status_max_age: int | None,
+    schema: Any,
+    question: Any,
+    requires: tuple[str, ...],
+    agent_key: str | None,
+    consent_cover: int | None,
+    issuer: str | None,
+    **expected: Any,
+) -> Expectation:
+    if challenge is not None and nonce is not None:
+        raise ValueError("--challenge and --nonce say the same thing: give one")
+    if question is not None and (predicates or schema is not None or issuer is not None):
+        raise ValueError("--question says it of each credential: leave --predicate, --schema and --issuer out")
+    octets = None if challenge is None else challenge.encode()
+    is_method = issuer is not None and "#" in issuer
+    return Expectation(
+        issuer=None if is_method else issuer,
+        verification_method=issuer if is_method else None,
+        header_digest=None if schema is None else hashlib.sha256(read_schema(schema).schema.header).digest(),
+        predicates=tuple(map(_predicate, predicates)) or None,
+        nonce=octets if nonce is None else multibase.base64url_decode(nonce),
+        max_age=None if max_age is None else timedelta(seconds=max_age),
+        status_max_age=None if status_max_age is None else timedelta(seconds=status_max_age),
+        requires=frozenset(requires),
+        agent_key=agents_key(agent_key),
+        consent_cover=None if consent_cover is None else Cover(consent_cover),
+        question=None if question is None else ExpectedQuestion.from_json(read_json(question)),
+        **expected,
+    )
+
+
+def _predicate(asked: tuple[str, str, str]) -> Mapping[str, JsonValue]:
+    attribute, kind, value = asked
+    return {"attributeName": attribute, "type": kind, "value": predicate_value(value)}
+
+
+def _text(body: Mapping[str, Any]) -> str:
+    lines = ["genuine" if body["signatureOnly"] else "valid"]
+    if body["missing"]:
+        lines[0] += (
+            f", but not bound to your request: it could be a replay (not compared: {', '.join(body['missing'])})"
+        )
+    lines += proven(body)
+    lines += [f"issuer     {body['verificationMethod']}", f"schema     {body['schemaId']}"]
+    lines += [f"audience   {body['context']['audience']}", f"proof id   {body['context']['proofId']}"]
+    if body["anchor"] is not None:
+        anchor = body["anchor"]
+        where = f"block {anchor['blockNumber']}" if anchor["onLedger"] else "not asked (--ledger)"
+        lines.append(f"anchor     the path leads to the root; ledger {anchor['ledger']}: {where}")
+    if body["unchecked"]:
+        lines.append(f"unchecked  {', '.join(body['unchecked'])}")
+    return "\n".join(lines)

@@ -1,0 +1,55 @@
+"""A kernel without these commands: the rest of the command line works, and a missing command has a remedy."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from identity_commands.summaries import SUMMARIES
+
+from tests.unit.cli.conftest import Commands
+
+
+@pytest.fixture
+def kernel(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
+    """The command line where the distribution is not installed, nor the one that adds to its group ``credential``."""
+    read = importlib.metadata.entry_points
+    absent = ("identity_commands.", "identity_wallets.")
+
+    def read_others(**chosen: str) -> Any:
+        return [one for one in read(**chosen) if not one.value.startswith(absent)]
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", read_others)
+    return identity
+
+
+def test_help_lists_the_commands_with_their_lines(identity: Commands) -> None:
+    text = " ".join(identity.ok("--help").split())
+    assert [name for name, line in SUMMARIES.items() if f"{name} {line}" not in text] == []
+    assert "From identity-commands" not in text
+
+
+def test_help_lists_only_what_is_installed(kernel: Commands) -> None:
+    listed = {line.split()[0] for line in kernel.ok("--help").splitlines() if line.startswith("  ") and line.split()}
+    assert SUMMARIES.keys().isdisjoint(listed)
+    assert {"serve", "keys", "plugins", "version"} <= listed
+    assert kernel.ok("serve", "--help")
+
+
+@pytest.mark.parametrize("command", SUMMARIES)
+def test_missing_command_has_a_remedy(kernel: Commands, command: str) -> None:
+    _, _, remedy = kernel.refused(command, status=2)
+    assert remedy.endswith("commands of extensions are installed with `pip install identity-service`")
+
+
+def test_kernel_imports_none_of_them() -> None:
+    program = """
+import sys
+sys.modules["identity_commands"] = None
+import identity_core.bootstrap.app, identity_core.cli.serve, identity_core.cli.plugins, identity_core.cli.ledger_trust
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

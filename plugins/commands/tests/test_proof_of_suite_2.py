@@ -1,0 +1,79 @@
+"""``identity proof verify`` of a proof of suite 2: offline, under keys that the verifier has, without a record."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from identity_commands.proof_verify import verify_octets
+from identity_kit.conformance.transparent_prover import TransparentProver
+from identity_prover_bbs.plugin import BbsProver
+
+from identity_core.domain.proofs.verification import Expectation
+from identity_core.errors import ProofInvalid
+from tests.presenting import AUDIENCE, CURVE, NONCE, NOW, Holder, Issuer, Scene, ask, seeded, target
+
+ALL = frozenset({"holder", "credentialValidity", "credentialStatus"})
+PROVER = BbsProver(CURVE, seeded())
+
+
+def verified(text: str, *, prover: Any = PROVER, now: Any = NOW, key: bytes = Issuer().public, **expected: Any) -> Any:
+    question = Expectation(**({"audience": AUDIENCE, "nonce": NONCE, "requires": ALL} | expected))
+    octets = json.dumps({"proof": text}).encode()
+    return verify_octets(octets, prover=prover, find_key=lambda _: key, expectation=question, now=now)
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return target().prove()
+
+
+def test_it_needs_no_record(text: str) -> None:
+    body = verified(text)
+    assert body["verified"] is True
+    assert {"holder", "credentialValidity", "credentialStatus"}.isdisjoint(body["unchecked"])
+    assert "revocation" in body["unchecked"]
+    assert set(verified(text, requires=frozenset())["unchecked"]) >= ALL, "nobody asked, so nothing is promised"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"audience": "https://bank.example"},
+        {"nonce": b"another challenge of the same shop"},
+        {"key": Issuer(seed="somebody").public},
+        {"now": NOW + timedelta(days=1)},
+        {"now": NOW - timedelta(days=1)},
+        {"prover": TransparentProver()},
+    ],
+)
+def test_what_is_not_so_is_refused(text: str, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ProofInvalid):
+        verified(text, **wrong)
+
+
+def test_what_it_does_not_say_is_missed() -> None:
+    silent = target(status=False).prove()
+    assert verified(silent, requires=ALL - {"credentialStatus"})["verified"] is True
+    with pytest.raises(ProofInvalid) as refused:
+        verified(silent)
+    assert "credentialStatus" in refused.value.details["reason"]
+
+
+def test_its_status_list_is_as_new_as_the_verifier_wants(text: str) -> None:
+    none = timedelta(0)
+    assert verified(text, status_max_age=none)["verified"] is True
+    with pytest.raises(ProofInvalid) as refused:
+        verified(target(status=False).prove(), requires=frozenset(), status_max_age=none)
+    assert "status list" in refused.value.details["reason"]
+
+
+def test_alternatives_are_refused() -> None:
+    header = Issuer().header()
+    question = ask((header, ("balance", "gte", 5), ("balance", "gte", 6)), either=((0, 1),), status=True)
+    text = Scene(question, (Holder().obtain(Issuer(), header=header),)).prove()
+    with pytest.raises(ProofInvalid) as refused:
+        verified(text)
+    assert "alternatives" in refused.value.details["reason"]

@@ -1,0 +1,1 @@
+"""Conformance classes and templates for authors of plugins."""

@@ -1,0 +1,109 @@
+"""``identity plugins new``: the beginning of a plugin, as a distribution of its own whose tests are green at once.
+
+The template is ``plugin_templates``; copier renders it and is an extra of this distribution. A plugin that was made
+before is not updated: from then on it is its author's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+import click
+
+from identity_core.cli.output import Command, show
+from identity_core.settings import StartError
+
+KINDS: Final = {
+    "did-method": "did",
+    "ledger": "ledger",
+    "prover": "prover",
+    "key-store": "keys",
+    "custodian": "custodian",
+    "securing": "securing",
+    "panel": "panel",
+}
+"""What a plugin can provide, and the word for it in the name of a distribution."""
+
+MOST_CHARACTERS: Final = 32
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", re.ASCII)
+_METHOD: Final = re.compile(r"[a-z][a-z0-9]*", re.ASCII)
+
+
+class CannotMake(StartError):
+    """The plugin was not made: what is wrong, where, and what to do about it."""
+
+
+def new_plugin(kind: str, name: str, into: Path) -> Path:
+    """Makes the distribution ``identity-<kind>-<name>`` in a new folder of this name below ``into`` and returns the folder.
+
+    ``kind`` is a key of ``KINDS``, ``name`` what operators will write. Raises ``CannotMake``; then nothing was written.
+    """
+    _check_name(kind, name)
+    distribution = f"identity-{KINDS[kind]}-{name}"
+    folder = into / distribution
+    if folder.exists():
+        raise CannotMake(f"{distribution} is there already", str(folder), "choose another name or another --into")
+    _refuse_installed(distribution)
+    try:
+        from copier import run_copy
+    except ImportError as error:
+        what = "copier is not installed, and the template is written in it"
+        raise CannotMake(what, "identity plugins new", "pip install 'identity-service[template]'") from error
+    answers = {
+        "kind": kind,
+        "name": name,
+        "distribution": distribution,
+        "module": distribution.replace("-", "_"),
+        "title": "".join(word.capitalize() for word in name.split("-")),
+    }
+    template = Path(__file__).parent / "plugin_templates"
+    try:
+        run_copy(str(template), folder, data=answers, defaults=True, quiet=True)
+    except OSError as error:
+        raise CannotMake(f"cannot write: {error.strerror}", str(folder), "choose another --into") from error
+    return folder
+
+
+def _check_name(kind: str, name: str) -> None:
+    from identity_core.settings.tree import Plugins
+
+    # A method name has no hyphen (DID Core §3.1).
+    form = _METHOD if kind == "did-method" else _NAME
+    if len(name) > MOST_CHARACTERS or form.fullmatch(name) is None:
+        hyphens = "" if form is _METHOD else " and single hyphens"
+        what = f"a name is at most {MOST_CHARACTERS} lower-case letters, digits{hyphens}, a letter first"
+        raise CannotMake(what, name[:64], "choose another name")
+    if name in {field.name for field in dataclasses.fields(Plugins)}:
+        raise CannotMake(f"[plugins] {name} is a setting of the service itself", name, "choose another name")
+
+
+def _refuse_installed(distribution: str) -> None:
+    """Two providers of one kind and name stop every start, so none is made that could not live beside the others."""
+    try:
+        version = metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return
+    raise CannotMake(f"{distribution} {version} is installed already", distribution, "choose another name")
+
+
+@click.command(name="new", cls=Command)
+@click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What the plugin provides.")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="Where its folder goes.  [default: .]",
+)
+@click.argument("name")
+def command(kind: str, into: Path, name: str) -> None:
+    """Make a plugin that works, to be changed into yours. NAME is what operators will write, such as vault."""
+    folder = new_plugin(kind, name, into)
+    install = f"pip install -e {shlex.quote(f'{folder}[test]')}"
+    commands = [install, f"python -m pytest {shlex.quote(str(folder))}", "identity plugins list"]
+    lines = [f"Made {folder}. Its README says what to change. Now:", *commands]
+    show({"folder": str(folder), "next": commands}, text=lambda _: "\n  ".join(lines))

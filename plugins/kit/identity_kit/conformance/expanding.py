@@ -1,0 +1,121 @@
+"""What a DID method promises whose identifiers say everything, and of which nothing is ever recorded, as tests.
+
+An author whose method only expands (a did:jwk, a did:peer) subclasses ``ExpandingDidMethodConformance`` and gives three fixtures::
+
+    class TestMine(ExpandingDidMethodConformance):
+        @pytest.fixture
+        def method(self):
+            return MyMethod()
+
+        @pytest.fixture
+        def dids(self):
+            return ["did:mine:abc"]
+
+        @pytest.fixture
+        def malformed(self):
+            return ["did:mine:"]
+
+A method that also records its DIDs has ``DidMethodConformance``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import orjson
+import pytest
+
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import Create, Expire
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import LogInvalid
+from identity_core.errors import InvalidDid, InvalidDocument
+from identity_core.ports.did_method import DescribedDidMethod, DidMethod, ResolvingDidMethod
+from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
+from identity_kit.conformance.did_method import JUNK
+
+
+class ExpandingDidMethodConformance:
+    """Subclass it, give ``method``, ``dids`` and ``malformed``, and run pytest."""
+
+    @pytest.fixture
+    def method(self) -> DidMethod:
+        """The method under test."""
+        raise NotImplementedError("give a fixture named method that returns the DID method under test")
+
+    @pytest.fixture
+    def dids(self) -> Sequence[str]:
+        """DIDs of the method, one of each kind that it knows."""
+        raise NotImplementedError("give a fixture named dids that returns DIDs of the method")
+
+    @pytest.fixture
+    def malformed(self) -> Sequence[str]:
+        """What begins like a DID of the method, is well-formed as a DID, and is none."""
+        raise NotImplementedError("give a fixture named malformed that returns what is no DID of the method")
+
+    def test_it_is_a_did_method_that_changes_nothing(self, method: DidMethod, dids: Sequence[str]) -> None:
+        """It has the members of the port, a name that a DID can have, and asks no one."""
+        assert isinstance(method, DidMethod)
+        assert re.fullmatch(r"[a-z0-9]+", method.name)
+        assert method.mutable is False
+        assert not isinstance(method, ResolvingDidMethod)
+        assert dids, "there is nothing to expand"
+
+    def test_every_did_is_expanded_into_a_document_of_its_own(self, method: DidMethod, dids: Sequence[str]) -> None:
+        """One version, without a past, whose document names the DID."""
+        for text in dids:
+            did = Did.parse(text)
+            method.check(did)
+            state = method.expand(did)
+            assert state is not None, text
+            assert (state.did, state.version_id, state.operation) == (did, 1, history.CREATE)
+            assert (state.previous_hash, state.deactivated) == (None, False)
+            document = orjson.loads(state.document.octets)
+            assert document["id"] == text
+            assert document["@context"], "without its contexts a document is no JSON-LD"
+            for key in document.get("verificationMethod", ()):
+                assert key["id"].startswith(f"{text}#")
+                assert key["controller"]
+
+    def test_expanding_is_deterministic(self, method: DidMethod, dids: Sequence[str]) -> None:
+        """The same state each time, octet for octet; another DID has another document."""
+        states = [method.expand(Did.parse(text)) for text in dids]
+        assert states == [method.expand(Did.parse(text)) for text in dids]
+        assert len({state.document.octets for state in states if state is not None}) == len(set(dids))
+
+    def test_what_is_no_did_of_the_method_is_refused(
+        self, method: DidMethod, malformed: Sequence[str], dids: Sequence[str]
+    ) -> None:
+        """``check`` and ``expand`` agree, also on DIDs of others and on one with a character too many."""
+        others = [f"did:otherwise:{Did.parse(text).identifier}" for text in dids]
+        for text in (*malformed, *others, *(f"{text}:%20" for text in dids)):
+            did = Did.parse(text)
+            with pytest.raises(InvalidDid):
+                method.check(did)
+            with pytest.raises(InvalidDid):
+                method.expand(did)
+
+    def test_nothing_is_drafted(self, method: DidMethod, dids: Sequence[str]) -> None:
+        """``draft`` refuses a creation and every change with ``InvalidDocument``: the caller's fault."""
+        signer = WalletSigner("conformance")
+        creation = Create((Controller("conformance").new_key(),), (signer.multikey,))
+        for state in (None, method.expand(Did.parse(dids[0]))):
+            for change in (creation, Expire()):
+                with pytest.raises(InvalidDocument):
+                    method.draft(state, change, BIRTH, signer=signer.multikey)
+
+    def test_nothing_is_an_entry(self, method: DidMethod, dids: Sequence[str]) -> None:
+        """``apply`` refuses whatever somebody has put on the ledger, with ``LogInvalid``."""
+        for state in (None, method.expand(Did.parse(dids[0]))):
+            for entry in JUNK:
+                with pytest.raises(LogInvalid):
+                    method.apply(state, entry)
+
+    def test_what_it_says_of_itself_is_so(self, method: DidMethod) -> None:
+        """It claims no updates, and the DIDs that it names expand."""
+        if not isinstance(method, DescribedDidMethod):
+            pytest.skip("the method says nothing of itself")
+        assert not method.traits.get("supportsUpdate", False)
+        assert not method.traits.get("supportsDeactivate", False)
+        assert all(method.expand(Did.parse(text)) is not None for text in method.test_identifiers)

@@ -1,0 +1,162 @@
+"""Whom the kit of presenting provers asks about: an issuer of suite 2, its status list, and the keeper of a holder's secret."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from identity_bbs import blind, interface
+from identity_bbs.blind import IssueRequest
+from identity_bbs.bls12381 import keys, select
+from identity_bbs.consent import consent
+from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
+
+from identity_core.domain.credentials.bound_credential import (
+    BoundHeader,
+    Particulars,
+    SecretKeeper,
+    StatusListReference,
+)
+from identity_core.domain.credentials.status_gaps import StatusEpoch, chain, epoch_at, place
+from identity_core.domain.proofs.presentation import (
+    BoundWitness,
+    ConsentTerms,
+    GapWitness,
+    HolderConsent,
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    StatusPart,
+    proof_day,
+)
+from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
+from identity_core.errors import JsonValue
+from identity_core.values import value_class
+from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, context
+
+SUBJECT: Final = "did:example:hana"
+HANDLE: Final = 3_000_000_000
+REVOKED: Final = (1_000, 2_500_000_000, 4_000_000_000)
+DAY: Final = timedelta(days=1)
+LIST: Final = StatusListReference("KitListOfTwentyTwoChar", 86_400)
+TERMS: Final = ConsentTerms.around(NOW, timedelta(hours=1))
+
+
+@value_class
+class BoundIssuer:
+    """Issues credentials of suite 2 and signs the status list. ``seed`` makes different keys."""
+
+    seed: str = "issuer"
+
+    @property
+    def method(self) -> str:
+        """The verification method of its key."""
+        return f"did:example:{self.seed}#bbs"
+
+    @property
+    def public_key(self) -> bytes:
+        """Its 96 octets."""
+        return keys.public_key(self._secret)
+
+    @property
+    def header(self) -> BoundHeader:
+        """The header of its credentials."""
+        return BoundHeader(SCHEMA, self.method, LIST, SecretKeeper.CUSTODIAN, bytes(32))
+
+    @property
+    def epoch(self) -> StatusEpoch:
+        """That of ``NOW``."""
+        issuer = self.method.partition("#")[0]
+        return StatusEpoch(issuer, self.method, LIST.list_id, epoch_at(NOW, LIST.period), LIST.period)
+
+    def gap(self, handle: int = HANDLE, epoch: StatusEpoch | None = None) -> GapWitness:
+        """The signed gap that a handle lies in."""
+        ends = chain(REVOKED)
+        at = place(ends, handle)
+        low, high = ends[at], ends[at + 1]
+        header = (epoch or self.epoch).header
+        suite = ciphersuite(select())
+        return GapWitness(low, high, interface.sign(suite, self._secret, self.public_key, header, (low, high)))
+
+    def issue(self, holder: HolderOfSecret, particulars: Particulars | None = None) -> BoundWitness:
+        """A credential of ``HANA``'s values, bound to the holder's secret."""
+        suite, about = ciphersuite(select()), particulars or particulars_of()
+        request = IssueRequest(self.method, self.header.octets, about.subject, b"n" * 32)
+        commitment = blind.commit_to(suite, holder.secret, holder.blind, request, os.urandom)
+        known = mixed_messages_to_scalars(self.header.known_messages(HANA, about))
+        secret, public = self._secret, self.public_key
+        signature = blind.blind_sign(suite, secret, public, self.header.octets, known, commitment, request)
+        return BoundWitness(signature_to_octets(suite, signature), HANA, about)
+
+    @property
+    def _secret(self) -> bytes:
+        return keys.generate_secret(self.seed.encode().ljust(32, b"."))
+
+
+@value_class
+class HolderOfSecret:
+    """The keeper of one secret, with one blind for the one credential."""
+
+    seed: str = "hana"
+
+    @property
+    def secret(self) -> HolderSecret:
+        """s."""
+        return HolderSecret.derived(ciphersuite(select()), self.seed.encode().ljust(32, b"."))
+
+    @property
+    def blind(self) -> int:
+        """b."""
+        return blind.derived_blind(f"the blind of {self.seed}".encode().ljust(32, b"."))
+
+    def agrees(self, question: Question, bound: PresentationContext) -> HolderConsent:
+        """The consent to this question for this verifier."""
+        message = TERMS.message(question, bound.context, None)
+        octets, rhos = consent(ciphersuite(select()), self.secret, [self.blind], message, os.urandom)
+        return HolderConsent(octets, rhos)
+
+
+def particulars_of(
+    first: datetime = NOW - 100 * DAY, last: datetime = NOW + 100 * DAY, handle: int = HANDLE
+) -> Particulars:
+    """Of a credential that is valid on both days and all between."""
+    begins, ends = (moment.astimezone(UTC).replace(hour=0, minute=0, second=0) for moment in (first, last + DAY))
+    return Particulars("urn:uuid:1b671a64-40d5-491e-99b0-da01ff1f3341", SUBJECT, begins, ends, handle)
+
+
+@value_class
+class BoundCase:
+    """Everything about one presentation; a test changes what it is about."""
+
+    issuer: BoundIssuer
+    holder: HolderOfSecret
+    question: Question
+    statement: PresentationStatement
+    bound: PresentationContext
+    credential: BoundWitness
+
+    @classmethod
+    def of(cls, *predicates: tuple[str, str, JsonValue], particulars: Particulars | None = None) -> BoundCase:
+        """Hana's credential of the issuer, asked these (attribute, type, value), whether it is valid and whether it is revoked."""
+        issuer, holder = BoundIssuer(), HolderOfSecret()
+        members = [{"attributeName": name, "type": kind, "value": value} for name, kind, value in predicates]
+        asked = tuple(parse_asked(SCHEMA, member) for member in members)
+        question = Question((AskedCredential(issuer.header, asked),), status=True)
+        status = (StatusPart(issuer.epoch, issuer.public_key),)
+        statement = PresentationStatement(question, (issuer.public_key,), proof_day(NOW), status)
+        bound = PresentationContext(context(), None, TERMS)
+        return cls(issuer, holder, question, statement, bound, issuer.issue(holder, particulars))
+
+    @property
+    def witness(self) -> PresentationWitness:
+        """What the prover gets, with a consent of now."""
+        gap = self.issuer.gap()
+        return PresentationWitness((self.credential,), (gap,), self.holder.agrees(self.question, self.bound))
+
+    def changed(self, **members: object) -> PresentationWitness:
+        """The witness with other members."""
+        return replace(self.witness, **members)  # type: ignore[arg-type]

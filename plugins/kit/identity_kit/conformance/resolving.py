@@ -1,0 +1,168 @@
+"""What a method promises that looks DIDs up elsewhere (``ports.did_method.ResolvingDidMethod``), as tests.
+
+An author subclasses ``ResolvingDidMethodConformance`` and gives one fixture: a function that opens the world outside, in the event loop of
+a test, as an asynchronous context manager of an ``Outside``::
+
+    class TestMine(ResolvingDidMethodConformance):
+        @pytest.fixture
+        def outside(self, tmp_path):
+            @contextlib.asynccontextmanager
+            async def opened():
+                async with my_host(tmp_path) as host:
+                    yield Outside(MyMethod(host), …)
+            return opened
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import LogInvalid
+from identity_core.errors import InvalidDid, InvalidDocument, JsonValue, PluginUnavailable
+from identity_core.ports.did_method import ResolvingDidMethod
+from identity_core.values import value_class
+from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
+from identity_kit.conformance.loops import in_own_loop
+
+MANY = 20
+
+
+@value_class
+class Outside:
+    """``document`` is what is published of ``did``. Of ``absent`` it is known that there is nothing; ``unreachable`` cannot be learnt
+    about; in the place of ``borrowed`` stands a document of another DID; ``unfit`` are DIDs whose documents have a form that cannot be
+    shown (``domain.dids.foreign``)."""
+
+    method: ResolvingDidMethod
+    did: Did
+    document: Mapping[str, JsonValue]
+    absent: Did
+    unreachable: Did
+    borrowed: Did
+    unfit: Sequence[Did]
+
+
+Opened = Callable[[], AbstractAsyncContextManager[Outside]]
+
+
+class ResolvingDidMethodConformance:
+    """Subclass it, give ``outside``, and run pytest."""
+
+    @pytest.fixture
+    def outside(self) -> Opened:
+        """Opens the world outside."""
+        raise NotImplementedError("give an outside fixture")
+
+    @in_own_loop
+    async def test_it_is_a_resolving_method(self, outside: Opened) -> None:
+        """It has the port's members, ``resolve`` is a coroutine, and its own DIDs pass its check."""
+        async with outside() as world:
+            assert isinstance(world.method, ResolvingDidMethod)
+            assert inspect.iscoroutinefunction(world.method.resolve)
+            for did in (world.did, world.absent, world.unreachable, world.borrowed, *world.unfit):
+                assert did.method == world.method.name
+                world.method.check(did)
+
+    @in_own_loop
+    async def test_what_is_published_is_shown_whole(self, outside: Opened) -> None:
+        """The state holds the document as it was found, and says that it is alive."""
+        async with outside() as world:
+            state = await world.method.resolve(world.did)
+            assert state is not None, "what is published was not found"
+            assert state.did == world.did
+            assert state.document.to_json() == world.document, "the document was changed on the way"
+            assert (state.version_id, state.deactivated) == (1, False)
+            assert state.created_at.tzinfo is not None
+
+    @in_own_loop
+    async def test_nobody_signs_in_with_what_was_found(self, outside: Opened) -> None:
+        """A foreign document gives no key that this installation trusts."""
+        async with outside() as world:
+            state = await world.method.resolve(world.did)
+            assert state is not None
+            assert not history.authentication_keys(state, state.updated_at)
+
+    @in_own_loop
+    async def test_the_identifier_alone_tells_nothing(self, outside: Opened) -> None:
+        """``expand`` is None, at once: only ``resolve`` looks."""
+        async with outside() as world:
+            for did in (world.did, world.absent, world.unreachable):
+                assert world.method.expand(did) is None
+
+    @in_own_loop
+    async def test_nothing_is_none(self, outside: Opened) -> None:
+        """That there is nothing is an answer, the same each time."""
+        async with outside() as world:
+            assert [await world.method.resolve(world.absent) for _ in range(3)] == [None] * 3
+
+    @in_own_loop
+    async def test_not_to_know_is_not_nothing(self, outside: Opened) -> None:
+        """What could not be learnt is ``PluginUnavailable``, each time, and never None."""
+        async with outside() as world:
+            for _ in range(3):
+                with pytest.raises(PluginUnavailable):
+                    await world.method.resolve(world.unreachable)
+
+    @in_own_loop
+    async def test_what_cannot_be_shown_is_refused(self, outside: Opened) -> None:
+        """A document of another form is ``InvalidDocument``, each time, and shown in no part."""
+        async with outside() as world:
+            assert world.unfit, "name a DID whose document cannot be shown"
+            for did in (*world.unfit, *world.unfit):
+                with pytest.raises(InvalidDocument):
+                    await world.method.resolve(did)
+
+    @in_own_loop
+    async def test_a_document_of_another_did_is_not_shown(self, outside: Opened) -> None:
+        """It is nothing, or ``InvalidDocument``."""
+        async with outside() as world:
+            for _ in range(2):
+                with contextlib.suppress(InvalidDocument):
+                    assert await world.method.resolve(world.borrowed) is None
+
+    @pytest.mark.parametrize("text", ["did:other:a", "did:{name}:", "did:{name}:é", "did:{name}:..", "did:{name}:%00"])
+    @in_own_loop
+    async def test_an_identifier_that_is_none_of_it(self, outside: Opened, text: str) -> None:
+        """What cannot be a DID of the method is ``InvalidDid``, before anything is asked."""
+        async with outside() as world:
+            with pytest.raises(InvalidDid):
+                _checked(world.method, text.format(name=world.method.name))
+
+    @in_own_loop
+    async def test_many_at_once(self, outside: Opened) -> None:
+        """Many callers get the same answer, and one who goes away spoils it for no one."""
+        async with outside() as world:
+            calls = [asyncio.create_task(world.method.resolve(world.did)) for _ in range(MANY)]
+            await asyncio.sleep(0)
+            calls[0].cancel()
+            states = await asyncio.gather(*calls, world.method.resolve(world.absent), return_exceptions=True)
+            for state in states[1:MANY]:
+                assert isinstance(state, history.DidState), f"a caller got {state!r}"
+                assert state.document.to_json() == world.document
+            assert states[MANY] is None
+            assert await world.method.resolve(world.did) is not None
+
+    @in_own_loop
+    async def test_nothing_is_written_here(self, outside: Opened) -> None:
+        """A method whose DIDs are made elsewhere drafts no entry and reads none."""
+        async with outside() as world:
+            if world.method.mutable:
+                pytest.skip("it also keeps DIDs of its own: DidMethodConformance is for those")
+            signer = WalletSigner("kit")
+            with pytest.raises(InvalidDocument):
+                world.method.draft(None, Controller("kit").creation(signer), BIRTH, signer=signer.multikey)
+            for entry in (b"", b"{}", b"\xff", b"[" * 5000):
+                with pytest.raises(LogInvalid):
+                    world.method.apply(None, entry)
+
+
+def _checked(method: ResolvingDidMethod, text: str) -> None:
+    method.check(Did.parse(text))

@@ -1,0 +1,140 @@
+"""Presentations through worker processes: what comes back is what the library makes, and what is refused is refused there too."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from identity_kit.conformance.transparent_prover import TransparentProver
+
+from identity_core.bootstrap.ports import SystemClock
+from identity_core.domain.proofs.presentation import Acceptance
+from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
+from identity_core.plugin.load import module_source
+from identity_core.plugin.manager import PluginManager
+from identity_core.plugin.processes.channel import decode_call, encode_call
+from identity_core.plugin.processes.presenting import (
+    Accepted,
+    Held,
+    Present,
+    ReadPresentation,
+    Stated,
+    VerifyPresentation,
+)
+from identity_core.ports.prover import PresentingProver, ProofWorkers
+from identity_core.settings import load
+from tests.presenting import NOW, PLAIN, Holder, Issuer, Scene, ask, target
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[[Callable[[ProofWorkers], Coroutine[Any, Any, Any]]], Any]]:
+    """Runs something with the workers of the prover ``bbs``."""
+    loop = asyncio.new_event_loop()
+    settings = load(environment={}, overrides={"prover.backend": "bbs"})
+    sources = [module_source("identity_prover_bbs")]
+    logger = logging.getLogger("identity.tests")
+    plugins = PluginManager.load(settings, clock=SystemClock(), logger=logger, sources=sources)
+
+    async def hired() -> ProofWorkers:
+        workers = plugins.proof_workers("bbs", workers=1, deadline_seconds=60.0)
+        assert workers is not None
+        await plugins.proof_workers_settled()
+        return workers
+
+    workers = loop.run_until_complete(hired())
+    yield lambda doing: loop.run_until_complete(doing(workers))
+    loop.run_until_complete(plugins.close())
+    loop.close()
+
+
+SCENES: dict[str, Callable[[], Scene]] = {
+    "consented, valid, not revoked": target,
+    "plain": lambda: target(holder=PLAIN),
+    "with a pseudonym": lambda: target(pseudonym="https://shop.example/accounts"),
+    "without status": lambda: target(status=False),
+    "two credentials": lambda: two(),
+}
+
+
+def two() -> Scene:
+    header = Issuer().header()
+    question = ask((header, ("country", "neq", "DE")), (header, ("balance", "gte", 5)), status=True)
+    holder = Holder()
+    held = (holder.obtain(Issuer(), header=header), holder.obtain(Issuer(), header=header, handle=3_000_000_007))
+    return Scene(question, held)
+
+
+@pytest.mark.parametrize("make", SCENES.values(), ids=SCENES.keys())
+def test_a_presentation_comes_and_goes(run: Any, make: Callable[[], Scene]) -> None:
+    scene = make()
+
+    async def story(workers: ProofWorkers) -> None:
+        assert workers.presents
+        text = await workers.present(scene.statement, scene.witness, bound=scene.bound)
+        assert scene.verdict(text) is True, "the library refuses what a worker made"
+        presented = await workers.read_presentation(text)
+        assert presented.question == scene.question
+        assert presented.bound == scene.bound
+        statement = presented.statement(scene.keys)
+        assert statement == scene.statement
+        await workers.verify_presentation(statement, text, bound=presented.bound, acceptance=Acceptance(NOW))
+        later = Acceptance(NOW + timedelta(days=1))
+        for wrong in (
+            {"acceptance": later},
+            {"bound": replace(presented.bound, context=replace(presented.context, audience="https://bank.example"))},
+        ):
+            given = {"bound": presented.bound, "acceptance": Acceptance(NOW)} | wrong
+            with pytest.raises(ProofInvalid):
+                await workers.verify_presentation(statement, text, **given)  # type: ignore[arg-type]
+
+    run(story)
+
+
+def test_invalid_presentation_is_refused_by_the_worker(run: Any) -> None:
+    header = Issuer().header()
+    false = Scene(
+        ask((header, ("balance", "gt", "9223372036854775806")), status=True),
+        (Holder().obtain(Issuer(), header=header),),
+    )
+
+    async def story(workers: ProofWorkers) -> None:
+        with pytest.raises(PredicateNotSatisfied):
+            await workers.present(false.statement, false.witness, bound=false.bound)
+        for text in ("", "AAAA", "not base64url!"):
+            with pytest.raises(ProofInvalid):
+                await workers.read_presentation(text)
+
+    run(story)
+
+
+def test_calls_travel_whole() -> None:
+    for make in SCENES.values():
+        scene = make()
+        stated = Stated.of(scene.statement, scene.bound)
+        witness = scene.witness
+        sent = decode_call(encode_call(Present(stated, Held.of(witness))))
+        assert isinstance(sent, Present)
+        assert sent.stated.parse() == (scene.statement, scene.bound)
+        again = sent.held.parse()
+        assert (again.gaps, again.consent) == (witness.gaps, witness.consent)
+        for one, other in zip(again.credentials, witness.credentials, strict=True):
+            assert (one.signature, one.particulars, one.opening) == (other.signature, other.particulars, other.opening)
+            assert dict(one.attributes) == dict(other.attributes)
+
+
+def test_a_prover_that_does_less_says_so() -> None:
+    prover: Any = TransparentProver()
+    assert not isinstance(prover, PresentingProver)
+    scene = target()
+    stated = Stated.of(scene.statement, scene.bound)
+    with pytest.raises(PredicateUnsupported):
+        Present(stated, Held.of(scene.witness)).ask(prover)
+    with pytest.raises(ProofInvalid):
+        ReadPresentation("AAAA").ask(prover)
+    with pytest.raises(ProofInvalid):
+        VerifyPresentation(stated, "AAAA", Accepted.of(Acceptance(NOW))).ask(prover)

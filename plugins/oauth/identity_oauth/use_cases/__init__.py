@@ -1,0 +1,1 @@
+"""Tokens that are issued and authenticated, the keys that sign them, and the code flow."""

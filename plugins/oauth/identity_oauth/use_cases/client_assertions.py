@@ -1,0 +1,79 @@
+"""From a ``private_key_jwt`` to a caller: a DID that signs with one of its authentication keys, as OAuth has it (RFC 7523 §3).
+
+The signature is checked before the ``jti`` is spent, so no one spends another's; and it is spent, durably, before anything is done, and
+stays spent whatever becomes of the request.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from identity_core.codec import multibase, multikey
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import Authorization
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import DidState
+from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, Forbidden, InvalidDid
+from identity_core.ports.clock import Clock
+from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.values import value_class
+from identity_oauth.domain.client_assertion import AUTH_METHOD, ClientAssertion
+from identity_oauth.domain.tokens import Envelope
+from identity_oauth.jws import JwsSignatureInvalid, VerificationKey
+
+# The same for whatever is wrong, so that nobody learns by it which DIDs and keys there are.
+REMEDY: Final = (
+    "iss and sub are your DID, aud is the issuer, exp is at most an hour ahead, jti is new, and alg is EdDSA with a current "
+    "authentication key of the DID, which kid names if it is there."
+)
+
+
+@value_class
+class AuthenticateClient:
+    """``issuer`` and ``token_endpoints`` are what the audience may be."""
+
+    reader: DidReader
+    spent: SpentChallenges
+    clock: Clock
+    issuer: str
+    token_endpoints: frozenset[str]
+
+    async def __call__(self, text: str, client_id: str | None) -> Caller:
+        """The DID, whose assertion ``text`` works no second time. ``client_id`` is what the request says besides. Raises ``AuthFailed``."""
+        now = self.clock.now()
+        try:
+            envelope = Envelope.open(text)
+            said = ClientAssertion.read(envelope, now, issuer=self.issuer, token_endpoints=self.token_endpoints)
+            if client_id not in (None, said.client):
+                raise ValueError("client_id and iss differ")
+            did = Did.parse(said.client)
+            key = _signer((await self.reader.caller(did)).head.state, said, text, now)
+            signing_input, _, signature = text.rpartition(".")
+            evidence = Authorization(AUTH_METHOD, key, signing_input, multibase.base64url_decode(signature))
+        except (ValueError, InvalidDid, DidNotFound, DidDeactivated, Forbidden) as error:
+            raise AuthFailed(details={"remedy": REMEDY}) from error
+        row = ChallengeUseRow(said.digest, said.digest[:16], None, said.expires_at)
+        if not await self.spent.spend(row):
+            raise AuthFailed(details={"remedy": REMEDY})
+        return Caller(did=did, authorization=evidence)
+
+
+def _signer(state: DidState, said: ClientAssertion, text: str, now: datetime) -> str:
+    """The multikey that signed. Raises ``ValueError``."""
+    current = history.authentication_keys(state, now)
+    if said.key_id is not None:
+        named = {method.multibase for method in state.document.methods if method.id == said.key_id}
+        current = tuple(key for key in current if key in named)
+    for key in current:
+        kind, raw = multikey.decode_public(key)
+        if kind != multikey.ED25519:
+            continue
+        try:
+            VerificationKey.of(raw).verify(text)
+        except JwsSignatureInvalid:
+            continue
+        return key
+    raise ValueError("no current key has signed this")

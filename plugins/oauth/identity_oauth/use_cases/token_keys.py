@@ -1,0 +1,134 @@
+"""The keys that sign access tokens: Ed25519 keys ``token-1``, ``token-2``, … that never leave the custodian.
+
+The one in use has a number (setting ``token.key_number``, and ``identity keys rotate token``, which the service log keeps). The next one
+is published before it signs, so that readers who keep our JWK Set know it already, and the one before still verifies until its last
+token has expired, so that going on by one logs no one out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from identity_core.codec import multibase, multikey
+from identity_core.codec.structs import convert
+from identity_core.domain.dids.log.service_keys import TOKEN, Replacement, of_use, since_theft, token_key_name
+from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.errors import PluginUnavailable, StorageMismatch
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian, KeyNotHeld
+from identity_core.values import value_class
+from identity_oauth.domain import tokens as token
+from identity_oauth.jws import VerificationKey
+from identity_oauth.wire import Jwk, JwkSet
+
+SEAL_KEY: Final = "token-seal"
+_PURPOSE: Final = "token"
+
+
+async def _nothing_to_read() -> None:
+    """Where no one replaces keys."""
+
+
+@dataclass(slots=True)
+class TokenKeys:
+    """``number`` is that of the key in use, ``name`` its name in the custodian and ``signing`` its public half; ``known`` are all that
+    verify now, by ``kid``, the one in use first; ``seal`` is the 32-byte secret under which tokens name their API keys. ``renew`` reads
+    what replaced a key that the custodian holds no more."""
+
+    custodian: Custodian
+    clock: Clock
+    lifetime_seconds: int
+    number: int
+    seal: bytes = field(repr=False)
+    renew: Callable[[], Awaitable[None]] = field(default=_nothing_to_read, repr=False)
+    _keys: tuple[VerificationKey, ...] = ()
+    _before: Mapping[datetime, VerificationKey] = field(default_factory=dict)
+
+    @classmethod
+    async def open(
+        cls, custodian: Custodian, number: int, clock: Clock, lifetime: int, replaced: Sequence[Replacement] = ()
+    ) -> TokenKeys:
+        """Return the keys, of which the custodian makes what is missing. ``number`` is the least that the key in use has, from 1;
+        ``lifetime`` that of a token in seconds; ``replaced`` is what the service log lists."""
+        await custodian.generate(SEAL_KEY, multikey.ED25519, did="-", purpose=_PURPOSE)
+        # Ed25519 is deterministic: all processes derive the same secret, and the key itself never leaves the custodian.
+        signature = await custodian.sign(SEAL_KEY, b"identity: API keys in access tokens, v1")
+        keys = cls(custodian, clock, lifetime, number, hashlib.sha256(signature).digest())
+        await keys.follow(replaced)
+        return keys
+
+    async def hear(self, history: LogKeyHistory) -> None:
+        """What the service log says now: takes over the keys that it lists."""
+        await self.follow(history.replaced)
+
+    async def follow(self, replacements: Sequence[Replacement]) -> None:
+        """Goes on to the newest of ``replacements``, where that is not past already. Raises ``StorageMismatch`` for a key that the
+        custodian holds another one in the place of."""
+        mine = of_use(replacements, TOKEN)
+        last = mine[-1] if mine else None
+        number = self.number if last is None else max(self.number, last.number)
+        publics = [await self._made(each) for each in (number, number + 1)]
+        if last is not None and number == last.number:
+            if publics[0] != last.multikey:
+                raise StorageMismatch("The service log is not of the token keys that the custodian holds.")
+            keep = timedelta(seconds=self.lifetime_seconds + token.LEEWAY_SECONDS)
+            before = {one.at + keep: _verifying(one.replaces) for one in since_theft(mine)}
+        else:
+            # Raising the setting replaced it, and no one noted when.
+            before = {} if number == 1 else {_NEVER: _verifying(await self._made(number - 1))}
+        self.number, self._keys, self._before = number, tuple(map(_verifying, publics)), before
+
+    async def _made(self, number: int) -> str:
+        return await self.custodian.generate(token_key_name(number), multikey.ED25519, did="-", purpose=_PURPOSE)
+
+    @property
+    def name(self) -> str:
+        return token_key_name(self.number)
+
+    @property
+    def signing(self) -> VerificationKey:
+        return self._keys[0]
+
+    @property
+    def known(self) -> Mapping[str, VerificationKey]:
+        now = self.clock.now()
+        # The one in use comes first: some readers of a JWK Set take the first key that they can use.
+        return {key.kid: key for key in (*self._keys, *(key for end, key in self._before.items() if now < end))}
+
+    async def signed(self, signing_input: Callable[[str], str]) -> str:
+        """The compact JWS of the input that ``signing_input`` makes for a ``kid``. Raises what the custodian raises."""
+        try:
+            return await self._signed(signing_input)
+        except KeyNotHeld:
+            # Another process has replaced the key a moment ago, and it is gone.
+            await self.renew()
+        try:
+            return await self._signed(signing_input)
+        except KeyNotHeld as error:
+            raise PluginUnavailable("The custodian does not hold the key of tokens.") from error
+
+    async def _signed(self, signing_input: Callable[[str], str]) -> str:
+        text = signing_input(self.signing.kid)
+        signature = await self.custodian.sign(self.name, text.encode("ascii"))
+        return f"{text}.{multibase.base64url_encode(signature)}"
+
+
+def _verifying(public: str) -> VerificationKey:
+    return VerificationKey.of(multikey.decode_public(public)[1])
+
+
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+
+
+@value_class
+class GetJwks:
+    """The public keys that verify tokens as a JWK Set (RFC 7517 §5), the one in use first."""
+
+    keys: TokenKeys
+
+    async def __call__(self) -> JwkSet:
+        return JwkSet(keys=tuple(convert(dict(key.jwk), Jwk) for key in self.keys.known.values()))

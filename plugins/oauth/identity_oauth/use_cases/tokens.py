@@ -1,0 +1,237 @@
+"""issueToken: an access token for a DIDAuth signature or an API key (openapi/DECISIONS.md §3.5; RFC 6749 §4.4, RFC 9068).
+
+Both are the client-credentials grant: the client shows who it is and gets a token for itself. An API key may ask for
+less than it has, and for a token that names a DID of its allowlist as subject and the key as actor. Left out: refresh
+tokens (anyone who holds the key asks again), token exchange.
+
+From an access token to its caller.
+
+A token is only as alive as what it was obtained by: it ends with the API key that asked for it, with the DID, and with
+the DID's key that signed for it, so that a recovery also ends what a thief has fetched in time. One that a holder gave a client
+(``authorization.py``) ends with the client's DID too, and when its code is shown a second time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import field
+from datetime import datetime, timedelta
+from typing import Final
+
+from identity_core.cache import BoundedCache
+from identity_core.codec import multibase
+from identity_core.codec.structs import UnsetType, given
+from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
+from identity_core.errors import (
+    AuthFailed,
+    AuthRequired,
+    DidDeactivated,
+    DidNotFound,
+    Forbidden,
+    InvalidDid,
+    InvalidRequest,
+    JsonValue,
+)
+from identity_core.ports.clock import Clock
+from identity_core.ports.repositories import SpentChallenges
+from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.use_cases.auth.bearer import alive
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
+from identity_core.values import value_class
+from identity_oauth.domain import tokens as token
+from identity_oauth.domain.authorization_code import AuthorizationCode, withdrawal_of
+from identity_oauth.domain.tokens import AccessToken, Envelope, granted_scopes, narrow_key
+from identity_oauth.jws import JwsSignatureInvalid
+from identity_oauth.use_cases.token_keys import TokenKeys
+from identity_oauth.wire import IssueTokenRequest
+
+OPERATE = "dids:operate"
+GRANT = "client_credentials"
+
+
+@value_class
+class IssuedToken:
+    """The compact JWT, and what it says."""
+
+    text: str
+    token: AccessToken
+
+
+@value_class
+class IssueToken:
+    """Raises ``InvalidRequest``, ``InvalidDid``; ``Forbidden`` for a scope or a subject that the client may not have, ``DidNotFound``
+    and ``DidDeactivated`` for the subject."""
+
+    reader: DidReader
+    keys: TokenKeys
+    record: Record
+    clock: Clock
+    random: Callable[[int], bytes]
+    issuer: str
+    lifetime_seconds: int
+
+    async def __call__(
+        self, wish: IssueTokenRequest, context: RequestContext, audience: str | None = None
+    ) -> IssuedToken:
+        """``audience`` is one of ``token.audiences`` or a path of ``TokenResources``, None for the issuer."""
+        scopes, wanted = _scopes(wish), None if isinstance(wish.subject, UnsetType) else self.reader.parse(wish.subject)
+        identifier = multibase.base64url_encode(self.random(16))
+        subject, client, key, scopes = await self._parties(wanted, scopes, context.caller, identifier)
+        issued_at, expires_at = self._times()
+        issued = AccessToken(subject, client, key, scopes, identifier, issued_at, expires_at, audience)
+        return await self._signed(issued, context)
+
+    async def for_client(self, code: AuthorizationCode, context: RequestContext) -> IssuedToken:
+        """The token of a holder that her ``code`` gives a client."""
+        issued_at, expires_at = self._times()
+        issued = AccessToken(
+            code.holder, code.client, code.key, code.scopes, code.id, issued_at, expires_at, code.audience
+        )
+        return await self._signed(issued, context)
+
+    def last_end(self, code: AuthorizationCode) -> datetime:
+        """When a token of ``code`` has ended at the latest."""
+        return code.expires_at + timedelta(seconds=self.lifetime_seconds)
+
+    def _times(self) -> tuple[datetime, datetime]:
+        """When a token is issued, and when it expires: whole seconds."""
+        issued_at = self.clock.now().replace(microsecond=0)
+        return issued_at, issued_at + timedelta(seconds=self.lifetime_seconds)
+
+    async def _signed(self, issued: AccessToken, context: RequestContext) -> IssuedToken:
+        text = await self.keys.signed(lambda kid: issued.signing_input(self.issuer, kid))
+        details: dict[str, JsonValue] = {"jti": issued.identifier, "expires": int(issued.expires_at.timestamp())}
+        await self.record(context, Event(target=issued.subject, details=details), issued.issued_at)
+        return IssuedToken(text, issued)
+
+    async def _parties(
+        self, wanted: Did | None, scopes: frozenset[str] | None, caller: Caller, identifier: str
+    ) -> tuple[str, str, str, frozenset[str] | None]:
+        """Subject, client, the client's key and the scopes."""
+        if caller.did is not None and caller.authorization is not None:
+            if wanted not in (None, caller.did):
+                raise Forbidden("A DID gets tokens for itself only.", details={"subject": str(wanted)})
+            return str(caller.did), str(caller.did), caller.authorization.key, granted_scopes(scopes, None)
+        if caller.api_key is None:
+            raise AuthRequired
+        key = caller.api_key
+        client = token.API_KEY + key.id
+        subject = client if wanted is None else await self._subject(wanted, key)
+        sealed = token.seal_key(self.keys.seal, key.digest, identifier, random=self.random)
+        return subject, client, sealed, granted_scopes(scopes, key.scopes)
+
+    async def _subject(self, did: Did, key: ApiKey) -> str:
+        """The DID that the key acts for. Its right to do so is asked before the DID is looked up."""
+        key.require_scope(OPERATE)
+        key.require_target(did)
+        await self.reader.active(did)
+        return str(did)
+
+
+def _scopes(wish: IssueTokenRequest) -> frozenset[str] | None:
+    """What is asked for; None asks for all that the client has."""
+    if given(wish.grant_type, GRANT) != GRANT:
+        raise InvalidRequest("The grant_type is unknown.", details={"supported": [GRANT]})
+    try:
+        return None if isinstance(wish.scope, UnsetType) else token.parse_scopes(wish.scope)
+    except ValueError as error:
+        raise InvalidRequest("scope is no list of scopes with single blanks.", details={"field": "scope"}) from error
+
+
+GENUINE_KEPT: Final = 1024
+
+
+@value_class
+class AuthenticateToken:
+    """The ``OwnTokens`` of the service.
+
+    ``genuine`` are tokens whose signature was found good, by the SHA-256 of their text: an agent shows one token for minutes, and
+    that its key once made the signature does not change. Everything else about a token is asked anew each time.
+    """
+
+    reader: DidReader
+    api_keys: AuthenticateApiKey
+    keys: TokenKeys
+    clock: Clock
+    issuer: str
+    spent: SpentChallenges
+    resource_metadata: str = ""
+    genuine: BoundedCache[bytes, Envelope] = field(default_factory=lambda: BoundedCache(GENUINE_KEPT), repr=False)
+
+    async def __call__(self, text: str, resource: str) -> Caller | None:
+        now, own = self.clock.now(), self._own(text)
+        return None if own is None else await self._caller(self._verified(text, *own, now, resource), now)
+
+    def claims_to_be_ours(self, text: str) -> bool:
+        return self._own(text) is not None
+
+    def has_been_good(self, text: str) -> bool:
+        own = self._own(text)
+        return own is not None and own[0] in self.genuine
+
+    def _own(self, text: str) -> tuple[bytes, Envelope] | None:
+        """The digest and the parts of a token that names us as its issuer."""
+        try:
+            digest = _digest(text)
+            envelope = self.genuine.get(digest) or Envelope.open(text)
+        except ValueError:
+            return None
+        return (digest, envelope) if envelope.claims.get("iss") == self.issuer else None
+
+    def _verified(self, text: str, digest: bytes, envelope: Envelope, now: datetime, resource: str) -> AccessToken:
+        accepted = (self.issuer + resource,) if resource else token.audiences(self.issuer)
+        try:
+            key = self.keys.known.get(envelope.key_id())
+            if key is None:
+                raise ValueError("the kid is none of our keys")
+            if digest not in self.genuine:
+                key.verify(text)
+                self.genuine.put(digest, envelope)
+            return envelope.read(self.issuer, now, accepted)
+        except (ValueError, JwsSignatureInvalid) as error:
+            raise AuthFailed from error
+
+    async def _caller(self, found: AccessToken, now: datetime) -> Caller:
+        try:
+            if found.client.startswith(token.API_KEY):
+                return await self._key_caller(found)
+            did = Did.parse(found.subject)
+            state = (await self.reader.caller(did)).head.state
+            if found.key not in history.authentication_keys(state, now):
+                raise AuthFailed
+            client = None if found.client == found.subject else await self._client(found)
+        except (ValueError, InvalidDid, DidNotFound, DidDeactivated, Forbidden) as error:
+            raise AuthFailed from error
+        return Caller(subject=did, scopes=found.scopes, client=client)
+
+    async def _client(self, found: AccessToken) -> Did:
+        """The client that a holder has let in, where it still is one and its token was not withdrawn. Raises ``AuthFailed``."""
+        client = Did.parse(found.client)
+        await alive(self.reader, client)
+        (withdrawn,) = await self.spent.numbers([withdrawal_of(found.identifier)[:16]], limit=1)
+        if withdrawn:
+            raise AuthFailed
+        return client
+
+    async def _key_caller(self, found: AccessToken) -> Caller:
+        """The API key as it is now, with no more rights than it has now and the token says."""
+        digest = token.unseal_key(self.keys.seal, found.key, found.identifier)
+        key = await self.api_keys.by_digest(digest)
+        narrowed = narrow_key(key, found.scopes)
+        if found.subject == found.client:
+            return Caller(api_key=narrowed)
+        did = Did.parse(found.subject)
+        key.require_scope(OPERATE)
+        key.require_target(did)
+        await alive(self.reader, did)
+        return Caller(subject=did, operator=narrowed, scopes=narrowed.scopes)
+
+
+def _digest(text: str) -> bytes:
+    """Raises ``ValueError`` for what is no ASCII, and so no token."""
+    return hashlib.sha256(text.encode("ascii")).digest()

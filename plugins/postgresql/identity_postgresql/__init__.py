@@ -1,0 +1,1 @@
+"""Driver of databases and rate limits on PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Driver of rate limits in Redis."""
