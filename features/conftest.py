@@ -26,7 +26,6 @@ pytest_plugins = [
     "features.steps.anchors",
     "features.steps.answers",
     "features.steps.api_keys",
-    "features.steps.approving",
     "features.machine",
     "features.specification.dids",
     "features.specification.proofs",
@@ -43,7 +42,6 @@ pytest_plugins = [
     "features.steps.faults",
     "features.steps.holder_secrets",
     "features.steps.joint_proofs",
-    "features.steps.ledger",
     "features.steps.quotas",
     "features.steps.requests",
     "features.steps.rotations",
@@ -51,7 +49,6 @@ pytest_plugins = [
     "features.steps.wallet_consents",
     "features.steps.web",
     "features.steps.verifications",
-    "features.steps.witnesses",
     *(
         f"plugins.{path.parents[1].name}.features.{path.stem}"
         for path in sorted(ROOT.glob("plugins/*/features/*steps.py"))

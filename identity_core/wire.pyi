@@ -98,10 +98,6 @@ class ApiKeyRecord(Struct, frozen=True, kw_only=True):
     lineage: str | None
     source: str
 
-class ApproveDidVersionRequest(Struct, frozen=True, kw_only=True):
-    version_id: str
-    proof: WitnessProof
-
 class AskedCredential(Struct, frozen=True, kw_only=True):
     credential_id: str
     predicates: tuple[AskedPredicate, ...] | UnsetType = UNSET
@@ -389,13 +385,6 @@ class DelegationList(Struct, frozen=True, kw_only=True):
     items: tuple[Delegation, ...]
     next_cursor: str | None
 
-class DidApprovals(Struct, frozen=True, kw_only=True):
-    did: str
-    versions: int
-    published_versions: int
-    version_id: str
-    waiting: tuple[WaitingVersion, ...]
-
 class DidDocumentMetadata(Struct, frozen=True, kw_only=True):
     created: str
     updated: str
@@ -450,15 +439,6 @@ class DisclosuresReset(Struct, frozen=True, kw_only=True):
     holder_did: str
     reset_at: str
 
-class EarlierLedgerKey(Struct, frozen=True, kw_only=True):
-    verifier_key: str
-    public_key_multibase: str
-    number: int
-    tree_size: int
-    replaced_at: str
-    compromised: bool
-    succession: str | None
-
 class ErrorBody(Struct, frozen=True, kw_only=True):
     code: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -466,19 +446,6 @@ class ErrorBody(Struct, frozen=True, kw_only=True):
 
 class ErrorResponse(Struct, frozen=True, kw_only=True):
     error: ErrorBody
-
-class Event(Struct, frozen=True, kw_only=True):
-    sequence: int
-    did: str
-    version_id: int
-    operation: str
-    timestamp: str
-    transaction_hash: str
-    block_number: int
-
-class EventList(Struct, frozen=True, kw_only=True):
-    items: tuple[Event, ...]
-    next_after: int
 
 class ExpectedCredential(Struct, frozen=True, kw_only=True):
     issuer_did: str
@@ -496,21 +463,6 @@ class GetDidAuthChallengeQuery(Struct, frozen=True, kw_only=True):
     body_hash: str | None = None
     target: str | None = None
     named: bool = False
-
-class GetLedgerBlockQuery(Struct, frozen=True, kw_only=True):
-    after: int = 0
-    limit: int = 100
-
-class GetLedgerCheckpointQuery(Struct, frozen=True, kw_only=True):
-    quorum: str | None = None
-
-class GetLedgerConsistencyProofQuery(Struct, frozen=True, kw_only=True):
-    first: int
-    second: int | None = None
-
-class GetLedgerInclusionProofQuery(Struct, frozen=True, kw_only=True):
-    transaction: str
-    size: int | None = None
 
 class Health(Struct, frozen=True, kw_only=True):
     status: Literal["ok"]
@@ -595,59 +547,10 @@ class IssuedKeys(Struct, frozen=True, kw_only=True):
     recovery: IssuedKey | UnsetType = UNSET
     additional: tuple[AdditionalIssuedKey, ...] | UnsetType = UNSET
 
-class LedgerBlock(Struct, frozen=True, kw_only=True):
-    block_number: int
-    first_sequence: int
-    last_sequence: int
-    items: tuple[LedgerBlockEntry, ...]
-    next_after: int | None
-
-class LedgerBlockEntry(Struct, frozen=True, kw_only=True):
-    sequence: int
-    did: str
-    version_id: int
-    timestamp: str
-    transaction_hash: str
-
-class LedgerConsistencyProof(Struct, frozen=True, kw_only=True):
-    first: int
-    second: int
-    first_root_hash: str
-    second_root_hash: str
-    hashes: tuple[str, ...]
-
-class LedgerInclusionProof(Struct, frozen=True, kw_only=True):
-    transaction_hash: str
-    sequence: int
-    leaf_index: int
-    leaf_hash: str
-    tree_size: int
-    root_hash: str
-    hashes: tuple[str, ...]
-    checkpoint: str | None
-
-class LedgerKey(Struct, frozen=True, kw_only=True):
-    origin: str
-    verifier_key: str
-    public_key_multibase: str
-    service_did: str | None | UnsetType = UNSET
-    earlier_keys: tuple[EarlierLedgerKey, ...] | UnsetType = UNSET
-
 class LedgerPosition(Struct, frozen=True, kw_only=True):
     index: int
     tree_size: int
     cosigned_at: str | UnsetType = UNSET
-
-class LedgerTransaction(Struct, frozen=True, kw_only=True):
-    transaction_hash: str
-    block_number: int
-    sequence: int
-    did: str
-    version_id: int
-    timestamp: str
-    recorded_at: str
-    entry: str
-    leaf_hash: str
 
 class ListApiKeysQuery(Struct, frozen=True, kw_only=True):
     limit: int = 50
@@ -680,10 +583,6 @@ class ListDidHistoryQuery(Struct, frozen=True, kw_only=True):
 class ListDidsQuery(Struct, frozen=True, kw_only=True):
     limit: int = 50
     cursor: str | None = None
-
-class ListEventsQuery(Struct, frozen=True, kw_only=True):
-    after: int = 0
-    limit: int = 100
 
 class NewServiceEndpoint(Struct, frozen=True, kw_only=True):
     id: str | UnsetType = UNSET
@@ -1033,12 +932,6 @@ class W3cDidResolution(Struct, frozen=True, kw_only=True):
     did_document_metadata: W3cDidDocumentMetadata
     did_resolution_metadata: DidResolutionMetadata
 
-class WaitingVersion(Struct, frozen=True, kw_only=True):
-    version_id: str
-    threshold: int
-    witnesses: tuple[str, ...]
-    approved_by: tuple[str, ...]
-
 class WitnessId(Struct, frozen=True, kw_only=True):
     id: str
 
@@ -1049,14 +942,6 @@ class WitnessList(Struct, frozen=True, kw_only=True):
 class WitnessListToSet(Struct, frozen=True, kw_only=True):
     threshold: int | UnsetType = UNSET
     witnesses: tuple[WitnessId, ...] | UnsetType = UNSET
-
-class WitnessProof(Struct, frozen=True, kw_only=True):
-    type: str
-    cryptosuite: str
-    verification_method: str
-    created: str | UnsetType = UNSET
-    proof_purpose: str
-    proof_value: str
 
 class ZKPredicate(Struct, frozen=True, kw_only=True):
     attribute_name: str

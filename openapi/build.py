@@ -32,7 +32,7 @@ from openapi.wire_stub import write_stub
 
 # The parts of the document in its order. One that is not listed is written but not yet served.
 PARTS: Final = (
-    *("dids", "events", "ledger", "auth", "api_keys", "service", "delegations", "credentials"),
+    *("dids", "auth", "api_keys", "service", "delegations", "credentials"),
     *("proofs", "proof_checks", "verifications", "dashboard"),
 )
 

@@ -10,8 +10,10 @@ import json
 from datetime import timedelta
 from typing import Any, Final
 
+from identity_transparency.approval_handlers import approvals_shown
+from identity_transparency.use_cases.approvals import Approvals, Waiting
+
 from identity_core.api import dids
-from identity_core.api.approvals import approvals_shown
 from identity_core.codec import multibase, multikey
 from identity_core.codec.structs import plain
 from identity_core.codec.times import printed
@@ -35,7 +37,6 @@ from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import Recovered, Rotated
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.read import HistoryPage
-from identity_core.use_cases.dids.witnessed import Approvals, Waiting
 from openapi.resolution_examples import gone, resolutions
 from openapi.story import START, Json, Story, dice
 
@@ -240,7 +241,6 @@ class Telling:
         log = b"".join(line + b"\n" for line in self.story.lines[:2])
         forms = ("text/jsonl", "application/jsonl")
         self.shown["getDidLog"] = {f"200 {media}": {"twoEntries": log.decode()} for media in forms}
-        self.shown |= _approvals()
 
     def events(self) -> Json:
         """The first changes by sequence."""
@@ -261,7 +261,7 @@ class Telling:
         return {"listEvents": {"200": {"firstThree": page, "nothingNew": nothing}}}
 
 
-def _approvals() -> Json:
+def approvals() -> Json:
     """One of two witnesses approves of the second version of a did:webvh; both of them must."""
     pairs = [ed25519.generate(bytes([number]) * 32) for number in (1, 2)]
     names = [multikey.encode_public(multikey.ED25519, pair.public) for pair in pairs]

@@ -1,6 +1,6 @@
-"""Writes the examples of DIDs, events and challenges: Hana's DID from its creation to its end.
+"""Writes the examples of DIDs and challenges: Hana's DID from its creation to its end.
 
-    python -m openapi.write_examples            writes examples/{dids,events,auth}.yaml
+    python -m openapi.write_examples            writes examples/{dids,auth}.yaml
 
 Run it when the form of an answer changes, and review the difference.
 """
@@ -35,7 +35,6 @@ def tell() -> dict[str, Json]:
     dids = telling.tell()
     return {
         "dids": dids,
-        "events": telling.events(),
         "auth": challenge(telling.story),
     }
 

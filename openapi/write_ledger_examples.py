@@ -1,6 +1,6 @@
-"""Writes the examples of the ledger: the log over the entries of Hana's DID.
+"""Writes the examples of the extension transparency: the log over the entries of Hana's DID, events, approvals of a did:webvh.
 
-    python -m openapi.write_ledger_examples     writes examples/ledger.yaml
+    python -m openapi.write_ledger_examples     writes plugins/transparency/openapi/examples.yaml
 
 The same rules and renderers made them as make the answers, so the proofs in them verify.
 """
@@ -15,9 +15,18 @@ from typing import Any, Final
 from identity_tlog.note import VerifierKey
 from identity_tlog.tiles import TileKey, grown
 from identity_tlog.tree import Frontier
+from identity_transparency import wire
+from identity_transparency.ledger_handlers import LedgerHandlers
+from identity_transparency.use_cases.read import (
+    GetLedgerBlock,
+    GetLedgerCheckpoint,
+    GetLedgerConsistencyProof,
+    GetLedgerInclusionProof,
+    GetLedgerKey,
+    GetLedgerTile,
+    GetLedgerTransaction,
+)
 
-from identity_core import wire
-from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.request import Answer, Request
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.codec import multikey
@@ -26,16 +35,9 @@ from identity_core.crypto import ed25519
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, EarlierKey, succession_text
 from identity_core.ports.anchoring import Growth
 from identity_core.ports.ledger import LedgerEntry, LedgerHead
-from identity_core.use_cases.ledger.project import CheckpointSigner, GetLedgerCheckpoint, LedgerFollower, ProjectLedger
-from identity_core.use_cases.ledger.read import (
-    GetLedgerBlock,
-    GetLedgerConsistencyProof,
-    GetLedgerInclusionProof,
-    GetLedgerKey,
-    GetLedgerTile,
-    GetLedgerTransaction,
-)
-from openapi.did_examples import Telling
+from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger, TransparencyLog
+from openapi.did_examples import Telling, approvals
 from openapi.story import dice
 from openapi.write_examples import write
 
@@ -57,7 +59,7 @@ class TellingLedger:
 
 
 class TreeInMemory:
-    """A tree of less than a tile."""
+    """A tree of less than a tile, of a service whose first log key is the present one."""
 
     def __init__(self) -> None:
         self._frontier, self._transactions = Frontier(), list[bytes]()
@@ -75,18 +77,14 @@ class TreeInMemory:
     async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
         return {key: self._tiles[key] for key in wanted if key in self._tiles}
 
-    async def places(self, transaction: bytes) -> Sequence[int]:
-        return [place for place, one in enumerate(self._transactions, 1) if one == transaction]
-
-
-class NamelessService:
-    """A service whose first log key is the present one."""
-
     async def service_did(self) -> str | None:
         return None
 
     async def begin_service(self, did: str) -> str:
         return did
+
+    async def places(self, transaction: bytes) -> Sequence[int]:
+        return [place for place, one in enumerate(self._transactions, 1) if one == transaction]
 
 
 class OneKey:
@@ -125,15 +123,16 @@ def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
     signer = CheckpointSigner(custodian, CheckpointKeys(key), SystemClock())  # type: ignore[arg-type]
     replaced = replaced_once(key, custodian.pair, 2, lines[-1].receipt.recorded_at)
     key_signer = CheckpointSigner(custodian, replaced, SystemClock())  # type: ignore[arg-type]
-    transaction = GetLedgerTransaction(ledger, tree, follower)
+    log = TransparencyLog(ledger, tree, follower, signer)
+    transaction = GetLedgerTransaction(log)
     made = LedgerHandlers(
-        key=GetLedgerKey(key_signer, NamelessService()),
+        key=GetLedgerKey(TransparencyLog(ledger, tree, follower, key_signer)),
         transaction=transaction,
         block=GetLedgerBlock(ledger),
-        checkpoint=GetLedgerCheckpoint(follower, signer),
-        tile=GetLedgerTile(ledger, tree, follower, True),
-        inclusion=GetLedgerInclusionProof(tree, follower, signer, transaction),
-        consistency=GetLedgerConsistencyProof(tree, follower),
+        checkpoint=GetLedgerCheckpoint(log, LogPlaces()),
+        tile=GetLedgerTile(log, True),
+        inclusion=GetLedgerInclusionProof(log, transaction),
+        consistency=GetLedgerConsistencyProof(log),
     )
     return made, lines
 
@@ -147,7 +146,7 @@ async def tell() -> dict[str, Any]:
     as_text = Request(headers={"accept": "text/plain"}, query=wire.GetLedgerInclusionProofQuery(transaction=first))
     between = Request(query=wire.GetLedgerConsistencyProofQuery(first=3))
     bundle = Request(path={"level": "entries", "tile": "000.p/1"})
-    return {
+    shown = {
         "getLedgerTransaction": await _shown(made.get_ledger_transaction(Request(path={"transactionHash": first}))),
         "getLedgerBlock": await _shown(
             made.get_ledger_block(Request(path={"blockNumber": "1"}, query=wire.GetLedgerBlockQuery()))
@@ -165,6 +164,7 @@ async def tell() -> dict[str, Any]:
         },
         "getLedgerConsistencyProof": await _shown(made.get_ledger_consistency_proof(between)),
     }
+    return shown | telling.events() | approvals()
 
 
 async def _shown(asked: Any, name: str = "ofTheStory") -> dict[str, Any]:
@@ -179,7 +179,7 @@ async def _shown(asked: Any, name: str = "ofTheStory") -> dict[str, Any]:
 
 def main() -> None:
     """Writes the file."""
-    write("ledger", asyncio.run(tell()), "openapi.write_ledger_examples")
+    write("transparency", asyncio.run(tell()), "openapi.write_ledger_examples")
 
 
 if __name__ == "__main__":

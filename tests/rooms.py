@@ -37,6 +37,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, Resolution, ResolveDid
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
 from identity_core.wire import (
     CreateDidOptions,
     CreateDidRequest,
@@ -122,9 +123,16 @@ class Rooms:
         self.catch_up = CatchUp(self.methods, self.ledger, index, self.check)
         self.repair = IndexRepair(self.catch_up)
         self.writer = DidWriter(self.reader, self.methods, self.ledger, index, signer, self.clock, None)
-        self.create = CreateDid(self.methods, self.writer, self.custodian, self.clock, os.urandom)  # type: ignore[arg-type]
+        self.create = CreateDid(
+            self.methods,
+            self.writer,
+            self.custodian,
+            self.clock,
+            os.urandom,
+            WitnessApprovals(),  # type: ignore[arg-type]
+        )
         self._resolve = ResolveDid(self.reader)
-        self.update = UpdateDid(self.writer)
+        self.update = UpdateDid(self.writer, WitnessApprovals())
         self.rotate = RotateDidKey(self.writer, self.custodian, os.urandom)  # type: ignore[arg-type]
         self.recover = RecoverDid(self.writer, os.urandom)
         self.deactivate = DeactivateDid(self.writer)

@@ -73,6 +73,9 @@ class LoggedLedger:
             did, version = f"{prefix}{number // 3}", number % 3
             await self.ledger.append(did, b"%s entry %d" % (prefix.encode(), number), expected_version=version)
 
+    async def signed(self) -> bytes:
+        return await self.signer.signed(await self.follower.now())
+
     async def close(self) -> None:
         await self.store.close()
         await self.ledger.close()

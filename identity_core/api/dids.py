@@ -8,15 +8,12 @@ from typing import Final
 
 from identity_core import wire
 from identity_core.api import caching
-from identity_core.api.approvals import approvals_shown
 from identity_core.api.caching import AnswerCache, if_match
 from identity_core.api.did_logs import did_log_answer
 from identity_core.api.request import NO_STORE, URI, Answer, Request, cursor, page_of, position
 from identity_core.api.stored_answers import StoredReads
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
-from identity_core.domain.activity import RequestContext
-from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InternalError
@@ -26,7 +23,6 @@ from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recov
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, ResolveDid
-from identity_core.use_cases.dids.witnessed import ApproveDidVersion, GetDidApprovals
 from identity_core.values import value_class
 
 _VERSION: Final = "[1-9][0-9]{0,9}"
@@ -40,8 +36,7 @@ _NAMED: Final = {
 
 @value_class
 class DidHandlers:
-    """createDid, listDids, resolveDid, updateDid, deactivateDid, rotateDidKey, recoverDid, listDidHistory, getDidLog, getDidApprovals,
-    approveDidVersion."""
+    """createDid, listDids, resolveDid, updateDid, deactivateDid, rotateDidKey, recoverDid, listDidHistory, getDidLog."""
 
     reader: DidReader
     create: CreateDid
@@ -52,8 +47,6 @@ class DidHandlers:
     recover: RecoverDid
     history: ListDidHistory
     log: GetDidLog
-    approvals: GetDidApprovals
-    approve: ApproveDidVersion
     owned: ListDids
     cache: AnswerCache
     stored: StoredReads
@@ -119,15 +112,6 @@ class DidHandlers:
 
     async def get_did_log(self, request: Request) -> Answer:
         return await did_log_answer(self.log, self.reader.parse(request.path["did"]), request)
-
-    async def get_did_approvals(self, request: Request) -> Answer:
-        return approvals_shown(await self.approvals(self.reader.parse(request.path["did"])))
-
-    async def approve_did_version(self, request: Request) -> Answer:
-        did = self.reader.parse(request.path["did"])
-        # Whoever brings the proof: no one is asked.
-        context = RequestContext(request.operation_id, request.caller or Caller(), request.request_id)
-        return approvals_shown(await self.approve(did, request.body, context))
 
 
 def after_version(query: wire.ListDidHistoryQuery) -> int | None:

@@ -1,7 +1,7 @@
-"""Gauges of the plugins in use, of the rate limiter, of anchoring and of witnesses.
+"""Gauges of the plugins in use, of the rate limiter and of anchoring.
 
 The plugin border, the limiter and the worker of anchoring count in plain integers, because a call must not wait for a metric. The label
-of a plugin is its ``kind:name``. Of several processes the one that holds the lease of anchoring, or feeds the witnesses, has the numbers.
+of a plugin is its ``kind:name``. Of several processes the one that holds the lease of anchoring has the numbers.
 """
 
 from __future__ import annotations
@@ -83,21 +83,3 @@ def anchoring_gauges(figures: Figures) -> Iterator[Gauge]:
     yield Gauge("anchoring_stuck", "livemax", _STUCK, lambda: bool(figures.trouble))
     for name, (mode, meaning) in _ANCHORING.items():
         yield Gauge(f"anchoring_{name}", mode, meaning, figure(name))
-
-
-class Lags(Protocol):
-    """The lag of witnesses behind the log, in seconds: of each by its name, and of the last checkpoint with a quorum."""
-
-    def lags(self) -> Mapping[str, float]: ...
-
-    def quorum_lag(self) -> float: ...
-
-
-def witness_gauges(fed: Lags | None) -> Iterator[Gauge]:
-    """Yield the gauges of witnesses; none without any."""
-    if fed is None:
-        return
-    meaning = "How long there has been a checkpoint that the witness has not cosigned."
-    yield Gauge("witness_lag_seconds", "livemax", meaning, fed.lags, "witness")
-    meaning = "How long there has been a checkpoint, and no quorum has cosigned it or a later one."
-    yield Gauge("witness_quorum_lag_seconds", "livemax", meaning, fed.quorum_lag)

@@ -20,7 +20,8 @@ from identity_core.api.request import Answer, Handler, Headers, Request
 from identity_core.domain.dids.did import Did
 from identity_core.errors import NotFound
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
-from identity_core.use_cases.dids.witnessed import GetPublishedLog
+from identity_core.use_cases.dids.read import GetDidLog
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -99,26 +100,29 @@ LOG_FILE: Final = "did.jsonl"
 WITNESS_FILE: Final = "did-witness.json"
 
 
-def log_pages(methods: Iterable[DidMethod], log: GetPublishedLog) -> dict[str, Handler]:
+def log_pages(methods: Iterable[DidMethod], log: GetDidLog, approvals: WitnessApprovals) -> dict[str, Handler]:
     """``did.jsonl`` of each method whose readers fetch the log of a DID from its own place, and ``did-witness.json`` beside it (did:webvh
     1.0, "Read (Resolve)", "DID Witnesses")."""
     pages: dict[str, Handler] = {}
     for method in methods:
         if isinstance(method, PublishingDidMethod) and method.log_path is not None:
-            pages[method.log_path] = partial(_log, method, log)
-            pages[method.log_path.removesuffix(LOG_FILE) + WITNESS_FILE] = partial(_witness_file, method, log)
+            pages[method.log_path] = partial(_log, method, log, approvals)
+            beside = method.log_path.removesuffix(LOG_FILE) + WITNESS_FILE
+            pages[beside] = partial(_witness_file, method, log, approvals)
     return pages
 
 
-async def _log(method: PublishingDidMethod, log: GetPublishedLog, request: Request) -> Answer:
+async def _log(method: PublishingDidMethod, log: GetDidLog, approvals: WitnessApprovals, request: Request) -> Answer:
     """The log as ``text/jsonl``."""
     did = _named(method, request)
-    found = await log(did)
-    return await published_log_answer(log.log, did, found, request, "text/jsonl")
+    found = await approvals.published(log, did)
+    return await published_log_answer(log, did, found, request, "text/jsonl")
 
 
-async def _witness_file(method: PublishingDidMethod, log: GetPublishedLog, request: Request) -> Answer:
-    octets = await log.witness_file(_named(method, request))
+async def _witness_file(
+    method: PublishingDidMethod, log: GetDidLog, approvals: WitnessApprovals, request: Request
+) -> Answer:
+    octets = await approvals.witness_file(log, _named(method, request))
     return log_answer(request, octets, octets, "application/json")
 
 

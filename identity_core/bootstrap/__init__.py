@@ -9,7 +9,6 @@ no use for it.
 from identity_core.bootstrap.beside import AnchorAdministration as AnchorAdministration
 from identity_core.bootstrap.beside import ApiKeyAdministration as ApiKeyAdministration
 from identity_core.bootstrap.beside import IndexTools as IndexTools
-from identity_core.bootstrap.beside import TransparencyLog as TransparencyLog
 from identity_core.bootstrap.beside import anchor_administration as anchor_administration
 from identity_core.bootstrap.beside import has_api_keys as has_api_keys
 from identity_core.bootstrap.beside import index_tools as index_tools
@@ -28,4 +27,3 @@ from identity_core.bootstrap.rotation import checkpoint_key_replacement as check
 from identity_core.bootstrap.rotation import log_key_rotation as log_key_rotation
 from identity_core.bootstrap.rotation import seal_rotation as seal_rotation
 from identity_core.bootstrap.rotation import token_key_replacement as token_key_replacement
-from identity_core.bootstrap.witnesses import approvals_to_publish as approvals_to_publish

@@ -15,7 +15,6 @@ from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import load_document
 from identity_core.api.cross_origin import Origins
 from identity_core.api.dispatch import Wiring
-from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.promises import Run
@@ -43,7 +42,8 @@ from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.auth.bearer import AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
-from identity_core.use_cases.events import ListEvents
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
+from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
 
@@ -124,28 +124,34 @@ async def _observer(opened: Runtime, added: Sequence[Contribution]) -> Observe:
     return observe
 
 
-async def _services(opened: Runtime) -> dict[type[Any], Any]:
-    """Return what the parts of the service share, by type."""
+async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[type[Any], Any]:
+    """Return what the parts of the service share, by type. ``early`` are the services of the parts that are opened before, to which the
+    later ones are added."""
     challenges = challenge_book(opened)
     await opened.plugins.proof_workers_settled()
     sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
-    tags = page_tags(opened, sealed_credentials, autonomy_of(opened.settings))
+    tags = page_tags(opened, early, sealed_credentials, autonomy_of(opened.settings))
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
     dependencies = Dependencies({})
-    services: dict[type[Any], Any] = {Custodian: opened.custodian, Database: opened.store.database}
-    services |= {CopyStatus: UnknownCopyStatus()}
-    gate = gate_of(opened, challenges, lambda: services.get(OwnTokens))
+    gate = gate_of(opened, challenges, lambda: early.get(OwnTokens))
     shared = (
-        *(opened.store, Record(opened.store.activity), tags.dids, tags.ledger, tags.delegations),
+        *(opened.store, tags.dids, tags.delegations),
         *(tags.credentials, tags.proofs, tags.dashboard),
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
-        *(EventHandlers(ListEvents(opened.store.documents)),),
         *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
-        *(TokenGrants(), TokenResources(opened.resources), installation_state(opened)),
+        *(TokenGrants(), TokenResources(opened.resources), installation_state(opened, early[LogPlaces])),
     )
-    services |= {type(each): each for each in shared}
-    return services
+    return {type(each): each for each in shared}
+
+
+def _ports(opened: Runtime) -> dict[type[Any], Any]:
+    """Return what an extension can use before the handlers of the kernel are built, and the services that do nothing."""
+    store, jobs = opened.store, opened.jobs
+    ports = (jobs.logged, jobs.watch, Record(store.activity), store.documents, store.activity)
+    idle = (LogPlaces(), WitnessApprovals())
+    own = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
+    return {type(each): each for each in (*ports, *idle)} | own
 
 
 def _require_erasure(settings: Settings, rules: Sequence[RetentionRule], services: Mapping[type[Any], Any]) -> None:
@@ -162,16 +168,19 @@ def _require_erasure(settings: Settings, rules: Sequence[RetentionRule], service
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
-    settings, services, clock = opened.settings, await _services(opened), opened.clock
+    settings, services, clock = opened.settings, _ports(opened), opened.clock
     chosen, operations = opened.extensions, dict[str, Run]()
     retention = chosen.retention_rules()
     around = (settings, origin_of(settings), opened.mismatch, clock, opened.reader, opened.store.spent_challenges)
     shared = (opened.challenge_secret, opened.plugins, services, operations)
     roots = dict.fromkeys(("agents", "consents"), await consents_secret(opened.custodian))
     kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), retention=retention, roots=roots)
-    parts = [*own_parts(opened), *chosen.on]
-    added = await open_extensions(parts, kernel, stack)
-    for one, each in zip(parts, added, strict=True):
+    early, late = [[one for one in chosen.on if one.declared.early is is_early] for is_early in (True, False)]
+    added = await open_extensions(early, kernel, stack)
+    services |= await _services(opened, services)
+    parts = [*own_parts(opened), *late]
+    added += await open_extensions(parts, kernel, stack)
+    for one, each in zip([*early, *parts], added, strict=True):
         if each.events is not None:
             opened.store.activity.sinks.append(OpenSink(one.declared.name, each.events, is_vital=one.declared.vital))
     services[TokenGrants] |= joined(added, "grants")

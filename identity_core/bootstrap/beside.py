@@ -17,7 +17,6 @@ from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKe
 from identity_core.ports.ledger import AnchoringLedger, LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.store.transparency import TransparencyTree
 from identity_core.use_cases.anchoring.figures import Figures
 from identity_core.use_cases.anchoring.recheck import FollowBatches
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
@@ -32,32 +31,20 @@ from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.dids.service_log import find_service
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
+from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger, TransparencyLog
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
 
 
-@value_class
-class TransparencyLog:
-    """The ledger and the transparency log over it, without a server around them."""
-
-    ledger: LedgerBackend
-    tree: TransparencyTree
-    follower: LedgerFollower
-    signer: CheckpointSigner
-
-    @classmethod
-    async def over(
-        cls, settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian
-    ) -> TransparencyLog:
-        """The log of ``ledger``."""
-        follower = LedgerFollower(ProjectLedger(ledger, store.transparency))
-        here = f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
-        # A log keeps its name on another port and behind another host: anyone who holds a checkpoint knows it by that.
-        origin = settings.ledger.origin or await store.transparency.named(here)
-        read = ReadCheckpointKeys(custodian, ledger, store.transparency, origin)
-        signer = CheckpointSigner(custodian, await read.opened(), SystemClock(), read)
-        return cls(ledger, store.transparency, follower, signer)
+async def open_log(settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian) -> TransparencyLog:
+    """Return the transparency log of ``ledger``, without a server around it."""
+    follower = LedgerFollower(ProjectLedger(ledger, store.transparency))
+    here = f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
+    # A log keeps its name on another port and behind another host: anyone who holds a checkpoint knows it by that.
+    origin = settings.ledger.origin or await store.transparency.named(here)
+    read = ReadCheckpointKeys(custodian, ledger, store.transparency, origin)
+    signer = CheckpointSigner(custodian, await read.opened(), SystemClock(), read)
+    return TransparencyLog(ledger, store.transparency, follower, signer)
 
 
 @contextlib.asynccontextmanager
@@ -71,7 +58,7 @@ async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]
 async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[TransparencyLog, Store]:
     """The log and the store under it, beside a running service; ``stack`` closes them. Raises ``StartError``."""
     plugins, custodian, store = await store_beside(settings, stack)
-    return await TransparencyLog.over(settings, plugins.ledger(settings.ledger.backend), store, custodian), store
+    return await open_log(settings, plugins.ledger(settings.ledger.backend), store, custodian), store
 
 
 @value_class

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from identity_core.api.caching import AnswerCache
-from identity_core.api.gauges import anchoring_gauges, limiter_gauges, plugin_gauges, witness_gauges
+from identity_core.api.gauges import anchoring_gauges, limiter_gauges, plugin_gauges
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.metrics import Gauge
@@ -18,7 +18,6 @@ def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
     yield from limiter_gauges(opened.limiter)
     if opened.jobs.anchorer is not None:
         yield from anchoring_gauges(opened.jobs.anchorer.follow.figures)
-    yield from witness_gauges(opened.jobs.feeder)
     withheld = "DIDs that are withheld because index and ledger differ about them; see `identity ledger repair`."
     yield Gauge("quarantined_dids", "livemax", withheld, lambda: opened.jobs.suspicions.withheld)
     load = opened.store.database.load
@@ -35,7 +34,6 @@ def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
     yield Gauge("database_reads", "livemax", reads, lambda: load().reads)
     readers = "Connections that one process reads with; 0: reads wait for none."
     yield Gauge("database_readers", "livemin", readers, lambda: load().readers)
-    yield Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: opened.jobs.watch.log_size)
     yield Gauge("resolution_cache_asked", "counter", "Resolutions that looked in the cache.", lambda: answers.asked)
     yield Gauge("resolution_cache_hits", "counter", "Resolutions that were answered from it.", lambda: answers.hits)
     sinks = opened.store.activity.sinks

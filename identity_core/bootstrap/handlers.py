@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from identity_core.api.caching import AnswerCache
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
-from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Handler
@@ -19,7 +20,6 @@ from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.cache import BoundedCache
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
@@ -50,90 +50,44 @@ from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
-from identity_core.use_cases.dids.witnessed import (
-    LOGS_KNOWN,
-    ApproveDidVersion,
-    GetDidApprovals,
-    GetPublishedLog,
-    PublishApprovals,
-    ReadWitnessedLog,
-)
-from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
-from identity_core.use_cases.ledger.read import (
-    GetLedgerBlock,
-    GetLedgerConsistencyProof,
-    GetLedgerInclusionProof,
-    GetLedgerKey,
-    GetLedgerTile,
-    GetLedgerTransaction,
-)
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
+from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.verifications import LIFETIME, CreateVerifierChallenge
 from identity_core.values import value_class
 
 
-def did_handlers(opened: Runtime) -> DidHandlers:
+def did_handlers(opened: Runtime, places: LogPlaces, approvals: WitnessApprovals) -> DidHandlers:
     """The handlers of the tag ``dids``."""
     reader, ledger, store, clock = opened.reader, opened.jobs.logged.ledger, opened.store, opened.clock
     methods, custodian, random = reader.methods, opened.custodian, secrets.token_bytes
     hourly = opened.settings.did.writes_per_hour
     writer = DidWriter(reader, methods, ledger, store.documents, opened.signer, clock, hourly)
-    cosigned = None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
-    recorded = ReadWitnessedLog(ledger, BoundedCache(LOGS_KNOWN))
-    approvals = GetDidApprovals(recorded, store.witness_files)
-    publish = PublishApprovals(recorded, store.witness_files)
-    resolve = ResolveDid(reader, None if cosigned is None else cosigned.place)
-    cache = AnswerCache(store.documents, clock, lambda: 0 if cosigned is None else cosigned.size)
+    resolve, cache = ResolveDid(reader, places.place), AnswerCache(store.documents, clock, places.size)
     heads = StoredHeads(methods, store.documents, reader.check)
     history = ListDidHistory(reader, opened.settings.history.after_deactivation == "visible")
     stored_history = ListStoredHistory(heads, history.visible_after_deactivation)
     stored = StoredReads(reader.parse, ResolveStored(heads, resolve.cosigned), stored_history, cache)
     return DidHandlers(
         reader=reader,
-        create=CreateDid(methods, writer, custodian, clock, random),
+        create=CreateDid(methods, writer, custodian, clock, random, approvals),
         resolve=resolve,
-        update=UpdateDid(writer),
+        update=UpdateDid(writer, approvals),
         deactivate=DeactivateDid(writer),
         rotate=RotateDidKey(writer, custodian, random),
         recover=RecoverDid(writer, random),
         history=history,
         log=GetDidLog(reader, ledger, opened.settings.log.after_deactivation == "visible"),
-        approvals=approvals,
-        approve=ApproveDidVersion(publish, approvals, clock),
         owned=ListDids(store.documents),
         cache=cache,
         stored=stored,
     )
 
 
-def did_pages(opened: Runtime, dids: DidHandlers) -> dict[str, Handler]:
+def did_pages(opened: Runtime, dids: DidHandlers, approvals: WitnessApprovals) -> dict[str, Handler]:
     """The places that DIDs name themselves, where readers fetch their logs."""
-    published = GetPublishedLog(dids.log, dids.approvals.recorded, opened.store.witness_files)
-    return log_pages(opened.reader.methods.values(), published)
-
-
-def ledger_handlers(opened: Runtime) -> LedgerHandlers:
-    """The handlers of the tag ``ledger``."""
-    log = opened.jobs.logged
-    ledger, tree, follower, signer = log.ledger, log.tree, log.follower, log.signer
-    transaction = GetLedgerTransaction(ledger, tree, follower)
-    return LedgerHandlers(
-        key=GetLedgerKey(signer, tree),
-        transaction=transaction,
-        block=GetLedgerBlock(ledger),
-        checkpoint=_checkpoint(opened),
-        tile=GetLedgerTile(ledger, tree, follower, opened.settings.log.after_deactivation == "visible"),
-        inclusion=GetLedgerInclusionProof(tree, follower, signer, transaction),
-        consistency=GetLedgerConsistencyProof(tree, follower),
-    )
-
-
-def _checkpoint(opened: Runtime) -> GetLedgerCheckpoint:
-    log, cosigned = opened.jobs.logged, None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
-    return GetLedgerCheckpoint(
-        log.follower, log.signer, lambda: None if cosigned is None or cosigned.last is None else cosigned.last.octets
-    )
+    return log_pages(opened.reader.methods.values(), dids.log, approvals)
 
 
 def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationHandlers:
@@ -157,7 +111,7 @@ def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationH
 
 
 def credential_handlers(
-    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
+    opened: Runtime, places: LogPlaces, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
 ) -> CredentialHandlers:
     """The handlers of the tag ``credentials``."""
     reader, store, clock, random = opened.reader, opened.store, opened.clock, secrets.token_bytes
@@ -180,7 +134,7 @@ def credential_handlers(
         status_list=GetStatusList(credentials, opened.signer, base_url),
         gaps=GetStatusGaps(store.status_gaps),
         shard=GetStatusGapShard(store.status_gaps),
-        gaps_proof=GetStatusGapsProof(store.status_gaps, jobs.logged.ledger, jobs.logged.tree, _checkpoint(opened)),
+        gaps_proof=GetStatusGapsProof(store.status_gaps, jobs.logged, places),
         base_url=base_url,
     )
 
@@ -196,22 +150,22 @@ class PageTags:
     """The handlers of the tags that share credentials, delegations and proofs."""
 
     dids: DidHandlers
-    ledger: LedgerHandlers
     delegations: DelegationHandlers
     credentials: CredentialHandlers
     proofs: ProofHandlers
     dashboard: DashboardHandlers
 
 
-def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable) -> PageTags:
-    """Return them for this installation."""
+def page_tags(
+    opened: Runtime, early: Mapping[type[Any], Any], sealed_credentials: SealedCredentials, autonomy: AutonomyTable
+) -> PageTags:
+    """Return them for this installation; ``early`` are the services of the parts that are opened before."""
     record, credentials = Record(opened.store.activity), sealed_credentials.credentials
     access = CredentialAccess(credentials, opened.store.delegations, autonomy, opened.clock)
     return PageTags(
-        dids=did_handlers(opened),
-        ledger=ledger_handlers(opened),
+        dids=did_handlers(opened, early[LogPlaces], early[WitnessApprovals]),
         delegations=delegation_handlers(opened, autonomy),
-        credentials=credential_handlers(opened, sealed_credentials, autonomy),
+        credentials=credential_handlers(opened, early[LogPlaces], sealed_credentials, autonomy),
         proofs=proof_handlers(opened, sealed_credentials, autonomy),
         dashboard=DashboardHandlers(
             ResetDisclosures(access, credentials, record, opened.clock),

@@ -27,9 +27,10 @@ from identity_core.bootstrap.ports import (
     open_store,
 )
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.storage import require_own_key, told_at_start
+from identity_core.bootstrap.storage import told_at_start
 from identity_core.database import DatabaseUnavailable, look_at
 from identity_core.domain.activity import SERVICE, RequestContext
+from identity_core.extension.declaration import Extension
 from identity_core.extension.order import in_order
 from identity_core.plugin.choose import ANONYMOUS_VERIFIER
 from identity_core.plugin.manager import PluginManager
@@ -47,6 +48,7 @@ from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
@@ -122,14 +124,14 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     provers, strangers = _start_provers(plugins, settings, stack)
     methods, key_stores = plugins.did_methods(), plugins.key_stores(settings.key_stores)
     custodian, *apart = map(plugins.custodian, settings.custodian.names)
-    await require_own_key(settings, custodian)
+    await (guard := _guard(plugins)).require_key(custodian)
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
     plugins.database = store.database
     ledger = plugins.ledger(settings.ledger.backend)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     reader = DidReader(methods, store.documents, clock, check, settings.did.registered_callers)
-    jobs = await begin_jobs(settings, signer, reader, store, custodian, stack)
+    jobs = await begin_jobs(settings, guard, signer, reader, store, stack)
     known_keys, keys = ApiKeyCache(clock), tagged_keys(key_stores, store, clock)
     fingerprint = await fingerprints(custodian)
     return Runtime(
@@ -154,14 +156,24 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     )
 
 
+def _guard(plugins: PluginManager) -> RollbackGuard:
+    """Return what compares the databases with what was written. The extension that has it is on by default."""
+    return next((one.guard(plugins.settings) for one in _on_by_default(plugins) if one.guard), RollbackGuard())
+
+
+def _on_by_default(plugins: PluginManager) -> list[Extension]:
+    """Return the extensions that the settings do not turn off. Which others are on is only known from the store."""
+    off = plugins.settings.extensions.disabled
+    return [one.declared for one in in_order(plugins.collection.extensions) if one.declared.name not in off]
+
+
 def _traces(plugins: PluginManager, stack: AsyncExitStack) -> Tracing | None:
     """Return what makes spans where the settings want them. The last ones are sent when all else is closed. Raises ``SettingsError``:
     when no extension makes any."""
     settings = plugins.settings
     if settings.tracing.endpoint is None:
         return None
-    found, off = in_order(plugins.collection.extensions), settings.extensions.disabled
-    makers = [one.declared.tracing for one in found if one.declared.tracing and one.declared.name not in off]
+    makers = [one.tracing for one in _on_by_default(plugins) if one.tracing]
     if not makers:
         what = "tracing.endpoint is set, and no extension that is installed makes traces."
         where = f"{settings.origin('tracing.endpoint')} (tracing.endpoint)"

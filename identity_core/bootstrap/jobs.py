@@ -6,11 +6,10 @@ import secrets
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core.bootstrap.beside import TransparencyLog, anchor_worker, followed
+from identity_core.bootstrap.beside import anchor_worker, followed, open_log
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.bootstrap.storage import check_of, watch_over
-from identity_core.bootstrap.witnesses import feed_witnesses
-from identity_core.ports.custodian import AttendedCustodian, Custodian
+from identity_core.bootstrap.storage import check_of
+from identity_core.ports.custodian import AttendedCustodian
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.anchoring.request import ProofAnchoring
@@ -24,32 +23,31 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
-from identity_core.use_cases.ledger.feed import WitnessFeeder
-from identity_core.use_cases.ledger.storage import WatchStorage
+from identity_core.use_cases.ledger.guard import RollbackGuard, StorageWatch
+from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
 
 
 @value_class
 class Jobs:
-    """The jobs that requests or metrics ask something of, and the log that some of them write. ``feeder`` is None without witnesses,
-    ``anchorer`` and ``anchors`` are where the ledger records no digests, ``cutter`` is where the audit log is kept for good."""
+    """The jobs that requests or metrics ask something of, and the log that some of them write.
+    ``anchorer`` and ``anchors`` are None where the ledger records no digests."""
 
     follow: FollowServiceLog
     suspicions: RecordSuspicions
     logged: TransparencyLog
-    watch: WatchStorage
-    feeder: WitnessFeeder | None
+    watch: StorageWatch
     anchorer: AnchorWorker | None
     anchors: ProofAnchoring | None
     publisher: PublishStatusGaps
 
 
 async def begin_jobs(
-    settings: Settings, signer: LogSigner, reader: DidReader, store: Store, custodian: Custodian, stack: AsyncExitStack
+    settings: Settings, guard: RollbackGuard, signer: LogSigner, reader: DidReader, store: Store, stack: AsyncExitStack
 ) -> Jobs:
     """Brings the index up to the ledger, and sets everything to work until the stack is closed. Raises ``StartError``."""
-    clock, check = SystemClock(), reader.check
+    clock, check, custodian = SystemClock(), reader.check, signer.custodian
     if isinstance(custodian, AttendedCustodian):
         attend = AttendCustodian(custodian)
         # A rotation that begins while this process starts sees it.
@@ -57,10 +55,9 @@ async def begin_jobs(
         await stack.enter_async_context(attend)
     follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
     await _forget_expired(settings, store, clock, stack)
-    logged = await TransparencyLog.over(settings, check.ledger, store, custodian)
+    logged = await open_log(settings, check.ledger, store, custodian)
     await follow.tell(logged.signer.hear)
-    watch = await stack.enter_async_context(await watch_over(settings, logged, store, clock))
-    feeder = await feed_witnesses(settings, logged, store, clock, stack)
+    watch = await stack.enter_async_context(guard.watch(logged, store, clock))
     anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
     publisher = await stack.enter_async_context(
         PublishStatusGaps(
@@ -71,10 +68,10 @@ async def begin_jobs(
             RecordGaps(store.status_gaps, logged.ledger),
         )
     )
-    watch.hold_up(repair, suspicions, anchorer, feeder, publisher)
+    watch.hold_up(repair, suspicions, anchorer, publisher)
     if settings.database_url is not None:
-        watch.spare(repair, suspicions, anchorer, follow, feeder)
-    return Jobs(follow, suspicions, logged, watch, feeder, anchorer, anchors, publisher)
+        watch.spare(repair, suspicions, anchorer, follow)
+    return Jobs(follow, suspicions, logged, watch, anchorer, anchors, publisher)
 
 
 async def _keep_index(

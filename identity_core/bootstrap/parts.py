@@ -11,7 +11,6 @@ from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.errors import guide_folder
-from identity_core.api.events import EventHandlers
 from identity_core.api.guide import guide_pages
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
@@ -23,6 +22,7 @@ from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.opening import OpenKernel
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import PluginSource
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
 
 Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 
@@ -30,13 +30,16 @@ Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 async def _kernel(opened: Runtime, kernel: OpenKernel, stack: AsyncExitStack) -> Contribution:
     tags, need = kernel.need(PageTags), kernel.need
     own = (tags.dids, tags.credentials, tags.delegations, tags.proofs)
-    others = (need(ApiKeyHandlers), need(AuthHandlers), need(ServiceHandlers), tags.dashboard)
-    transparency = (need(VerificationHandlers), tags.ledger, need(EventHandlers))
-    pages = did_pages(opened, tags.dids) | guide_pages(guide_folder())
-    gauges = tuple(kernel_gauges(opened, tags.dids.cache))
-    return Contribution(
-        handlers=(*own, *others, *transparency), pages=pages, gauges=gauges, probes=kernel_probes(opened)
+    others = (
+        need(ApiKeyHandlers),
+        need(AuthHandlers),
+        need(ServiceHandlers),
+        tags.dashboard,
+        need(VerificationHandlers),
     )
+    pages = did_pages(opened, tags.dids, need(WitnessApprovals)) | guide_pages(guide_folder())
+    gauges = tuple(kernel_gauges(opened, tags.dids.cache))
+    return Contribution(handlers=(*own, *others), pages=pages, gauges=gauges, probes=kernel_probes(opened))
 
 
 PARTS: Final = (_kernel,)

@@ -13,6 +13,7 @@ from identity_core.extension.opening import InstallationState
 from identity_core.plugin.choose import InUse
 from identity_core.settings import show
 from identity_core.store.audit import StoredAuditEnd
+from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.service import Dependencies, GetHealth, GetReadiness, GetVersion, Probe
 from identity_core.wire import PluginCondition, PluginProcesses
 
@@ -83,54 +84,53 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
     async def storage_is_ours() -> str:
         if watch.mismatch is not None:
             return "mismatch"
-        return "degraded" if opened.mismatch() or watch.unremembered or watch.fault else "ok"
+        return "degraded" if opened.mismatch() or watch.weakness() else "ok"
 
-    watch, feeder = opened.jobs.watch, opened.jobs.feeder
-    witnesses = {} if feeder is None else {"witnesses": _degraded_by(lambda: feeder.fault or feeder.is_late)}
+    watch = opened.jobs.watch
     return {
         "ledger": ledger_answers,
         "store": store_answers,
         "index": index_agrees,
         "audit": audit_is_whole,
         "storage": storage_is_ours,
-        "keys": _degraded_by(lambda: opened.key_watch.faults or opened.key_watch.fault),
-        "plugins": _degraded_by(lambda: {one.state for one in opened.plugins.in_use().values()} - USABLE),
-        "limits": _degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
-        "anchoring": _degraded_by(lambda: opened.jobs.anchorer is not None and opened.jobs.anchorer.fault),
+        "keys": degraded_by(lambda: opened.key_watch.faults or opened.key_watch.fault),
+        "plugins": degraded_by(lambda: {one.state for one in opened.plugins.in_use().values()} - USABLE),
+        "limits": degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
+        "anchoring": degraded_by(lambda: opened.jobs.anchorer is not None and opened.jobs.anchorer.fault),
         # Without the list of an epoch no credential in it can be proved to be in force.
-        "statusLists": _degraded_by(lambda: opened.jobs.publisher.fault),
-        **witnesses,
+        "statusLists": degraded_by(lambda: opened.jobs.publisher.fault),
     }
 
 
-def _degraded_by(fault: Callable[[], object]) -> Probe:
+def degraded_by(fault: Callable[[], object]) -> Probe:
+    """Return the probe of a part that still answers while it has a fault."""
+
     async def probe() -> str:
         return "degraded" if fault() else "ok"
 
     return probe
 
 
-def installation_state(opened: Runtime) -> InstallationState:
+def installation_state(opened: Runtime, places: LogPlaces) -> InstallationState:
     """Return the state that no operation returns."""
-    settings, plugins, jobs = opened.settings, opened.plugins, opened.jobs
-    witnesses = () if jobs.feeder is None else jobs.feeder.fed
+    settings, plugins = opened.settings, opened.plugins
     return InstallationState(
         plugins=plugins.installed,
         settings=lambda: show(settings, plugins.settings_tables()),
-        reasons=lambda: _reasons(opened),
-        witnesses=lambda: {one.name: (one.reason, one.size) for one in witnesses},
+        reasons=lambda: _reasons(opened, places),
+        witnesses=places.witnesses,
         panels=plugins.panels(),
     )
 
 
-def _reasons(opened: Runtime) -> dict[str, str]:
+def _reasons(opened: Runtime, places: LogPlaces) -> dict[str, str]:
     """Return why dependencies of ``/ready`` are unhealthy, where a job has found the reason."""
     jobs, watched = opened.jobs, opened.key_watch
     found = {
-        "storage": str(opened.mismatch() or jobs.watch.unremembered or jobs.watch.fault),
+        "storage": str(opened.mismatch() or jobs.watch.weakness()),
         "keys": "; ".join(watched.faults) or watched.fault,
         "anchoring": "" if jobs.anchorer is None else jobs.anchorer.fault,
         "statusLists": jobs.publisher.fault,
-        "witnesses": "" if jobs.feeder is None else jobs.feeder.fault,
+        "witnesses": places.fault(),
     }
     return {name: reason for name, reason in found.items() if reason}

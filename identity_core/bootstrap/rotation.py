@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core.bootstrap.beside import TransparencyLog, followed
+from identity_core.bootstrap.beside import followed, open_log
 from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
 from identity_core.domain import jose
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
@@ -48,17 +47,8 @@ async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServ
     async with AsyncExitStack() as stack:
         log, _ = await _service_log(settings, stack)
         keep = timedelta(seconds=settings.token.lifetime_seconds) + jose.LEEWAY
-        yield ReplaceServiceKey(
-            log,
-            service_keys.TOKEN,
-            service_keys.token_key_name,
-            settings.token.key_number,
-            1,
-            keep,
-            secrets.token_bytes,
-            asyncio.sleep,
-            no_succession,
-        )
+        name_of, number = service_keys.token_key_name, settings.token.key_number
+        yield ReplaceServiceKey(log, service_keys.TOKEN, name_of, number, 1, keep, no_succession)
 
 
 @value_class
@@ -105,18 +95,9 @@ async def checkpoint_key_replacement(settings: Settings) -> AsyncIterator[Replac
     async with AsyncExitStack() as stack:
         log, store = await _service_log(settings, stack)
         custodian = log.writer.signer.custodian
-        logged = await TransparencyLog.over(settings, log.writer.ledger, store, custodian)
-        yield ReplaceServiceKey(
-            log,
-            service_keys.CHECKPOINT,
-            checkpoint_key_name,
-            1,
-            0,
-            OVERLAP,
-            secrets.token_bytes,
-            asyncio.sleep,
-            SignSuccession(custodian, logged.signer.key.name),
-        )
+        logged = await open_log(settings, log.writer.ledger, store, custodian)
+        sign = SignSuccession(custodian, logged.signer.key.name)
+        yield ReplaceServiceKey(log, service_keys.CHECKPOINT, checkpoint_key_name, 1, 0, OVERLAP, sign)
 
 
 async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[ServiceLog, Store]:

@@ -7,13 +7,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
-from functools import partial
 
 from identity_tlog.tree import Malformed
 
-from identity_core.bootstrap.beside import TransparencyLog, open_beside
-from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
+from identity_core.bootstrap.ports import checkpoint_file_of
 from identity_core.database import (
     DatabaseDamaged,
     DatabaseError,
@@ -25,17 +22,12 @@ from identity_core.database import (
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
-from identity_core.ports.custodian import Custodian, KeyNotHeld
+from identity_core.ports.custodian import KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import NAME_OF_LOG, Settings, StartError
 from identity_core.store import Store
-from identity_core.store.audit import StoredAuditEnd, drop_projections
 from identity_core.store.checkpoint_file import CheckpointFile
-from identity_core.use_cases.dids.log_keys import SERVICE_KEY, public_key
-from identity_core.use_cases.ledger.checkpoint_keys import first_key
-from identity_core.use_cases.ledger.rollback import AcceptRollback, AnotherLedger, ForkedLog, Rollback
-from identity_core.use_cases.ledger.storage import CheckStorage, WatchStorage, require_signed
-from identity_core.use_cases.record import Record
+from identity_core.use_cases.ledger.storage import CheckStorage
 
 PUT_BACK = (
     "put the right databases back, all of one backup; if this is the backup that you want, run `identity ledger accept-rollback`, "
@@ -69,38 +61,6 @@ async def checkpoint_keys(read: Callable[[], Awaitable[CheckpointKeys]]) -> Chec
     except KeyNotHeld as error:
         what = "the custodian does not hold the key of the log, with which the checkpoint that is remembered was signed"
         raise StartError(what, "the custodian", PUT_BACK) from error
-
-
-async def require_own_key(settings: Settings, custodian: Custodian) -> None:
-    """The custodian is the one that signed what is remembered: another would make keys of its own, and write with them. One in which keys
-    were replaced makes none, and the service log says later which of them signed. Raises ``StartError``, ``StorageMismatch``."""
-    kept = load_remembered(settings)
-    if kept is None or await public_key(custodian, SERVICE_KEY) is not None:
-        return
-    public = await checkpoint_keys(lambda: first_key(custodian, kept.checkpoint.origin))
-    require_signed(kept, public)
-
-
-async def watch_over(settings: Settings, logged: TransparencyLog, store: Store, clock: SystemClock) -> WatchStorage:
-    """Holds everything against what is remembered, then watches. Raises ``StartError``, ``StorageMismatch``."""
-    check, memory = check_of(logged.ledger, store), CheckpointFile(checkpoint_file_of(settings))
-    watch = WatchStorage(
-        check,
-        logged.follower,
-        logged.signer,
-        StoredAuditEnd(store.database),
-        memory,
-        settings.ledger.checkpoint_seconds,
-        clock,
-        clock.fault,
-    )
-    await logged.follower.now()
-    kept = load_remembered(settings)
-    if kept is not None:
-        await check.remembered(kept, await checkpoint_keys(logged.signer.refresh))
-    await watch.look()
-    await watch.remember()
-    return watch
 
 
 @contextlib.contextmanager
@@ -142,37 +102,6 @@ def storage_error(settings: Settings, error: Exception) -> StartError:
         return StartError(why, where, fix)
     what = cause.reason if isinstance(cause, DatabaseError) else cause or error
     return StartError(f"the databases cannot be used: {what}", where, "see `identity doctor`")
-
-
-async def accept_rollback(
-    settings: Settings, agreed: Callable[[Rollback], bool], *, new_origin: str | None = None
-) -> Rollback:
-    """Goes on from the databases as they are, if ``agreed``; with ``new_origin`` the log has that name from then on. The service must not
-    run. Raises ``StartError``."""
-    if new_origin is not None:
-        check_new_origin(settings, new_origin)
-    with told_at_start(settings):
-        async with AsyncExitStack() as stack:
-            logged, store = await open_beside(settings, stack)
-            accept = AcceptRollback(
-                check_of(logged.ledger, store),
-                logged.follower,
-                logged.signer,
-                StoredAuditEnd(store.database),
-                CheckpointFile(checkpoint_file_of(settings)),
-                partial(drop_projections, store.database),
-                store.transparency.rename,
-                Record(store.activity),
-                SystemClock(),
-            )
-            try:
-                return await accept(agreed, new_origin=new_origin)
-            except AnotherLedger as error:
-                fix = "put both back from one backup; neither can go on from the other"
-                raise StartError(str(error), "the databases", fix) from error
-            except ForkedLog as error:
-                fix = "restore a newer backup; or begin a log of another name: `identity ledger accept-rollback --new-origin NAME`"
-                raise StartError(str(error), "the databases", fix) from error
 
 
 def check_new_origin(settings: Settings, new_origin: str) -> None:

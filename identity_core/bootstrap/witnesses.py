@@ -1,12 +1,9 @@
-"""The witnesses that the settings name, what feeds them, and what those of a policy have cosigned last; and what the witnesses
-of did:webvh logs have approved."""
+"""What the witnesses of a policy have cosigned last."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Mapping
 from dataclasses import field
 from urllib.parse import urlsplit
 
@@ -14,82 +11,19 @@ from identity_tlog.note import Note, cosigned_at
 from identity_tlog.policy import NONE, PolicyWitness, WitnessPolicy, label
 from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.bootstrap.beside import TransparencyLog
-from identity_core.bootstrap.ports import store_beside
-from identity_core.cache import BoundedCache
-from identity_core.database.files import FileLock
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
-from identity_core.files import read_regular
-from identity_core.ports.clock import Clock
 from identity_core.ports.witnesses import WitnessFailed
-from identity_core.settings import Settings, SettingsError, StartError
-from identity_core.store import Store
-from identity_core.use_cases.dids.witnessed import PublishApprovals, ReadWitnessedLog
-from identity_core.use_cases.ledger.feed import CosignedLog, FedWitness, WitnessFeeder
+from identity_core.settings import StartError
 from identity_core.values import value_class
 
-LOCK = "witnesses.lock"
 
-
-def read_witnesses(settings: Settings) -> WitnessPolicy | None:
-    """The policy of ``ledger.witnesses``; None where there is none. Raises ``SettingsError`` for a file that is none, and for a quorum that
-    no checkpoint could ever have."""
-    path = settings.ledger.witnesses
-    if path is None:
-        return None
-    try:
-        policy = WitnessPolicy.parse(read_regular(path))
-    except (OSError, Malformed) as error:
-        what = error.strerror if isinstance(error, OSError) else error
-        raise _wrong(
-            settings,
-            f"The policy of the witnesses cannot be read: {what}.",
-            "write it as c2sp.org/tlog-policy has it, or unset ledger.witnesses",
-        ) from error
-    for one in policy.witnesses:
-        if one.url is not None and not _is_prefix(one.url):
-            says = f"The URL of the witness {label(one.name)} is none."
-            raise _wrong(settings, says, "write its submission prefix, such as https://witness.example.org/prefix")
-    if not policy.is_met([one.name for one in policy.witnesses if one.url is not None]):
-        says = "The witnesses that have a URL are no quorum: no checkpoint would ever be valid."
-        raise _wrong(settings, says, "give the witnesses of the quorum their submission prefixes")
-    return policy
-
-
-def _is_prefix(url: str) -> bool:
+def is_prefix(url: str) -> bool:
+    """Return whether it is the submission prefix of a witness."""
     try:
         parts = urlsplit(url.encode().decode())
         return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0 and not parts.query
     except ValueError:
         return False
-
-
-def _wrong(settings: Settings, what: str, fix: str) -> SettingsError:
-    return SettingsError(what, f"{settings.ledger.witnesses} ({settings.origin('ledger.witnesses')})", fix)
-
-
-async def feed_witnesses(
-    settings: Settings, logged: TransparencyLog, store: Store, clock: Clock, stack: AsyncExitStack
-) -> WitnessFeeder | None:
-    """What feeds the witnesses, at work; None where the settings name none. Raises ``SettingsError``."""
-    policy = read_witnesses(settings)
-    if policy is None:
-        return None
-    # httpx takes a tenth of a second to import, and only who has witnesses needs it.
-    import httpx
-
-    from identity_core.client.witness import DEADLINE_SECONDS, HttpWitness
-
-    http = await stack.enter_async_context(
-        httpx.AsyncClient(timeout=DEADLINE_SECONDS, trust_env=False, verify=httpx.create_ssl_context())
-    )
-    fed = [FedWitness(one, HttpWitness(http, one.url)) for one in policy.witnesses if one.url is not None]
-    lock = FileLock(settings.data_dir / LOCK)
-    stack.callback(lock.close)
-    cosigned = CosignedLog(policy, logged.signer, store.cosigned_checkpoints)
-    feeder = WitnessFeeder(cosigned, fed, logged.follower, logged.signer, logged.tree, clock, lock.try_acquire)
-    await cosigned.refresh()
-    return await stack.enter_async_context(feeder)
 
 
 @value_class
@@ -114,7 +48,7 @@ async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWi
         async def latest(one: PolicyWitness) -> bytes | None:
             if one.url is None:
                 raise WitnessFailed("the policy has no URL of it")
-            if not _is_prefix(one.url):
+            if not is_prefix(one.url):
                 raise WitnessFailed("its URL in the policy is none")
             note = await HttpWitness(http, one.url).latest(keys.present.name)
             if note is None:
@@ -146,12 +80,3 @@ async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWi
             fix = "where the key of checkpoints was replaced after the backup was made, restore a backup of after that"
         raise StartError(f"{what}: {said}".removesuffix(": "), keys.present.name, fix)
     return SeenByWitnesses(cosigned, silent)
-
-
-@contextlib.asynccontextmanager
-async def approvals_to_publish(settings: Settings) -> AsyncIterator[PublishApprovals]:
-    """What publishes approvals of did:webvh logs, beside a running service. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        plugins, _, store = await store_beside(settings, stack)
-        recorded = ReadWitnessedLog(plugins.ledger(settings.ledger.backend), BoundedCache(1))
-        yield PublishApprovals(recorded, store.witness_files)

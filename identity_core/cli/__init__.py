@@ -23,8 +23,6 @@ GROUPS = {
     "extensions": "List the installed extensions; turn one on or off.",
     "config": "Show the settings in force and where each came from.",
     "anchor": "Put commitments to proofs on the ledger: the worker, its state, retries.",
-    "events": "The public feed of what happened to DIDs.",
-    "ledger": "Verify, audit, export and witness the transparency log.",
     "completion": "Have the shell complete commands and options.",
     "version": "Show what is installed here.",
 }

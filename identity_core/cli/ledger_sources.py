@@ -39,7 +39,7 @@ from identity_core.errors import DidDeactivated
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
-    from identity_core.bootstrap import TransparencyLog
+    from identity_core.use_cases.ledger.project import TransparencyLog
 
 key_option = click.option(
     "--key",

@@ -9,15 +9,18 @@ from typing import Any, Final
 
 import click
 from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
+from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_sources import LocalSource, LogSource, Missing, verifier_key
+from identity_core.cli.options import FILE_THERE
 from identity_core.cli.output import fail, failing
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, KeyReplaced, ReplacedKeyAlone, TrustedLog
 from identity_core.domain.ledger.history import LoggedHistory
 from identity_core.domain.ledger.leaf import Recorded
 from identity_core.errors import IdentityError
+from identity_core.files import read_regular
 
 PRESENT: Final = (
     "fetch it anew, or give --url and a --service-history of now: who stole a replaced key signs any tree with it"
@@ -31,6 +34,16 @@ require_service_log_option = click.option(
     is_flag=True,
     help="Refuse where the log of the DID in --service-did is missing, which says which keys of logs are retired.",
 )
+
+policy_option = click.option(
+    "--policy", type=FILE_THERE, help="A tlog-policy file: the logs and witnesses that count, and their quorum."
+)
+
+
+def read_policy(path: Path) -> WitnessPolicy:
+    """The policy in a file; ends the command for one that is none."""
+    with failing((Malformed, OSError), str(path), "see c2sp.org/tlog-policy", what="this is no policy"):
+        return WitnessPolicy.parse(read_regular(path))
 
 
 def unchecked(has_service_log: bool, needs_service_log: bool, where: str) -> list[str]:

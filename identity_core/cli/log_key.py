@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -19,6 +21,7 @@ from identity_core.settings import Settings, StartError
 
 LOG: Final = "log"
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def log_key_options(function: F) -> F:
@@ -58,17 +61,26 @@ def rotate_log_key(
         misused("--finish begins no rotation", "leave --key-file and --next-hash out")
     if next_hash is not None and re.fullmatch(HASH, next_hash) is None:
         misused("--next-hash is no hash of a multikey", "46 characters that begin with Qm")
-    refuse_absent(settings, "name the one of the service with --data-dir", status=1)
     secret = None if key_file is None else _secret(key_file)
+    with beside(settings, bootstrap.log_key_rotation, ", or --finish what was begun") as (runner, rotate):
+        how = {} if hand_on_per_second is None else {"per_second": hand_on_per_second}
+        done = runner.run(rotate(compromised=compromised, secret=secret, next_hash=next_hash, finish=finish, **how))
+    show(dataclasses.asdict(done), text=_text)
+
+
+@contextlib.contextmanager
+def beside(
+    settings: Settings, opening: Callable[[Settings], contextlib.AbstractAsyncContextManager[T]], more: str = ""
+) -> Iterator[tuple[asyncio.Runner, T]]:
+    """Open a part of the installation beside the service. A refusal ends the command; ``more`` is added to its remedy."""
+    refuse_absent(settings, "name the one of the service with --data-dir", status=1)
     try:
-        with opened_part(bootstrap.log_key_rotation(settings)) as (runner, rotate):
-            how = {} if hand_on_per_second is None else {"per_second": hand_on_per_second}
-            done = runner.run(rotate(compromised=compromised, secret=secret, next_hash=next_hash, finish=finish, **how))
+        with opened_part(opening(settings)) as opened:
+            yield opened
     except IdentityError as error:
-        fail(f"{error.code}: {error}", str(settings.data_dir), "put it right and try again, or --finish what was begun")
+        fail(f"{error.code}: {error}", str(settings.data_dir), f"put it right and try again{more}")
     except StartError as error:
         fail_start(error, str(settings.data_dir), "put it right and try again")
-    show(dataclasses.asdict(done), text=_text)
 
 
 def _secret(path: Path) -> bytes:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
-from identity_core.cli.log_key import LOG, rotate_log_key
-from identity_core.cli.options import opened_part, refuse_absent
-from identity_core.cli.output import fail, fail_start, misused, show
-from identity_core.errors import IdentityError
-from identity_core.settings import Settings, StartError
+from identity_core.cli.log_key import LOG, beside, rotate_log_key
+from identity_core.cli.output import misused, show
+from identity_core.settings import Settings
 
 T = TypeVar("T")
 
@@ -42,7 +37,7 @@ def _replace(settings: Settings, use: str, *, compromised: bool) -> None:
     from identity_core import bootstrap
 
     opening = bootstrap.token_key_replacement if use == TOKEN else bootstrap.checkpoint_key_replacement
-    with _beside(settings, opening) as (runner, replace):
+    with beside(settings, opening) as (runner, replace):
         done = runner.run(replace(compromised=compromised))
     show({"key": use} | dataclasses.asdict(done), text=_text if use == TOKEN else _checkpoint_text)
 
@@ -51,24 +46,9 @@ def _reseal(settings: Settings, *, compromised: bool) -> None:
     """Has everything sealed anew and shows what was done."""
     from identity_core import bootstrap
 
-    with _beside(settings, bootstrap.seal_rotation) as (runner, rotate):
+    with beside(settings, bootstrap.seal_rotation) as (runner, rotate):
         done = runner.run(rotate(compromised=compromised))
     show({"key": SEAL} | dataclasses.asdict(done), text=_resealed)
-
-
-@contextlib.contextmanager
-def _beside(
-    settings: Settings, opening: Callable[[Settings], contextlib.AbstractAsyncContextManager[T]]
-) -> Iterator[tuple[asyncio.Runner, T]]:
-    """A part of the installation; what is refused ends the command."""
-    refuse_absent(settings, "name the one of the service with --data-dir", status=1)
-    try:
-        with opened_part(opening(settings)) as opened:
-            yield opened
-    except IdentityError as error:
-        fail(f"{error.code}: {error}", str(settings.data_dir), "put it right and try again")
-    except StartError as error:
-        fail_start(error, str(settings.data_dir), "put it right and try again")
 
 
 def _resealed(done: dict[str, Any]) -> str:

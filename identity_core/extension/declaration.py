@@ -19,6 +19,7 @@ from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
 from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.service import Probe
 
 S = TypeVar("S")
@@ -145,6 +146,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``tracing`` is called before anything is opened where the setting ``tracing.endpoint`` is set, and makes the spans.
     ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
     operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
+    ``early``: it is opened before the handlers of the kernel are built, which use its services. ``guard`` is called before anything is
+    opened, and compares the databases with what was written.
     ``adopts``: its tables whose names do not begin with ``<name>_``. ``retention``: how those with records about people are kept.
     ``checks`` and ``rows`` are its checks of an installation while no service is open: of ``identity doctor``, of ``identity fsck``.
     ``resources``: paths outside of its document that have access tokens of their own, each with the setting that serves it. Such a setting
@@ -161,6 +164,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     tracing: Callable[[Settings], Tracing] | None = None
     vital: bool = False
     default: bool = True
+    early: bool = False
+    guard: Callable[[Settings], RollbackGuard] | None = None
     adopts: tuple[str, ...] = ()
     retention: tuple[RetentionRule, ...] = ()
     checks: tuple[InstallationCheck, ...] = ()

@@ -14,7 +14,6 @@ from identity_core.store import migrations
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
 from identity_core.store.challenges import StoredSpentChallenges, StoredVerifierChallenges
-from identity_core.store.cosigned import StoredCosignedCheckpoints
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
@@ -28,7 +27,6 @@ from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
 from identity_core.store.status_gaps import StoredStatusGaps
 from identity_core.store.transparency import TransparencyTree
-from identity_core.store.witness_files import StoredWitnessFiles
 
 __all__ = ["Store"]
 
@@ -58,14 +56,12 @@ class Store:
         self.usage = StoredUsage(database)
         self.idempotency = StoredIdempotencyKeys(database)
         self.transparency = TransparencyTree(database)
-        self.cosigned_checkpoints = StoredCosignedCheckpoints(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
         self.status_gaps = StoredStatusGaps(database)
         self.verifier_challenges = StoredVerifierChallenges(database)
         self.delegations = StoredDelegations(database)
         self.holder_secrets = StoredHolderSecrets(database, self.activity)
-        self.witness_files = StoredWitnessFiles(database, self.activity)
         self.invocations = StoredInvocations(database, self.activity, secrets.token_bytes)
         self.proofs = StoredProofs(database)
         self.outbox = StoredOutbox(database, secrets.token_bytes)

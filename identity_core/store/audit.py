@@ -264,10 +264,11 @@ def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | 
 
 
 class StoredAuditEnd(Repository):
-    """The port ``AuditEnd`` on the tables of the store."""
+    """The end of the audit log."""
 
     async def settled(self, size: int = 0) -> tuple[int, bytes]:
-        """See ``AuditEnd``. The write holds ``size`` random bytes."""
+        """Return number and link of the last line, (0, 32 zero bytes) without one. On return the whole store up to it is on the disk.
+        The write holds ``size`` random bytes."""
         return await self._database.write(lambda transaction: _settle(transaction, os.urandom(size)))
 
     async def last(self) -> tuple[int, bytes]:

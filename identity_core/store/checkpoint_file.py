@@ -16,11 +16,12 @@ MOST_BYTES = 65_536
 
 @value_class
 class CheckpointFile:
-    """The port ``CheckpointMemory`` in a file of its own."""
+    """The file. Calls block on a disk."""
 
     path: Path
 
     def load(self) -> Remembered | None:
+        """Return what was saved last. Raises ``Malformed``, ``OSError``."""
         try:
             with open_regular(self.path) as file:
                 octets = file.read(MOST_BYTES + 1)
@@ -29,6 +30,7 @@ class CheckpointFile:
         return Remembered.parse(octets)
 
     def save(self, remembered: Remembered) -> None:
+        """Store it durably, unless what is there is as late or later. Raises ``OSError``."""
         try:
             known = self.load()
         except Malformed:
@@ -38,6 +40,6 @@ class CheckpointFile:
             self.replace(remembered)
 
     def replace(self, remembered: Remembered) -> None:
-        """The same, whatever is there."""
+        """Store it durably, whatever is there. Raises ``OSError``."""
         with durable_draft(self.path, remembered.encode()) as draft:
             draft.replace(self.path)

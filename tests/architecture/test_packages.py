@@ -45,10 +45,11 @@ PACKAGES = {
         "plugins/commands/",
         "plugins/kit/identity_kit/commands.py",
         "plugins/operations/identity_operations/commands/",
+        "plugins/transparency/identity_transparency/cli/",
         "plugins/wallets/identity_wallets/commands.py",
         "plugins/records/identity_records/commands/",
     ),
-    "uvicorn": ("identity_core/cli/",),
+    "uvicorn": ("identity_core/cli/", "plugins/transparency/identity_transparency/cli/ledger_witness.py"),
     "tomllib": ("identity_core/settings/", "plugins/keys_file/"),
 }
 

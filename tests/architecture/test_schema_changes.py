@@ -43,7 +43,6 @@ ONE_FORM = {
     "UpdateDidRequest": "the author signs it, and strict evidence keeps it; domain/dids/requests.py reads it",
     "UpdateOperation": "a part of UpdateDidRequest",
     "WitnessListToSet": "a part of UpdateDidRequest",
-    "WitnessProof": "its members are signed; domain/dids/log/entry.py reads it",
     "ServiceInput": "a part of UpdateDidRequest",
     "CredentialAttribute": "stored as it is; domain/credentials/credential_schema.py",
     "CredentialStatusEntry": "compared with the credential's; domain/credentials/status_list.py",

@@ -146,8 +146,8 @@ def offline(
 ) -> None:
     """A file with everything in it that the thief's entry needs: proofs, checkpoint, and the service's own log."""
     from identity_tlog.note import Checkpoint, Note
+    from identity_transparency.cli.ledger import _recorded
 
-    from identity_core.cli.ledger import _recorded
     from identity_core.cli.ledger_sources import read_transaction
     from identity_core.client import Client
 

@@ -14,7 +14,7 @@ from openapi.write_credential_examples import CredentialTelling
 WRITTEN: dict[str, Callable[[], dict[str, Any]]] = {
     "write_examples": write_examples.tell,
     "write_credential_examples": lambda: {"credentials": CredentialTelling().tell()},
-    "write_ledger_examples": lambda: {"ledger": asyncio.run(write_ledger_examples.tell())},
+    "write_ledger_examples": lambda: {"transparency": asyncio.run(write_ledger_examples.tell())},
 }
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from identity_transparency.use_cases.watch import QUIET_SECONDS
 
-from identity_core.use_cases.ledger.storage import QUIET_SECONDS
 from tests import servers
 from tests.fault import service_process
 from tests.fault.service_process import Running, eventually

@@ -23,8 +23,8 @@ from identity_tlog.note import Checkpoint
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans, span_hash, verify_inclusion
 from identity_tlog.tiles import Tile, bundled, levels_of, needed, node_from, tiles_of
 from identity_tlog.tree import leaf_hash
+from identity_transparency.cli.ledger_audit import examine
 
-from identity_core.cli.ledger_audit import examine
 from identity_core.cli.ledger_sources import FolderSource
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.ports.anchoring import Growth

@@ -29,13 +29,14 @@ from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_lin
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash
 from identity_tlog.tree import complete_root, leaf_hash
+from identity_transparency.cosigned import StoredCosignedCheckpoints
+from identity_transparency.use_cases.feed import CosignedLog, FedWitness, WitnessFeeder
 
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.client.witness import HttpWitness
 from identity_core.crypto import ed25519
 from identity_core.domain.ledger.history import verify_entry
 from identity_core.domain.ledger.leaf import LogLeaf
-from identity_core.use_cases.ledger.feed import CosignedLog, FedWitness, WitnessFeeder
 from tests.lying_witness import lying_witness, whole
 from tests.transparency import LoggedLedger, LogKey
 from tests.witnesses import witness
@@ -110,8 +111,8 @@ async def lag(folder: Path, seconds: float, rate: float) -> None:
         policy = WitnessPolicy.parse(f"{lines}group G 2 W0 W1 W2 W3\nquorum G\n".encode())
         async with httpx.AsyncClient(trust_env=False) as http:
             fed = [FedWitness(one, HttpWitness(http, url)) for one, url in zip(policy.witnesses, urls, strict=True)]
-            cosigned = CosignedLog(policy, logged.signer, logged.store.cosigned_checkpoints)
-            feeder = WitnessFeeder(cosigned, fed, logged.follower, logged.signer, logged.tree, clock, lambda: True)
+            cosigned = CosignedLog(policy, logged.signer, StoredCosignedCheckpoints(logged.store.database))
+            feeder = WitnessFeeder(cosigned, fed, logged, clock, lambda: True)
             async with feeder:
                 found = await _lags(logged, cosigned, seconds, rate)
         print(f"{len(found)} entries at {rate:g}/s, until the quorum {quantiles(found)}")

@@ -16,14 +16,12 @@ from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.credentials import gap_log
 from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.errors import LedgerUnavailable, StatusListNotFound, VersionConflict
-from identity_core.ports.anchoring import StoredTree
+from identity_core.errors import StatusListNotFound, VersionConflict
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.status_gaps import Published, StatusGaps
-from identity_core.use_cases.ledger.project import GetLedgerCheckpoint, leaf_of
-from identity_core.use_cases.ledger.read import hashes_of
+from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.ledger.project import TransparencyLog, entry_at, hashes_of, leaf_of
 from identity_core.values import value_class
-from identity_core.wire import GetLedgerCheckpointQuery
 
 LOOK_BACK: Final = 256
 """How many of the newest entries of a list are read, where the store does not know an edition: those of at least as many epochs as are
@@ -82,9 +80,8 @@ class GetStatusGapsProof:
     """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``, also before it is recorded."""
 
     gaps: StatusGaps
-    ledger: LedgerBackend
-    tree: StoredTree
-    checkpoint: GetLedgerCheckpoint
+    log: TransparencyLog
+    places: LogPlaces
 
     async def __call__(self, list_id: str, digest: str) -> bytes:
         try:
@@ -93,16 +90,13 @@ class GetStatusGapsProof:
             raise StatusListNotFound from None
         if sequence is None:
             raise StatusListNotFound
-        lines = await self.ledger.entries_after(sequence - 1, 1)
-        if not lines:
-            raise LedgerUnavailable("The ledger does not give an entry that it has.", details={"sequence": sequence})
-        leaf = leaf_of(lines[0])
-        note = await self.checkpoint(GetLedgerCheckpointQuery())
-        if (size := _size(note)) <= leaf.index:
+        leaf = leaf_of(await entry_at(self.log.ledger, sequence))
+        note = self.places.note()
+        if note is None or _size(note) <= leaf.index:
             # Witnesses have not seen it yet: the log alone signs for it, and who asks for witnesses asks again.
-            note = await self.checkpoint(GetLedgerCheckpointQuery(quorum="any"))
-            size = _size(note)
-        hashes = await hashes_of(self.tree, inclusion_spans(leaf.index, size))
+            note = await self.log.signed()
+        size = _size(note)
+        hashes = await hashes_of(self.log.tree, inclusion_spans(leaf.index, size))
         return TlogProof(leaf.index, hashes, note, leaf.encode()).encode()
 
 

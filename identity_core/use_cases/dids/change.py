@@ -17,13 +17,22 @@ from identity_core.codec import times
 from identity_core.codec.structs import given, plain
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys, requests
-from identity_core.domain.dids.changes import Authorization, Deactivate, Recover, Rotate, Update
+from identity_core.domain.dids.changes import (
+    Authorization,
+    Deactivate,
+    Recover,
+    Rotate,
+    SetWitnesses,
+    Update,
+    has_step,
+)
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import RECOVERY, Key, PublicKey
 from identity_core.errors import ConfirmationRequired, InvalidRequest
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
 from identity_core.values import replace, value_class
 from identity_core.wire import DeactivateDidRequest, RecoverDidRequest, RotateDidKeyRequest, UpdateDidRequest
 
@@ -33,6 +42,7 @@ class UpdateDid:
     """Raises ``InvalidDocument``, ``VersionConflict`` (``if_match``), and what every write raises."""
 
     writer: DidWriter
+    approvals: WitnessApprovals
 
     async def __call__(
         self,
@@ -44,6 +54,8 @@ class UpdateDid:
         if_match: int | None,
     ) -> IndexedVersion:
         change = Update(requests.operations(plain(wish), str(did)), authorization)
+        if has_step(change, SetWitnesses):
+            self.approvals.require()
         return await self.writer.commit(did, change, context, if_match=if_match)
 
 

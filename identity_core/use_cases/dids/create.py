@@ -23,6 +23,7 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
 from identity_core.values import replace, value_class
 from identity_core.wire import AdditionalKey, CreateDidOptions, CreateDidRequest
 
@@ -44,6 +45,7 @@ class CreateDid:
     custodian: Custodian
     clock: Clock
     random: Callable[[int], bytes]
+    approvals: WitnessApprovals
 
     async def __call__(self, wish: CreateDidRequest, context: RequestContext) -> Created:
         method = self.methods.get(wish.method)
@@ -60,8 +62,8 @@ class CreateDid:
         asked = self._own(options) if own else self._made(given(wish.key_type, "Ed25519"), options, random)
         recovery = asked[-1] if asked[-1].purposes == (RECOVERY,) else None
         window, witness = given(options.recovery_window, None), given(options.witness, None)
-        if witness is not None and not isinstance(method, PublishingDidMethod):
-            raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
+        if witness is not None:
+            self._require_witnesses(method)
         witness_ids = () if witness is None else tuple(one.id for one in witness.witnesses)
         change = Create(
             keys=asked if recovery is None else asked[:-1],
@@ -90,6 +92,12 @@ class CreateDid:
             except VersionConflict as error:
                 raise DidExists(details={"did": str(signed.entry.did)}) from error
         return Created(version, shown)
+
+    def _require_witnesses(self, method: DidMethod) -> None:
+        """Raise ``InvalidDocument``: when a DID of the method cannot have witnesses here."""
+        self.approvals.require()
+        if not isinstance(method, PublishingDidMethod):
+            raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
 
     @staticmethod
     def _check_counts(options: CreateDidOptions) -> None:

@@ -6,6 +6,8 @@ it within a second and goes on. A crash before the entry leaves all as it was, a
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final
@@ -48,10 +50,10 @@ class ReplaceServiceKey:
     first: int
     ahead: int
     keep: timedelta
-    random: Callable[[int], bytes]
-    sleep: Callable[[float], Awaitable[None]]
     succession: Callable[[Replacement], Awaitable[bytes | None]]
     """What the keys of a replacement say of each other, for those who keep what the old one signed."""
+    random: Callable[[int], bytes] = secrets.token_bytes
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def __call__(self, *, compromised: bool = False) -> ReplacedKey:
         """Replaces the present key. ``compromised``: what the old key and those before it have signed counts no more, and they are

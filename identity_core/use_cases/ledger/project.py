@@ -2,8 +2,6 @@
 
 Writes never wait for it. The tree follows from the ledger alone, so a crash costs nothing but doing it again, and several
 processes may do it at once: the store counts each growth once.
-
-getLedgerCheckpoint: the log's signature over its tree.
 """
 
 from __future__ import annotations
@@ -12,22 +10,23 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_tlog.tiles import WIDTH
+from identity_tlog.proofs import Span, span_hash
+from identity_tlog.tiles import WIDTH, needed, node_from
 from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, leaf_hash
 
 from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import LedgerUnavailable, StorageMismatch
-from identity_core.ports.anchoring import Growth, StoredTree
+from identity_core.ports.anchoring import Growth, ServiceName, StoredTree
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.ledger.checkpoint_keys import name_of, signing_still
 from identity_core.values import value_class
-from identity_core.wire import GetLedgerCheckpointQuery
 
 
 def leaf_of(line: LedgerEntry) -> LogLeaf:
@@ -180,15 +179,33 @@ class CheckpointSigner:
         return keys
 
 
-@value_class
-class GetLedgerCheckpoint:
-    """The last checkpoint that a quorum has cosigned (``cosigned``, None where there is none); else, and where any quorum will do, the
-    signed checkpoint over everything that the ledger holds now."""
+async def entry_at(ledger: LedgerBackend, sequence: int) -> LedgerEntry:
+    """Return an entry that the ledger has. Raises ``LedgerUnavailable``: when it does not return it."""
+    lines = await ledger.entries_after(sequence - 1, 1)
+    if not lines:
+        raise LedgerUnavailable("The ledger does not give an entry that it has.", details={"sequence": sequence})
+    return lines[0]
 
+
+async def hashes_of(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
+    """The hashes over these spans of leaves."""
+    node = node_from(await tree.tiles(needed(spans)))
+    return tuple(span_hash(span, node) for span in spans)
+
+
+class LogTree(StoredTree, ServiceName, Protocol):
+    """The stored tree of the log, and the DID of the service beside it."""
+
+
+@value_class
+class TransparencyLog:
+    """The ledger and the transparency log over it."""
+
+    ledger: LedgerBackend
+    tree: LogTree
     follower: LedgerFollower
     signer: CheckpointSigner
-    cosigned: Callable[[], bytes | None] = lambda: None
 
-    async def __call__(self, query: GetLedgerCheckpointQuery) -> bytes:
-        note = self.cosigned() if query.quorum is None else None
-        return await self.signer.signed(await self.follower.now()) if note is None else note
+    async def signed(self) -> bytes:
+        """Return the signed checkpoint over everything that the ledger holds now."""
+        return await self.signer.signed(await self.follower.now())

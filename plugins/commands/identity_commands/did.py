@@ -14,7 +14,6 @@ from identity_commands.did_create import create
 from identity_commands.did_history import history
 from identity_commands.did_log_verify import verify
 from identity_commands.did_update import VERSION, possession, update
-from identity_core.cli.did_approve import approvals_text, approve, publish
 from identity_core.cli.options import Number, Whole
 from identity_core.cli.output import fail, misused, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
@@ -190,15 +189,4 @@ def log_get(did: str, url: str) -> None:
         click.echo(text, nl=False)
 
 
-add_command(
-    log,
-    "approvals",
-    "getDidApprovals",
-    "Show how far a did:webvh log is published, and which witnesses its newer versions wait for.",
-    click.argument("did"),
-    text=approvals_text,
-    anonymous=True,
-)
-log.add_command(approve)
-log.add_command(publish)
 log.add_command(verify)

@@ -12,10 +12,10 @@ from typing import Any, Final
 import click
 from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.cli.ledger_prove import read_policy
 from identity_core.cli.ledger_sources import key_option, service_did_option, verifier_key
 from identity_core.cli.ledger_trust import (
     opened_checkpoint,
+    read_policy,
     refused_key,
     require_service_log_option,
     unchecked,

@@ -15,8 +15,9 @@ import pytest
 from identity_operations.checks import database as doctor_database
 from identity_operations.checks import machine, tables
 from identity_operations.commands import doctor
+from identity_transparency import checks
 
-from identity_core.cli import doctor_credentials, doctor_witnesses
+from identity_core.cli import doctor_credentials
 from identity_core.extension import installation
 from plugins.operations.tests.test_doctor_remedies import examined
 from plugins.operations.tests.test_doctor_remedies_typed import installed
@@ -110,6 +111,7 @@ def test_sqlite_is_updated(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 TYPED, DONE, CREDENTIALS = "test_doctor_remedies_typed", "test_doctor_remedies_done", "test_doctor_credentials"
 MACHINE, HELD = "test_doctor_machine", "tests.unit.cli.test_credential_secret"
+WITNESSES = "plugins.transparency.tests.test_service_witnesses"
 OF_FINDINGS = {
     "doctor.examine": [("test_declarations", "test_doctor_runs_the_checks_of_an_extension")],
     "doctor._data_directory": [
@@ -176,9 +178,8 @@ OF_FINDINGS = {
     "machine.clocks": [(MACHINE, "test_a_clock_that_went_back"), (MACHINE, "test_the_clock_of_a_server")],
     "machine.listener": [(MACHINE, "test_somebody_else_at_the_port_is_told")],
     "machine.backups": [(MACHINE, "test_the_age_of_the_newest_backup")] * 3,
-    "doctor_witnesses.witnesses": [(TYPED, "test_a_policy_is_written_as_the_remedy_says")],
-    "doctor_witnesses._compared": [("tests.fault.test_service_witnesses", "test_the_doctor_says_how_far_the_quorum_is")]
-    * 3,
+    "checks.witnesses": [(TYPED, "test_a_policy_is_written_as_the_remedy_says")],
+    "checks._compared": [(WITNESSES, "test_the_doctor_says_how_far_the_quorum_is")] * 3,
 }
 
 
@@ -196,7 +197,7 @@ def findings_of(path: Path) -> Counter[str]:
 def test_each_finding_has_the_test_of_its_remedy() -> None:
     """A new finding needs a test that types its remedy, which is named here."""
     found: Counter[str] = Counter()
-    for module in (doctor, installation, doctor_database, machine, tables, doctor_credentials, doctor_witnesses):
+    for module in (doctor, installation, doctor_database, machine, tables, doctor_credentials, checks):
         found += findings_of(Path(module.__file__))
     assert {name: len(tests) for name, tests in OF_FINDINGS.items()} == dict(found)
     for module, name in {test for tests in OF_FINDINGS.values() for test in tests}:

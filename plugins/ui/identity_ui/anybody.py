@@ -8,10 +8,11 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import orjson
+from identity_transparency.ledger_handlers import LedgerHandlers
+from identity_transparency.wire import GetLedgerInclusionProofQuery
 
 from identity_core.api.dids import DidHandlers
 from identity_core.api.errors import negotiate
-from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Answer, Request
 from identity_core.codec import strict_json
@@ -26,7 +27,7 @@ from identity_core.errors import (
     TransactionNotFound,
 )
 from identity_core.values import value_class
-from identity_core.wire import GetLedgerInclusionProofQuery, ListDidHistoryQuery, ResolveDidQuery, VerifyProofRequest
+from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery, VerifyProofRequest
 from identity_ui.history import difference, key_lives, path_to_root
 from identity_ui.operations import ask
 from identity_ui.operator_session import OperatorSessions
@@ -45,10 +46,10 @@ _MEMBERS: Final = ("proof", "publicSignals", "predicateType", "proofId")
 
 @value_class
 class PublicPages:
-    """``version`` is that of the service."""
+    """``version`` is that of the service. ``ledger``: None while the extension transparency is off."""
 
     dids: DidHandlers
-    ledger: LedgerHandlers
+    ledger: LedgerHandlers | None
     proofs: ProofHandlers
     sessions: Sessions
     operators: OperatorSessions
@@ -121,7 +122,7 @@ class PublicPages:
     async def transaction(self, request: Request) -> Answer:
         """An entry of the log, and its place in the tree."""
         name = request.path["transaction"]
-        if not _TRANSACTION.fullmatch(name):
+        if self.ledger is None or not _TRANSACTION.fullmatch(name):
             raise TransactionNotFound
         found = await ask(
             self.ledger.get_ledger_transaction, "getLedgerTransaction", request, path={"transactionHash": name}

@@ -12,14 +12,14 @@ from typing import Any
 from identity_consents.consents import HolderConsents, HolderQuestions
 from identity_records.handlers import RecordsHandlers
 from identity_records.use_cases.audit import CheckAuditChain
+from identity_transparency.event_handlers import EventHandlers
+from identity_transparency.ledger_handlers import LedgerHandlers
 
 from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
-from identity_core.api.events import EventHandlers
-from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.security import Gate
 from identity_core.api.service import ServiceHandlers
@@ -67,7 +67,7 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
     }
     sessions = Sessions(reader=kernel.dids, signatures=gate.signatures, **common)
     operators = OperatorSessions(api_keys=gate.api_keys, **common)
-    dids, ledger, proofs = kernel.need(DidHandlers), kernel.need(LedgerHandlers), kernel.need(ProofHandlers)
+    dids, ledger, proofs = kernel.need(DidHandlers), kernel.find(LedgerHandlers), kernel.need(ProofHandlers)
     public = PublicPages(dids, ledger, proofs, sessions, operators, __version__)
     holder = _holder_pages(kernel, sessions)
     async with KeepFigures(partial(render_metrics, kernel.find), time.time) as figures:
@@ -103,8 +103,8 @@ def _holder_pages(kernel: Kernel, sessions: Sessions) -> HolderPages:
 def _operator_handlers(kernel: Kernel) -> OperatorHandlers:
     return OperatorHandlers(
         dids=kernel.need(DidHandlers),
-        events=kernel.need(EventHandlers),
-        ledger=kernel.need(LedgerHandlers),
+        events=kernel.find(EventHandlers),
+        ledger=kernel.find(LedgerHandlers),
         api_keys=kernel.need(ApiKeyHandlers),
         records=kernel.need(RecordsHandlers),
         service=kernel.need(ServiceHandlers),
@@ -114,4 +114,11 @@ def _operator_handlers(kernel: Kernel) -> OperatorHandlers:
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="ui", kernel=">=1,<2", open=open_ui, requires=("records",), after=("consents",), vital=True)
+    return Extension(
+        name="ui",
+        kernel=">=1,<2",
+        open=open_ui,
+        requires=("records",),
+        after=("consents", "transparency"),
+        vital=True,
+    )

@@ -15,22 +15,21 @@ from identity_records.handlers import RecordsHandlers
 from identity_records.use_cases.audit import CheckAuditChain
 from identity_records.wire import GetVerificationStatsQuery, ListAuditLinesQuery, ListVerificationHistoryQuery
 from identity_tlog.note import Checkpoint, Note
+from identity_transparency.event_handlers import EventHandlers
+from identity_transparency.ledger_handlers import LedgerHandlers
+from identity_transparency.wire import GetLedgerCheckpointQuery, ListEventsQuery
 
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.dids import DidHandlers
-from identity_core.api.events import EventHandlers
-from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.api.service import ServiceHandlers
 from identity_core.codec.times import printed
-from identity_core.errors import AuthFailed, Forbidden, InvalidRequest
+from identity_core.errors import AuthFailed, Forbidden, InvalidRequest, NotFound
 from identity_core.extension.opening import InstallationState
 from identity_core.values import value_class
 from identity_core.wire import (
-    GetLedgerCheckpointQuery,
     ListApiKeysQuery,
     ListDidsQuery,
-    ListEventsQuery,
 )
 from identity_ui.figures import figures
 from identity_ui.operations import answer_bytes, ask
@@ -50,11 +49,11 @@ Show = Callable[[Request, OperatorSession], Awaitable[Answer]]
 
 @value_class
 class OperatorHandlers:
-    """The handlers that the pages ask."""
+    """The handlers that the pages ask; None for those of the extension transparency while it is off."""
 
     dids: DidHandlers
-    events: EventHandlers
-    ledger: LedgerHandlers
+    events: EventHandlers | None
+    ledger: LedgerHandlers | None
     api_keys: ApiKeyHandlers
     records: RecordsHandlers
     service: ServiceHandlers
@@ -119,10 +118,7 @@ class OperatorPages:
 
     async def dids(self, request: Request, session: OperatorSession) -> Answer:
         """The newest changes of all DIDs, and the DIDs that this key made."""
-        newest = (await self._checkpoint(request)).size
-        end = _number(request, "before", newest)
-        query = ListEventsQuery(after=max(end - ROWS, 0), limit=min(ROWS, end) or 1)
-        events = await ask(self.asks.events.list_events, "listEvents", request, query=query)
+        changes, older = await self._changes(request)
         owned = await ask(
             self.asks.dids.list_dids,
             "listDids",
@@ -130,13 +126,23 @@ class OperatorPages:
             query=ListDidsQuery(limit=ROWS, cursor=request.query.get("cursor")),
             caller=session.caller,
         )
-        changes = [one for one in events["items"] if one["sequence"] <= end][::-1]
-        older = max(end - ROWS, 0)
         return self._page("operator_dids.html", request, session, changes=changes, older=older, owned=owned)
+
+    async def _changes(self, request: Request) -> tuple[list[Any], int]:
+        """A page of changes, the newest first, and behind which entry the older ones are."""
+        if self.asks.events is None or self.asks.ledger is None:
+            return [], 0
+        checkpoint = Checkpoint.parse(Note.parse(await _note(self.asks.ledger, request)).text)
+        end = _number(request, "before", checkpoint.size)
+        query = ListEventsQuery(after=max(end - ROWS, 0), limit=min(ROWS, end) or 1)
+        events = await ask(self.asks.events.list_events, "listEvents", request, query=query)
+        return [one for one in events["items"] if one["sequence"] <= end][::-1], max(end - ROWS, 0)
 
     async def ledger(self, request: Request, session: OperatorSession) -> Answer:
         """The signed checkpoint of now, and the newest that witnesses have cosigned."""
-        text = await self._note(request)
+        if self.asks.ledger is None:
+            raise NotFound
+        text = await _note(self.asks.ledger, request)
         note = Note.parse(text)
         key = await ask(self.asks.ledger.get_ledger_key, "getLedgerKey", request)
         return self._page(
@@ -211,12 +217,10 @@ class OperatorPages:
         handler = self.asks.service.get_readiness
         return await ask(handler, "getReadiness", request, caller=session.caller)
 
-    async def _note(self, request: Request) -> bytes:
-        query = GetLedgerCheckpointQuery()
-        return await answer_bytes(self.asks.ledger.get_ledger_checkpoint, "getLedgerCheckpoint", request, query=query)
 
-    async def _checkpoint(self, request: Request) -> Checkpoint:
-        return Checkpoint.parse(Note.parse(await self._note(request)).text)
+async def _note(ledger: LedgerHandlers, request: Request) -> bytes:
+    query = GetLedgerCheckpointQuery()
+    return await answer_bytes(ledger.get_ledger_checkpoint, "getLedgerCheckpoint", request, query=query)
 
 
 def _number(request: Request, name: str, default: int) -> int:

@@ -58,7 +58,7 @@ def handlers_with(rooms: Rooms, reads: type[StoredReads], *, visible: bool = Tru
     heads = StoredHeads(rooms.methods, rooms.store.documents, rooms.check)
     stored = reads(rooms.reader.parse, ResolveStored(heads), ListStoredHistory(heads, visible), cache)
     none: Any = None
-    others = ("create", "update", "deactivate", "rotate", "recover", "approvals", "approve", "owned")
+    others = ("create", "update", "deactivate", "rotate", "recover", "owned")
     dids = DidHandlers(
         **dict.fromkeys(others, none),
         reader=rooms.reader,

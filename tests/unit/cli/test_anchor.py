@@ -21,7 +21,6 @@ from identity_tlog.note import Checkpoint
 
 from identity_core.api import proofs
 from identity_core.api.anchors import anchor
-from identity_core.bootstrap import TransparencyLog
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.structs import plain
@@ -34,6 +33,7 @@ from identity_core.ports.anchoring import LeaseLost
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
+from identity_core.use_cases.ledger.project import TransparencyLog
 from tests.anchoring import some_proof
 from tests.events import write_rows
 from tests.unit.cli.conftest import Commands

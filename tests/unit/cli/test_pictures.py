@@ -10,8 +10,8 @@ import orjson
 import pytest
 from identity_commands.did_history import drawn as history_drawn
 from identity_tlog.tree import node_hash
+from identity_transparency.cli.ledger_show import drawn as tree_drawn
 
-from identity_core.cli.ledger_show import drawn as tree_drawn
 from identity_core.codec.multibase import base64url_decode
 from tests.unit.cli.conftest import Commands
 

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from identity_tlog.note import Checkpoint
+from identity_transparency.cli.ledger_checkpoint import cosigned
 
-from identity_core.cli.ledger_checkpoint import cosigned
 from identity_core.client import Client, UnreadableAnswer, session
 
 

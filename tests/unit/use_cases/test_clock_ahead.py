@@ -41,7 +41,7 @@ def test_an_entry_that_was_drafted_ahead_is_not_recorded_when_the_clock_is_right
         async def change(name: str, clock: MovableClock) -> int:
             service = AddService(NewService("LinkedDomains", "https://hana.example/", name))
             signed = await rooms.signed(did, secret, "update", body={})
-            update = UpdateDid(replace(rooms.writer, clock=clock))
+            update = UpdateDid(replace(rooms.writer, clock=clock), rooms.update.approvals)
             after = await update(did, update_of(service), signed, rooms.context(did, signed), if_match=None)
             return after.state.version_id
 

@@ -86,7 +86,7 @@ async def replaced(service: Service, first: int = 1, **how: Any) -> ReplacedKey:
     """By the command beside, which is another process."""
     log = await service.service_log()
     keep = timedelta(seconds=LIFETIME + 60)
-    job = ReplaceServiceKey(log, "token", token_key_name, first, 1, keep, os.urandom, service._sleep, no_succession)
+    job = ReplaceServiceKey(log, "token", token_key_name, first, 1, keep, no_succession, os.urandom, service._sleep)
     return await job(**how)
 
 

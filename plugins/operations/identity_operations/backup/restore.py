@@ -19,7 +19,7 @@ from identity_tlog.note import Checkpoint, VerifierKey
 from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.bootstrap.beside import TransparencyLog, open_beside
+from identity_core.bootstrap.beside import open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, load_remembered, told_at_start
 from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses
@@ -33,6 +33,7 @@ from identity_core.settings import Settings, StartError
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
+from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
 from identity_operations.backup.archive import Advance, read_archive

@@ -19,7 +19,7 @@ from typing import Final
 
 import click
 
-from identity_core.cli import doctor_credentials, doctor_witnesses
+from identity_core.cli import doctor_credentials
 from identity_core.cli.doctor_credentials import holders_file
 from identity_core.cli.extensions import chosen_extensions
 from identity_core.cli.options import of_installation
@@ -239,7 +239,6 @@ CHECKS: Final = (
     InstallationCheck("plugins", _plugins, PLUGIN_REMEDY),
     InstallationCheck("storage", database.storage, BEFORE),
     InstallationCheck("checkpoint", database.checkpoint, LATER),
-    InstallationCheck("witnesses", doctor_witnesses.witnesses, LATER),
     InstallationCheck("master key", _master_key, LATER),
     InstallationCheck("holders", doctor_credentials.holders, LATER),
     InstallationCheck("API keys", _api_keys, LATER),

@@ -21,7 +21,7 @@ from identity_core.errors import LedgerUnavailable, StatusListNotFound
 from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof, RecordGaps
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
-from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
+from identity_core.use_cases.ledger.places import LogPlaces
 from tests.rooms import Rooms
 from tests.transparency import LoggedLedger, LogKey
 
@@ -44,8 +44,7 @@ class Room:
         self.gaps, self.ledger = self.logged.store.status_gaps, self.logged.ledger
         self.record = RecordGaps(self.gaps, self.ledger)
         self.job = self.process()
-        checkpoint = GetLedgerCheckpoint(self.logged.follower, self.logged.signer)
-        self.proof = GetStatusGapsProof(self.gaps, self.ledger, self.logged.tree, checkpoint)
+        self.proof = GetStatusGapsProof(self.gaps, self.logged, LogPlaces())
         self.epoch = status_gaps.epoch_at(self.logged.clock.now(), LIST.period)
 
     def process(self) -> PublishStatusGaps:

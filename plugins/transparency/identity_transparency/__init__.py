@@ -1,0 +1,1 @@
+"""The ledger as a transparency log: checkpoints, proofs, witnesses, the feed of events, and approvals of did:webvh logs."""

@@ -1,0 +1,168 @@
+"""``identity did log approve``: a witness of did:webvh 1.0 approves the newest version of a log, in its did-witness.json; and
+``identity did log publish``: the service that publishes the log takes its approvals.
+
+What the witness has approved last it remembers in ``approved.json`` of its folder, durably before the approval is shown: of two logs that
+went apart it approves one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import click
+
+from identity_core.cli.options import FILE_THERE, input_argument, name_of, of_installation, opened_part, refuse_absent
+from identity_core.cli.output import Command, fail, fail_start, on_one_line, prints_json, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import add_command, add_operations, session, url_option
+from identity_core.codec import multikey, times
+from identity_core.crypto import ed25519
+from identity_core.database.files import FileLock
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log import webvh, witness
+from identity_core.domain.dids.state import LogInvalid
+from identity_core.errors import IdentityError
+from identity_core.files import durable_draft
+from identity_core.settings import Settings, StartError
+from identity_core.values import value_class
+from identity_transparency.cli import document
+from identity_transparency.cli.ledger_cosigner import own_seed
+
+STATE: Final = "approved.json"
+add_operations(document())
+
+
+@click.command(name="approve", cls=Command)
+@input_argument
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Where the witness's key and state are kept.",
+)
+@click.option("--witness-file", type=FILE_THERE, help="The did-witness.json with the approvals so far.")
+@click.option("--send", is_flag=True, help="Send the approval to the service, which publishes it.")
+@url_option
+def approve(file: Any, folder: Path, witness_file: Path | None, send: bool, url: str) -> None:
+    """Check the did:webvh log in FILE and print its did-witness.json with this witness's approval of the newest version.
+
+    Publish it before the log, or --send it. The log must name the witness; what it approved before must be in the log.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Of two at once the second sees what the first has approved.
+    with contextlib.closing(FileLock(folder / "approved.lock")) as lock:
+        lock.acquire()
+        made = _made(file, folder, None if witness_file is None else witness_file.read_bytes())
+    if send:
+        # What was approved and not received is approved again, and the service has it once.
+        with session(url) as opened:
+            answer = opened.call("POST", f"/dids/{quote(str(made.did), safe='')}/approvals", body=made.own)
+        show(answer if prints_json() else on_one_line(answer), text=approvals_text)
+    elif prints_json():
+        show(json.loads(made.file))
+    else:
+        click.echo(made.file, nl=False)
+
+
+def approvals_text(found: dict[str, Any]) -> str:
+    """What is published of a log, and which versions wait for whom."""
+    lines = [f"{found['did']}\npublished as far as version {found['publishedVersions']} of {found['versions']}"]
+    for one in found["waiting"]:
+        lines.append(f"{one['versionId']} waits: {len(one['approvedBy'])} of {one['threshold']} have approved")
+        lines += [f"  not yet {name}" for name in one["witnesses"] if name not in one["approvedBy"]]
+    return "\n".join(lines)
+
+
+@value_class
+class Approval:
+    """The new did-witness.json of a DID, and the approval of this witness alone as a request sends it."""
+
+    did: Did
+    file: bytes
+    own: dict[str, Any]
+
+
+def _made(file: Any, folder: Path, witness_file: bytes | None) -> Approval:
+    """The approval of the newest version; it is remembered when this returns."""
+    pair, now = ed25519.generate(own_seed(folder / "did-witness.key")), datetime.now(UTC)
+    key = multikey.encode_public(multikey.ED25519, pair.public)
+    click.echo(f"witness did:key:{key}", err=True)
+    try:
+        lines = file.read().removesuffix(b"\n").split(b"\n")
+        states = webvh.verify_entries(lines, now=now, witness_file=None, approved=False)
+        head, before = states[-1], _approved(folder / STATE)
+        # A witness that was replaced still approves of the entry that replaces it, and maybe others stand behind that by now.
+        if not any(one.witnesses is not None and key in one.witnesses.keys for one in states):
+            raise LogInvalid("The log does not name this witness.")
+        if before.get(head.scid, head.version_id) not in [one.version_id for one in states]:
+            raise LogInvalid("The log does not have the version that was approved before: it was cut, or it forked.")
+        at = times.printed(now)
+        made = witness.approve(witness_file, head.version_id, pair, at)
+        (own,) = json.loads(witness.approve(None, head.version_id, pair, at))
+    except LogInvalid as error:
+        fail(f"nothing is approved: {error}", f"{name_of(file)}, {json.dumps(error.details)}", "look at this log")
+    with durable_draft(folder / STATE, json.dumps(before | {head.scid: head.version_id}).encode()) as draft:
+        draft.replace(folder / STATE)
+    return Approval(head.did, made, own | {"proof": own["proof"][0]})
+
+
+def _approved(path: Path) -> dict[str, str]:
+    """The version approved last, by the SCID of its log."""
+    try:
+        read = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise LogInvalid(f"The state of the witness cannot be read: {path}.") from error
+    if type(read) is not dict:
+        raise LogInvalid(f"The state of the witness cannot be read: {path}.")
+    return read
+
+
+@click.command(name="publish", cls=Command)
+@click.argument("did")
+@input_argument
+@of_installation
+def publish(settings: Settings, did: str, file: Any) -> None:
+    """Publish the approvals in FILE, a did-witness.json, of the log of a did:webvh that has witnesses. The service may run meanwhile.
+
+    They are added to those that are published. The log of the DID is shown at its place as far as enough witnesses have approved it.
+    """
+    from identity_transparency.extension import approvals_to_publish
+
+    refuse_absent(settings, "name the one of the service with --data-dir", status=1)
+    try:
+        with opened_part(approvals_to_publish(settings)) as (runner, add):
+            published = runner.run(add(Did.parse(did), file.read()))
+    except LogInvalid as error:
+        remedy = "give the did-witness.json that `identity did log approve` has made"
+        fail(f"nothing is published: {error}", f"{name_of(file)}, {json.dumps(error.details)}", remedy)
+    except IdentityError as error:
+        says = f"nothing is published: {error.code}: {error}"
+        fail(
+            says,
+            f"{name_of(file)}, {json.dumps(error.details)}",
+            "have the log approved anew, as `identity did log get` shows it",
+        )
+    except StartError as error:
+        fail_start(error, str(settings.data_dir), "put it right and try again")
+    body = {"did": did, "approvedVersions": published.versions, "witnessFile": json.loads(published.octets)}
+    show(body, text="{did}\npublished as far as version {approvedVersions}".format_map)
+
+
+_log = OpenGroup(name="log")
+add_command(
+    _log,
+    "approvals",
+    "getDidApprovals",
+    "Show how far a did:webvh log is published, and which witnesses its newer versions wait for.",
+    click.argument("did"),
+    text=approvals_text,
+    anonymous=True,
+)
+approvals = _log.commands["approvals"]

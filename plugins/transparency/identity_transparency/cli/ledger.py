@@ -1,0 +1,282 @@
+"""``identity ledger``: the transparency log. Here the history of a DID is proven against a signed checkpoint, online or years later from
+files; what checks a whole log, mends and witnesses stands in the modules beside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from identity_tlog.note import SignedCheckpoint, VerifierKey
+from identity_tlog.proofs import TlogProof
+from identity_tlog.tree import Malformed, Refuted
+
+from identity_core.cli.ledger_sources import (
+    anchored_option,
+    cosignatures_option,
+    fetched_growth,
+    held_option,
+    key_option,
+    leaves_of,
+    service_did_option,
+    unverified,
+    url_option,
+    verifier_key,
+    witness_keys_option,
+)
+from identity_core.cli.ledger_trust import (
+    kept_checkpoints,
+    kept_history,
+    opened_checkpoint,
+    policy_option,
+    refused_key,
+    require_service_log_option,
+    unchecked,
+    unchecked_text,
+)
+from identity_core.cli.options import FILE, FILE_THERE, Number, counted
+from identity_core.cli.output import fail, failing, progress, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import add_command, add_operations, session
+from identity_core.client import Client
+from identity_core.codec.multibase import base64url_decode
+from identity_core.domain.ledger.checkpoint_keys import TrustedLog, check_growth
+from identity_core.domain.ledger.history import LoggedHistory, retired_keys, verify_history
+from identity_core.domain.ledger.leaf import LogLeaf, Recorded
+from identity_core.errors import IdentityError
+from identity_transparency.cli import document
+from identity_transparency.cli.ledger_audit import audit, export
+from identity_transparency.cli.ledger_checkpoint import checkpoint
+from identity_transparency.cli.ledger_prove import prove, verify_file
+from identity_transparency.cli.ledger_repair import accept_rollback, repair
+from identity_transparency.cli.ledger_show import show_tree
+from identity_transparency.cli.ledger_witness import witness
+
+_file = functools.partial(click.option, type=FILE_THERE)
+add_operations(document())
+
+
+@click.group(name="ledger", cls=OpenGroup)
+def command() -> None:
+    """The transparency log over the ledger: verify, audit, repair, export, witness."""
+
+
+@command.command(name="verify")
+@click.argument("subject", metavar="[DID|FILE]", required=False)
+@url_option
+@key_option
+@held_option
+@anchored_option
+@witness_keys_option
+@cosignatures_option
+@_file(
+    "--checkpoint",
+    help="Prove it in this checkpoint, such as one that witnesses cosigned, and not in the newest of the service.",
+)
+@_file("--history", help="A history that --save wrote: nothing is fetched.")
+@_file("--log", "log_file", help="The log of a DID (JSON lines), with --proof: nothing is fetched.")
+@_file("--proof", "proofs", multiple=True, help="A tlog-proof for each line of --log, in its order.")
+@service_did_option
+@_file(
+    "--service-history",
+    help="A history that --save wrote: the service's own log in it counts too, such as a later one than --history brings. With --policy, "
+    "it leads from keys of checkpoints to those after them.",
+)
+@click.option("--save", type=FILE, help="Keep the history for a later --history.")
+@require_service_log_option
+@policy_option
+@click.option(
+    "--cosigned-within",
+    "within",
+    type=Number(0),
+    help="With --policy: seconds between the entry's time and that of the witnesses.",
+)
+def verify(subject: str | None, key_text: str | None, policy: Path | None, within: float | None, **given: Any) -> None:
+    """Prove the history of DID: every entry's signatures, and that each stands in the log that its key signed.
+
+    Give a DID and --url, or --history FILE, or --log FILE with a --proof FILE for each of its lines. Or give --policy and the FILE that
+    `identity ledger prove` wrote: that one entry stands in a log, as its witnesses saw it; nothing is fetched. What no such proof can show
+    is that nothing newer exists.
+    """
+    if policy is not None:
+        service = kept_history(given["service_history"])
+        verify_file(policy, subject, key_text, within, service, given["service_did"], given["needs_service_log"])
+        return
+    if within is not None:
+        raise click.UsageError("--cosigned-within goes with --policy")
+    did, key, later = subject, verifier_key(key_text), kept_history(given["service_history"])
+    with contextlib.ExitStack() as stack:
+        http = None if given["url"] is None else stack.enter_context(session(given["url"]))
+        where = did or str(given["history"] or given["log_file"])
+        remedy, said = "do not trust this history; the signer of the checkpoint can be held to it", list[LogLeaf]()
+        with failing((Malformed, Refuted, IdentityError), where, remedy, what="the history is not proven"):
+            if given["history"] is not None:
+                kept = _kept(given["history"], did)
+            elif given["log_file"] is not None:
+                kept = _from_proofs(did, given["log_file"], given["proofs"])
+            elif did is not None and http is not None:
+                quorum = {} if given["cosignatures"] else {"quorum": "any"}
+                kept, said = _fetched(http, did, key, given["checkpoint"], given["service_did"], quorum)
+            else:
+                raise click.UsageError("give a DID and --url, or --history, or --log with --proof")
+            trusted = _trusted(http, key, given["service_did"], kept, said, later)
+            kept = _in_checkpoint(kept, trusted, given["checkpoint"])
+            source = str(given["checkpoint"] or given["history"] or given["log_file"] or given["url"])
+            signed = opened_checkpoint(kept.checkpoint, trusted, source, given["witness_texts"], given["cosignatures"])
+            retired = _retired(kept, given["service_did"], later, signed, trusted)
+            missing = unchecked(given["service_did"] is not None, given["needs_service_log"], source)
+            proven = verify_history(kept.did, kept.entries, signed, retired)
+            for held in kept_checkpoints(given["held"], given["anchored"], trusted.keys):
+                check_growth(trusted.growth, held, signed.checkpoint)
+    if given["save"] is not None:
+        given["save"].write_bytes(kept.encode())
+    show(proven.summary() | {"unchecked": missing}, text=_text)
+
+
+def _trusted(
+    http: Client | None,
+    key: VerifierKey,
+    service_did: str | None,
+    kept: LoggedHistory,
+    said: Sequence[LogLeaf],
+    later: LoggedHistory | None,
+) -> TrustedLog:
+    """The log to whose keys the longest of the service's logs leads from ``key``: the one in the history, what the service has ``said``
+    since, the one in ``later``."""
+
+    def evidence() -> Iterator[tuple[bytes, Sequence[Recorded]]]:
+        yield kept.checkpoint, kept.service
+        if later is not None:
+            yield later.checkpoint, later.service
+        if http is not None:
+            note = http.octets("/ledger/checkpoint", query={"quorum": "any"})
+            size = unverified(note).size
+            yield note, [_recorded(http, leaf, size) for leaf in said if leaf.sequence <= size]
+
+    own = (None if later is None else later.service_did) or kept.service_did
+    known = [said, *([one.leaf for one in each.service] for each in (kept, later) if each is not None)]
+    leaves = max(known, key=len)
+    if any(one.entry != other.entry for each in known for one, other in zip(each, leaves, strict=False)):
+        raise Refuted("the service's own log has two forms: one of them is forged")
+    is_believed = service_did is not None and service_did == own
+    growth = functools.partial(fetched_growth, http)
+    with refused_key(kept.did):
+        return TrustedLog.follow(key, own, leaves, evidence(), growth, is_believed=is_believed)
+
+
+def _retired(
+    kept: LoggedHistory, service_did: str | None, later: LoggedHistory | None, signed: SignedCheckpoint, log: TrustedLog
+) -> Mapping[str, int]:
+    """The keys of logs that the service retired. Raises ``Refuted`` where the history has another service's log, or lacks it."""
+    if service_did not in (None, kept.service_did or (later and later.service_did)):
+        raise Refuted(f"the history comes without the log of {service_did}, which says which keys are retired")
+    retired = {} if kept.service_did is None else dict(retired_keys(kept.service_did, kept.service, signed))
+    if later is None:
+        return retired
+    if later.service_did is None or kept.service_did not in (None, later.service_did):
+        raise Refuted("the history of --service-history has no log of this service's own")
+    opened = opened_checkpoint(later.checkpoint, log, "--service-history")
+    for one, size in retired_keys(later.service_did, later.service, opened).items():
+        retired[one] = min(size, retired.get(one, size))
+    return retired
+
+
+def _text(body: dict[str, Any]) -> str:
+    state = "deactivated" if body["deactivated"] else "active"
+    by = "".join(f"\ncosigned by {name} at {at}" for name, at in body["cosigned"].items())
+    return (
+        f"{body['did']}\nproven: {counted(body['versions'], 'version')}, {state}, the last recorded {body['lastRecorded']} as entry "
+        f"{body['sequence']}\nin {body['origin']} of {body['treeSize']} entries{by}{unchecked_text(body)}"
+    )
+
+
+def _kept(path: Path, did: str | None) -> LoggedHistory:
+    kept = LoggedHistory.parse(path.read_bytes())
+    if did not in (None, kept.did):
+        raise Refuted(f"the file is the history of {kept.did}")
+    return kept
+
+
+def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> LoggedHistory:
+    """From the plain formats. All proofs have one checkpoint, as those have that were fetched while nothing was recorded."""
+    from identity_core.domain.dids import log
+
+    lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
+    if len(lines) != len(proofs):
+        raise Refuted(f"{len(proofs)} proofs for {len(lines)} lines")
+    with failing(log.UnknownLogMethod, str(log_file), "give the DID too: a did:key is its own document"):
+        did = did or log.verify(log_file.read_bytes(), approved=False).did
+    recorded, newest = list[Recorded](), b""
+    for version, (line, path) in enumerate(zip(lines, proofs, strict=True), 1):
+        proof = TlogProof.parse(path.read_bytes())
+        leaf = LogLeaf.from_receipt(proof.extra or b"", index=proof.index, did=did, version=version, entry=line)
+        recorded.append(Recorded(leaf, proof.hashes))
+        if newest not in (b"", proof.checkpoint):
+            raise Refuted("the proofs have different checkpoints; fetch them anew, or use --save")
+        newest = proof.checkpoint
+    return LoggedHistory(did, newest, tuple(recorded))
+
+
+def _in_checkpoint(kept: LoggedHistory, log: TrustedLog, path: Path | None) -> LoggedHistory:
+    """The history with the checkpoint in ``path``, where there is one, in the place of its own."""
+    if path is None:
+        return kept
+    own = opened_checkpoint(kept.checkpoint, log, kept.did).checkpoint
+    note = path.read_bytes()
+    given = opened_checkpoint(note, log, str(path)).checkpoint
+    if given.size != own.size:
+        says = f"the checkpoint covers {given.size} entries, the history was proven in a log of {own.size}"
+        fail(says, str(path), "prove it anew in this checkpoint, with the DID and --url")
+    if given.root != own.root:
+        raise Refuted(f"two trees of {own.size} entries have different roots")
+    return dataclasses.replace(kept, checkpoint=note)
+
+
+def _fetched(
+    http: Client, did: str, key: VerifierKey, path: Path | None, service_did: str | None, quorum: dict[str, str]
+) -> tuple[LoggedHistory, list[LogLeaf]]:
+    """The history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of the
+    service: that of its quorum, or any. And the leaves of the service's own DID, whether or not they are in it."""
+    known = service_did
+    service_did = known or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
+    # The checkpoint comes second, so that it covers whatever the history names.
+    recorded = leaves_of(http, did)
+    leaves = [] if service_did is None else leaves_of(http, service_did)
+    note = http.octets("/ledger/checkpoint", query=quorum) if path is None else path.read_bytes()
+    where = str(path or http.url)
+    log = _trusted(http, key, known, LoggedHistory(did, note, (), service_did), leaves, None)
+    size = opened_checkpoint(note, log, where).checkpoint.size
+    entries = []
+    with progress(recorded, "entries") as bar:
+        for leaf in bar:
+            if leaf.sequence > size:
+                says = f"version {leaf.version} is entry {leaf.sequence}, the checkpoint covers {size}"
+                fail(says, where, "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`")
+            entries.append(_recorded(http, leaf, size))
+    # What the service said after a checkpoint that somebody kept is not in it.
+    service = tuple(_recorded(http, leaf, size) for leaf in leaves if leaf.sequence <= size)
+    return LoggedHistory(did, note, tuple(entries), service_did if service else None, service), leaves
+
+
+def _recorded(http: Client, leaf: LogLeaf, size: int) -> Recorded:
+    """The leaf with its proof to the tree of ``size`` entries."""
+    query = {"transaction": leaf.transaction_hash, "size": size}
+    proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
+    return Recorded(leaf, tuple(base64url_decode(one) for one in proof["hashes"]))
+
+
+for one in (audit, checkpoint, prove, repair, export, witness, accept_rollback, show_tree):
+    command.add_command(one)
+add_command(
+    command,
+    "key",
+    "getLedgerKey",
+    "Show the key that the log's checkpoints are verified with. Compare it with what others were shown.",
+    text="{verifierKey}",
+    anonymous=True,
+)

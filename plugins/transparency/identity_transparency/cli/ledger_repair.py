@@ -1,0 +1,138 @@
+"""The document index held against the ledger (``identity ledger audit``), and what mends what was found: ``identity ledger repair`` writes
+the index anew, ``identity ledger accept-rollback`` goes on from a backup that was put back on purpose, and says what that loses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from identity_core.cli.options import of_installation, refuse_absent
+from identity_core.cli.output import Command, agreed, fail, show
+from identity_core.domain.ledger.audit import LogFault
+from identity_core.errors import IdentityError
+from identity_core.settings import Settings
+
+if TYPE_CHECKING:
+    from identity_core.bootstrap import IndexTools
+    from identity_transparency.use_cases.rollback import Rollback
+
+PAGE = 500
+SETTLED_SECONDS = 1.0
+
+
+def compared(settings: Settings, advance: Callable[[], None]) -> tuple[int, list[LogFault]]:
+    """How many DIDs were compared, and a finding for each that differs."""
+    return asyncio.run(_compared(settings, advance))
+
+
+async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[int, list[LogFault]]:
+    from identity_core import bootstrap
+
+    count, suspects, findings = 0, [], []
+    async with bootstrap.index_tools(settings) as tools:
+        # What a crash left out is no finding.
+        await tools.catch_up()
+        async for did, differences in tools.audit.whole():
+            count += 1
+            advance()
+            if differences:
+                suspects.append(did)
+        if suspects:
+            # A running service writes the row a moment after the entry.
+            await asyncio.sleep(SETTLED_SECONDS)
+        for did in suspects:
+            if differences := await tools.audit.differences(did):
+                findings.append(LogFault("index", did, "; ".join(differences)))
+    return count, findings
+
+
+@click.command(name="repair", cls=Command)
+@click.argument("dids", nargs=-1, metavar="[DID]...")
+@click.option("--all", "every", is_flag=True, help="Every DID that the service withholds.")
+@of_installation
+def repair(settings: Settings, dids: Sequence[str], every: bool) -> None:
+    """Write the index of DIDs anew from the ledger, where every signature of their logs holds. A service may run meanwhile.
+
+    The index is never believed: keep a copy of the database first if you want to find out who changed it. Exit code 1 when
+    one of the DIDs could not be repaired.
+    """
+    if every == bool(dids):
+        raise click.UsageError("name the DIDs, or say --all")
+    refuse_absent(settings, "name the one of the service with --data-dir")
+    repaired, failed = asyncio.run(_repaired(settings, dids))
+    show({"repaired": repaired, "failed": failed}, text=lambda _: _text(repaired, failed))
+    if failed:
+        raise SystemExit(1)
+
+
+async def _repaired(settings: Settings, dids: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    from identity_core import bootstrap
+
+    repaired: list[dict[str, Any]] = []
+    failed: list[dict[str, Any]] = []
+    async with bootstrap.index_tools(settings) as tools:
+        for did in dids or await _withheld(tools):
+            try:
+                versions = await tools.audit.repair(did)
+            except IdentityError as error:
+                failed.append({"did": did, "code": error.code, "reason": str(error)})
+                continue
+            repaired.append({"did": did, "versions": versions})
+    return repaired, failed
+
+
+async def _withheld(tools: IndexTools) -> list[str]:
+    found: list[str] = []
+    while page := await tools.store.quarantine.list(after=found[-1] if found else "", limit=PAGE):
+        found += [one.did for one in page]
+    return found
+
+
+def _text(repaired: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any]]) -> str:
+    lines = [f"repaired  {one['did']}: {one['versions']} versions from the ledger" for one in repaired]
+    lines += [f"not       {one['did']}: {one['reason']}" for one in failed]
+    if failed:
+        remedy = "restore the ledger from a backup that a kept checkpoint agrees with (`identity ledger audit --held`)"
+        lines.append(f"do: {remedy}")
+    return "\n".join(lines) or "nothing is withheld"
+
+
+@click.command(name="accept-rollback", cls=Command)
+@of_installation
+@click.option("--yes", is_flag=True, help="Accept the loss without being asked.")
+@click.option("--new-origin", metavar="NAME", help="Go on as another log, of this name.")
+def accept_rollback(settings: Settings, yes: bool, new_origin: str | None) -> None:
+    """Go on from databases that are older than they were. Stop the service first.
+
+    What a backup does not have is lost, and this says how much. DIDs that were changed or deactivated since are again what they were;
+    revoked keys, credentials and delegations are valid again; used tokens can be used again. Anyone who kept a later checkpoint
+    of the log sees a fork, unless it goes on under another name (--new-origin); where a restore was told of a later checkpoint, it must.
+    """
+    refuse_absent(settings, "name the installation with --data-dir")
+    from identity_transparency.guard import accept_rollback as accept
+
+    def accepted(found: Rollback) -> bool:
+        click.echo(_lost(found), err=True)
+        if not agreed(yes, "Go on from what is there?"):
+            fail("nothing was changed", str(settings.data_dir), "say --yes to go on from the databases as they are")
+        return True
+
+    found = asyncio.run(accept(settings, accepted, new_origin=new_origin))
+    body = {"accepted": True, **dataclasses.asdict(found)}
+    show(body, text=lambda _: "Accepted: the checkpoint of now is the one that is remembered.")
+
+
+def _lost(found: Rollback) -> str:
+    if not found.reason:
+        return "The databases are those that are remembered; nothing is lost."
+    entries, lines = found.known_entries - found.entries, found.known_audit_lines - found.audit_lines
+    return (
+        f"{found.reason}\n"
+        f"Lost: {entries} ledger entries (there are {found.entries}), {lines} lines of the audit log (there are {found.audit_lines}),"
+        " and whatever else was written since."
+    )

@@ -1,0 +1,140 @@
+"""The extension ``transparency``: the log over the ledger, its witnesses, the feed of events, and the approvals of DIDs' witnesses."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+
+from identity_core.bootstrap.ports import store_beside
+from identity_core.bootstrap.probes import degraded_by
+from identity_core.cache import BoundedCache
+from identity_core.database import Database
+from identity_core.extension.declaration import Contribution, Extension, Kernel
+from identity_core.extension.installation import InstallationCheck
+from identity_core.extension.metrics import Gauge
+from identity_core.plugin import hookimpl
+from identity_core.settings import Settings
+from identity_core.store.documents import Documents
+from identity_core.store.events import StoredEvents
+from identity_core.use_cases.dids.witnesses import WitnessApprovals
+from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.ledger.project import TransparencyLog
+from identity_transparency.approval_handlers import ApprovalHandlers
+from identity_transparency.checks import witnesses
+from identity_transparency.cosigned import StoredCosignedCheckpoints
+from identity_transparency.event_handlers import EventHandlers
+from identity_transparency.guard import CheckpointGuard
+from identity_transparency.ledger_handlers import LedgerHandlers
+from identity_transparency.store import StoredWitnessFiles
+from identity_transparency.use_cases.approvals import (
+    LOGS_KNOWN,
+    ApproveDidVersion,
+    GetDidApprovals,
+    PublishApprovals,
+    PublishedApprovals,
+    ReadWitnessedLog,
+)
+from identity_transparency.use_cases.events import ListEvents
+from identity_transparency.use_cases.feed import WitnessFeeder
+from identity_transparency.use_cases.read import (
+    GetLedgerBlock,
+    GetLedgerCheckpoint,
+    GetLedgerConsistencyProof,
+    GetLedgerInclusionProof,
+    GetLedgerKey,
+    GetLedgerTile,
+    GetLedgerTransaction,
+)
+from identity_transparency.use_cases.watch import WatchStorage
+from identity_transparency.wire import DOCUMENT
+from identity_transparency.witnesses import feed_witnesses
+
+
+@contextlib.asynccontextmanager
+async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
+    """Open the extension. The witnesses are fed until it is closed."""
+    log, watch, database = kernel.need(TransparencyLog), kernel.need(WatchStorage), kernel.need(Database)
+    files = StoredWitnessFiles(database, kernel.need(StoredEvents))
+    recorded = ReadWitnessedLog(log.ledger, BoundedCache(LOGS_KNOWN))
+    approvals = GetDidApprovals(recorded, files)
+    approve = ApproveDidVersion(PublishApprovals(recorded, files), approvals, kernel.clock)
+    async with AsyncExitStack() as stack:
+        kept = StoredCosignedCheckpoints(database)
+        feeder = await feed_witnesses(kernel.settings, log, kept, kernel.clock, stack)
+        watch.hold_up(feeder)
+        if kernel.settings.database_url is not None:
+            watch.spare(feeder)
+        places = LogPlaces() if feeder is None else places_of(feeder)
+        ledger = _ledger_handlers(log, places, bundles=kernel.settings.log.after_deactivation == "visible")
+        events = EventHandlers(ListEvents(kernel.need(Documents)))
+        size = Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: watch.log_size)
+        yield Contribution(
+            handlers=(ledger, events, ApprovalHandlers(kernel.dids, approvals, approve)),
+            services={
+                LogPlaces: places,
+                WitnessApprovals: PublishedApprovals(recorded, files),
+                LedgerHandlers: ledger,
+                EventHandlers: events,
+            },
+            gauges=(size, *(() if feeder is None else witness_gauges(feeder))),
+            probes={} if feeder is None else {"witnesses": degraded_by(lambda: feeder.fault or feeder.is_late)},
+        )
+
+
+def places_of(feeder: WitnessFeeder) -> LogPlaces:
+    """Return what the kernel uses of the witnesses."""
+    cosigned = feeder.cosigned
+    return LogPlaces(
+        cosigned.place,
+        lambda: cosigned.size,
+        lambda: None if cosigned.last is None else cosigned.last.octets,
+        lambda: {one.name: (one.reason, one.size) for one in feeder.fed},
+        lambda: feeder.fault,
+    )
+
+
+def _ledger_handlers(log: TransparencyLog, places: LogPlaces, *, bundles: bool) -> LedgerHandlers:
+    transaction = GetLedgerTransaction(log)
+    return LedgerHandlers(
+        GetLedgerKey(log),
+        transaction,
+        GetLedgerBlock(log.ledger),
+        GetLedgerCheckpoint(log, places),
+        GetLedgerTile(log, bundles),
+        GetLedgerInclusionProof(log, transaction),
+        GetLedgerConsistencyProof(log),
+    )
+
+
+def witness_gauges(feeder: WitnessFeeder) -> Iterator[Gauge]:
+    """Yield the gauges of witnesses. Of several processes the one that feeds them has the numbers."""
+    meaning = "How long there has been a checkpoint that the witness has not cosigned."
+    yield Gauge("witness_lag_seconds", "livemax", meaning, feeder.lags, "witness")
+    meaning = "How long there has been a checkpoint, and no quorum has cosigned it or a later one."
+    yield Gauge("witness_quorum_lag_seconds", "livemax", meaning, feeder.quorum_lag)
+
+
+@contextlib.asynccontextmanager
+async def approvals_to_publish(settings: Settings) -> AsyncIterator[PublishApprovals]:
+    """Open what publishes approvals of did:webvh logs, beside a running service. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        plugins, _, store = await store_beside(settings, stack)
+        recorded = ReadWitnessedLog(plugins.ledger(settings.ledger.backend), BoundedCache(1))
+        yield PublishApprovals(recorded, StoredWitnessFiles(store.database, store.activity))
+
+
+@hookimpl
+def identity_extend() -> Extension:
+    """Return the extension."""
+    return Extension(
+        name="transparency",
+        kernel=">=1,<2",
+        document=DOCUMENT,
+        open=open_transparency,
+        guard=CheckpointGuard,
+        early=True,
+        vital=True,
+        adopts=("cosigned_checkpoints", "witness_files"),
+        checks=(InstallationCheck("witnesses", witnesses, "put it right, then look again"),),
+    )

@@ -1,0 +1,83 @@
+"""What compares the databases with the checkpoint that is remembered apart from them: at a start, while the service runs, and at
+`identity ledger accept-rollback`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from functools import partial
+
+from identity_core.bootstrap.beside import open_beside
+from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
+from identity_core.bootstrap.storage import check_new_origin, check_of, checkpoint_keys, load_remembered, told_at_start
+from identity_core.ports.custodian import Custodian
+from identity_core.settings import Settings, StartError
+from identity_core.store import Store
+from identity_core.store.audit import StoredAuditEnd, drop_projections
+from identity_core.store.checkpoint_file import CheckpointFile
+from identity_core.use_cases.dids.log_keys import SERVICE_KEY, public_key
+from identity_core.use_cases.ledger.checkpoint_keys import first_key
+from identity_core.use_cases.ledger.guard import RollbackGuard
+from identity_core.use_cases.ledger.project import TransparencyLog
+from identity_core.use_cases.ledger.storage import require_signed
+from identity_core.use_cases.record import Record
+from identity_core.values import value_class
+from identity_transparency.use_cases.rollback import AcceptRollback, AnotherLedger, ForkedLog, Rollback
+from identity_transparency.use_cases.watch import WatchStorage
+
+
+@value_class
+class CheckpointGuard(RollbackGuard):
+    """The guard of an installation."""
+
+    settings: Settings
+
+    async def require_key(self, custodian: Custodian) -> None:
+        """Raise ``StartError``, ``StorageMismatch``: when the custodian is not the one that signed what is remembered, because another one
+        would make keys and write with them. One in which keys were replaced makes none, and the service log says later which of them
+        signed."""
+        kept = load_remembered(self.settings)
+        if kept is None or await public_key(custodian, SERVICE_KEY) is not None:
+            return
+        public = await checkpoint_keys(lambda: first_key(custodian, kept.checkpoint.origin))
+        require_signed(kept, public)
+
+    @contextlib.asynccontextmanager
+    async def watch(self, logged: TransparencyLog, store: Store, clock: SystemClock) -> AsyncIterator[WatchStorage]:
+        """Compare everything with what is remembered, then watch. Raises ``StartError``, ``StorageMismatch``."""
+        settings, check = self.settings, check_of(logged.ledger, store)
+        end, memory = StoredAuditEnd(store.database), CheckpointFile(checkpoint_file_of(settings))
+        watch = WatchStorage(check, logged, end, memory, settings.ledger.checkpoint_seconds, clock, clock.fault)
+        await logged.follower.now()
+        kept = load_remembered(settings)
+        if kept is not None:
+            await check.remembered(kept, await checkpoint_keys(logged.signer.refresh))
+        await watch.look()
+        await watch.remember()
+        async with watch:
+            yield watch
+
+
+async def accept_rollback(
+    settings: Settings, agreed: Callable[[Rollback], bool], *, new_origin: str | None = None
+) -> Rollback:
+    """Goes on from the databases as they are, if ``agreed``; with ``new_origin`` the log has that name from then on. The service must not
+    run. Raises ``StartError``."""
+    if new_origin is not None:
+        check_new_origin(settings, new_origin)
+    with told_at_start(settings):
+        async with AsyncExitStack() as stack:
+            logged, store = await open_beside(settings, stack)
+            end, memory = StoredAuditEnd(store.database), CheckpointFile(checkpoint_file_of(settings))
+            drop, record = partial(drop_projections, store.database), Record(store.activity)
+            rename, check = store.transparency.rename, check_of(logged.ledger, store)
+            accept = AcceptRollback(check, logged, end, memory, drop, rename, record, SystemClock())
+            try:
+                return await accept(agreed, new_origin=new_origin)
+            except AnotherLedger as error:
+                fix = "put both back from one backup; neither can go on from the other"
+                raise StartError(str(error), "the databases", fix) from error
+            except ForkedLog as error:
+                fix = "restore a newer backup; or begin a log of another name: `identity ledger accept-rollback --new-origin NAME`"
+                raise StartError(str(error), "the databases", fix) from error

@@ -1,0 +1,64 @@
+"""The published did-witness.json of DIDs whose logs have witnesses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from identity_core.database import Database, Transaction
+from identity_core.domain.activity import EventRecord
+from identity_core.store.events import StoredEvents
+from identity_core.store.records import Repository, Table
+from identity_core.values import value_class
+
+
+@value_class
+class WitnessFile:
+    """The did-witness.json of a DID, which approves the first ``versions`` of its log; their lines have ``log_octets`` together, without
+    what ends them."""
+
+    versions: int
+    log_octets: int
+    octets: bytes
+
+
+_FILES: Final = Table("witness_files", WitnessFile)
+_FIND: Final = f"SELECT {_FILES.columns} FROM witness_files WHERE did = :did"  # noqa: S608 - made of constants
+_ADD: Final = """
+INSERT INTO witness_files (did, versions, log_octets, octets) VALUES (:did, :versions, :log_octets, :octets)
+ON CONFLICT DO NOTHING
+"""
+_REPLACE: Final = """
+UPDATE witness_files SET versions = :versions, log_octets = :log_octets, octets = :octets
+WHERE did = :did AND octets = :before
+"""
+
+
+class StoredWitnessFiles(Repository):
+    """One did-witness.json a DID."""
+
+    def __init__(self, database: Database, activity: StoredEvents) -> None:
+        super().__init__(database)
+        self._activity = activity
+
+    async def find(self, did: str) -> WitnessFile | None:
+        """Return the one of the DID."""
+        rows = await self._rows(_FIND, {"did": did})
+        return _FILES.read(rows[0]) if rows else None
+
+    async def replace(
+        self, did: str, before: bytes | None, after: WitnessFile, event: EventRecord | None = None
+    ) -> bool:
+        """Store ``after`` durably instead of the one with the bytes ``before`` (None: there was none), and ``rows`` with it, both or
+        neither. Return False if another one is there."""
+        row = {"did": did, "versions": after.versions, "log_octets": after.log_octets, "octets": after.octets}
+        statement, row = (_ADD, row) if before is None else (_REPLACE, row | {"before": before})
+        return await self._database.write(lambda transaction: self._replaced(transaction, statement, row, event))
+
+    def _replaced(
+        self, transaction: Transaction, statement: str, row: Mapping[str, object], event: EventRecord | None
+    ) -> bool:
+        if transaction.execute(statement, row).rowcount != 1:
+            return False
+        self._activity.insert(transaction, () if event is None else (event,))
+        return True

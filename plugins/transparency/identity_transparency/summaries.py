@@ -1,0 +1,13 @@
+"""The lines of ``identity --help`` about the commands, which are not imported for it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SUMMARIES: Final = {
+    "events": "The public feed of what happened to DIDs.",
+    "ledger": "Verify, audit, export and witness the transparency log.",
+    "did.log.approvals": "Show how far a did:webvh log is published, and which witnesses its newer versions wait for.",
+    "did.log.approve": "Check the did:webvh log in FILE and print its did-witness.json with this witness's approval.",
+    "did.log.publish": "Publish the approvals in FILE, a did-witness.json, of the log of a did:webvh.",
+}

@@ -1,0 +1,251 @@
+"""What readers of did:webvh 1.0 are shown of a log that has witnesses: ``did-witness.json``, and the entries that it approves.
+
+An entry counts when enough witnesses have approved it, and the standard wants their approvals published before it ("DID Witnesses"): a
+reader that finds one entry too many refuses the whole log. So a log is published as far as it was approved. Everything that is
+recorded stands in `getDidLog`, where the witnesses find what to approve.
+
+getDidApprovals: which versions wait, and for whom.
+
+approveDidVersion: a witness approves of a version. Its proof is all that it needs; nobody has to be trusted who brings one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import orjson
+
+from identity_core.cache import BoundedCache
+from identity_core.codec.structs import plain
+from identity_core.domain.activity import Event, EventRecord, RequestContext
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log import witness
+from identity_core.domain.dids.log.witness import Witnesses
+from identity_core.domain.dids.state import LogInvalid
+from identity_core.errors import AuthFailed, DidNotFound, Forbidden, InvalidDocument, Overloaded, VersionConflict
+from identity_core.ports.clock import Clock
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.use_cases.dids.read import DidLog, GetDidLog
+from identity_core.use_cases.dids.witnesses import WITNESS, WitnessApprovals, is_witnessed
+from identity_core.values import value_class
+from identity_transparency.store import StoredWitnessFiles, WitnessFile
+from identity_transparency.wire import ApproveDidVersionRequest
+
+AT_ONCE: Final = 64
+MAX_FILE: Final = 1024 * 1024
+"""Of a did-witness.json, in octets: some 2,000 approvals, more than the witnesses of one list have on their way (``witness.MOST_PENDING``).
+Each one that comes is put in its place in all of it."""
+MAX_RACES: Final = 16
+LOGS_KNOWN: Final = 32
+"""So many logs are remembered, with some 200 octets an entry."""
+
+
+@value_class
+class WitnessedLog:
+    """Of each entry of a log: its versionId, its length in octets, and who must approve of it. ``said`` has the parameters that ask for
+    it."""
+
+    version_ids: tuple[str, ...]
+    octets: tuple[int, ...]
+    said: tuple[object, ...]
+    required: Sequence[Witnesses | None]
+
+    def shown(self, kept: WitnessFile | None) -> int:
+        """How many entries a reader takes: those that are approved, and those behind them that nobody had to approve of."""
+        count = 0 if kept is None else kept.versions
+        while count < len(self.required) and self.required[count] is None:
+            count += 1
+        return count
+
+    def merged(self, kept: WitnessFile | None, offered: bytes) -> WitnessFile:
+        """The did-witness.json with the approvals of ``offered``. Raises ``LogInvalid`` for one that is none, ``InvalidDocument``."""
+        if not any(self.required):
+            raise InvalidDocument("The DID has no witnesses.")
+        old = None if kept is None else kept.octets
+        octets, versions = witness.merge(self.version_ids, self.required, old, offered)
+        if len(octets) > MAX_FILE:
+            raise InvalidDocument("The did-witness.json would be too large.", details={"max": MAX_FILE})
+        return WitnessFile(versions, sum(self.octets[:versions]), octets)
+
+
+@value_class
+class ReadWitnessedLog:
+    """What is recorded of a log, which is not verified again. ``known`` has it from before: of a log only the last entry that was known
+    and those behind it are read. Raises ``DidNotFound``, ``LedgerUnavailable``."""
+
+    ledger: LedgerBackend
+    known: BoundedCache[str, WitnessedLog]
+
+    async def __call__(self, did: Did) -> WitnessedLog:
+        name = str(did)
+        before = self.known.get(name) or WitnessedLog((), (), (), ())
+        behind = len(before.octets)
+        more = await self._entries(name, max(behind - 1, 0))
+        if behind and (not more or more[0][0] != before.version_ids[-1]):
+            # The ledger has another story to tell than it had, as after a deep reorganisation of a chain.
+            before, more = WitnessedLog((), (), (), ()), await self._entries(name, 0)
+        elif behind:
+            more = more[1:]
+        if not more:
+            if not before.octets:
+                raise DidNotFound(details={"did": did.shown})
+            return before
+        version_ids, octets, said = zip(*more, strict=True)
+        asked = (*before.said, *said)
+        whole = WitnessedLog(
+            (*before.version_ids, *version_ids), (*before.octets, *octets), asked, witness.required_by(asked)
+        )
+        return self.known.put(name, whole)
+
+    async def _entries(self, did: str, after: int) -> list[tuple[str, int, object]]:
+        """The versionId, the length and the parameter of each entry behind ``after`` ones."""
+        found = list[tuple[str, int, object]]()
+        while lines := await self.ledger.entries(did, after=after + len(found), limit=AT_ONCE):
+            for line in lines:
+                entry = orjson.loads(line.entry)
+                found.append((entry["versionId"], len(line.entry), entry["parameters"].get(WITNESS)))
+        return found
+
+
+@value_class
+class PublishedApprovals(WitnessApprovals):
+    """The logs and files as readers fetch them."""
+
+    recorded: ReadWitnessedLog
+    files: StoredWitnessFiles
+
+    def require(self) -> None:
+        """Witnesses can be had."""
+
+    async def published(self, log: GetDidLog, did: Did) -> DidLog:
+        whole = await log(did)
+        kept = await self.files.find(str(did))
+        if (kept is not None and kept.versions >= whole.versions) or not await is_witnessed(log, did):
+            return whole
+        recorded = await self.recorded(did)
+        shown = recorded.shown(kept)
+        if not shown:
+            raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
+        return log.beginning(did, shown, sum(recorded.octets[:shown]))
+
+    async def witness_file(self, log: GetDidLog, did: Did) -> bytes:
+        await log(did)
+        kept = await self.files.find(str(did))
+        if kept is None:
+            raise DidNotFound(details={"did": str(did)})
+        return kept.octets
+
+
+@value_class
+class PublishApprovals:
+    """Adds the approvals of a did-witness.json to those that are published. Raises ``DidNotFound``, ``LogInvalid`` for a file that is none,
+    ``InvalidDocument`` for a DID without witnesses and for approvals that say nothing new, ``VersionConflict`` where another one was
+    faster."""
+
+    recorded: ReadWitnessedLog
+    files: StoredWitnessFiles
+
+    async def __call__(self, did: Did, offered: bytes) -> WitnessFile:
+        recorded = await self.recorded(did)
+        if not await self.add(did, recorded, offered):
+            raise InvalidDocument(
+                "Nothing in the file approves of anything new in this log.", details={"did": str(did)}
+            )
+        published = await self.files.find(str(did))
+        if published is None:
+            raise VersionConflict(details={"did": str(did)})
+        return published
+
+    async def add(self, did: Did, recorded: WitnessedLog, offered: bytes, event: EventRecord | None = None) -> bool:
+        """Whether there was anything new in ``offered``; ``event`` is then written with it. Raises as the call."""
+        kept = await self.files.find(str(did))
+        old, after = None if kept is None else kept.octets, recorded.merged(kept, offered)
+        if after.octets == (old or witness.NOTHING):
+            return False
+        if not await self.files.replace(str(did), old, after, event):
+            raise VersionConflict(details={"did": str(did)})
+        return True
+
+
+@value_class
+class Waiting:
+    """A version of which too few witnesses have approved: of ``witnesses`` those with the keys ``approved`` have."""
+
+    version_id: str
+    witnesses: Witnesses
+    approved: frozenset[str]
+
+
+@value_class
+class Approvals:
+    """How far a log of ``versions`` entries is published, its newest versionId, and what ``waiting`` for approvals, oldest first."""
+
+    did: Did
+    versions: int
+    published: int
+    version_id: str
+    waiting: tuple[Waiting, ...]
+
+
+@value_class
+class GetDidApprovals:
+    """Raises ``DidNotFound``, ``InvalidDocument`` for a DID that never had witnesses."""
+
+    recorded: ReadWitnessedLog
+    files: StoredWitnessFiles
+
+    async def __call__(self, did: Did) -> Approvals:
+        recorded = await self.recorded(did)
+        if not any(recorded.required):
+            raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
+        kept = await self.files.find(str(did))
+        waiting = witness.unapproved(recorded.version_ids, recorded.required, None if kept is None else kept.octets)
+        return Approvals(
+            did,
+            len(recorded.version_ids),
+            recorded.shown(kept),
+            recorded.version_ids[-1],
+            tuple(
+                Waiting(recorded.version_ids[place], witnesses, frozenset(approved))
+                for place, approved in waiting
+                if (witnesses := recorded.required[place]) is not None
+            ),
+        )
+
+
+@value_class
+class ApproveDidVersion:
+    """The same proof again, or one that a newer one covers, changes nothing. Raises ``AuthFailed`` for a proof that is not good,
+    ``DidNotFound`` also for a version that there is not, ``Forbidden`` for somebody who is no witness of the version or one before it,
+    ``InvalidDocument``, ``Overloaded`` where too many are faster."""
+
+    publish: PublishApprovals
+    approvals: GetDidApprovals
+    clock: Clock
+
+    async def __call__(self, did: Did, wish: ApproveDidVersionRequest, context: RequestContext) -> Approvals:
+        proof = plain(wish.proof)
+        try:
+            # Before anything is read: who has no key at all costs one signature.
+            key = witness.check_approval(wish.version_id, proof)
+        except LogInvalid as error:
+            raise AuthFailed from error
+        recorded = await self.publish.recorded(did)
+        if not any(recorded.required):
+            raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
+        if wish.version_id not in recorded.version_ids:
+            raise DidNotFound("The DID has no such version.", details={"did": str(did), "reason": "version"})
+        covered = recorded.required[: recorded.version_ids.index(wish.version_id) + 1]
+        if not any(guards is not None and key in guards.keys for guards in covered):
+            raise Forbidden("This is no witness of the version.", details={"did": str(did)})
+        offered = orjson.dumps([{"versionId": wish.version_id, "proof": [proof]}])
+        details = {"versionId": wish.version_id, "witness": f"did:key:{key}"}
+        event = EventRecord(Event(target=str(did), details=details), context, self.clock.now())
+        for _ in range(MAX_RACES):
+            try:
+                await self.publish.add(did, recorded, offered, event)
+                return await self.approvals(did)
+            except VersionConflict:
+                continue
+        raise Overloaded(details={"did": str(did)})

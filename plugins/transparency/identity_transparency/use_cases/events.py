@@ -1,0 +1,33 @@
+"""listEvents: every change by ledger sequence, for anybody who follows the service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+from identity_core.values import value_class
+from identity_transparency.wire import ListEventsQuery
+
+
+@value_class
+class ListEvents:
+    """At most ``limit`` recorded versions after the sequence ``after``, without a gap.
+
+    Rows come into the index a moment after their entries and not always in their order: who follows with the last sequence that
+    was told misses none, because what stands behind a gap is told once the gap is filled or the index has passed over it.
+    """
+
+    index: DocumentIndex
+
+    async def __call__(self, query: ListEventsQuery) -> Sequence[IndexedVersion]:
+        found = await self.index.events(after=query.after, limit=query.limit)
+        last = query.after
+        for place, version in enumerate(found):
+            if version.receipt is None:
+                return found[:place]
+            sequence = version.receipt.sequence
+            # What is missing before the cursor is withheld, and will not come.
+            if sequence > last + 1 and sequence > await self.index.cursor() + 1:
+                return found[:place]
+            last = sequence
+        return found

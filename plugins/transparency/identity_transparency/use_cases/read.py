@@ -1,0 +1,238 @@
+"""getLedgerTransaction and getLedgerBlock: what the ledger recorded, by hash and by block.
+
+A ledger finds entries by DID and by sequence. A transaction's sequence stands in the transparency log, a block's is searched for,
+since block numbers never go down: so both work over every ledger, and no ledger pays for an index.
+
+getLedgerTile: tiles of hashes and bundles of entries, as C2SP tlog-tiles has them.
+
+getLedgerInclusionProof and getLedgerConsistencyProof, made from tiles. getLedgerCheckpoint: the log's signature over its tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from identity_tlog.proofs import consistency_spans, inclusion_spans
+from identity_tlog.tiles import WIDTH, Tile, bundled
+from identity_tlog.tree import HASH_BYTES, leaf_hash
+
+from identity_core.codec import multikey
+from identity_core.codec.times import printed
+from identity_core.domain.ledger.checkpoint_keys import EarlierKey
+from identity_core.domain.ledger.leaf import LogLeaf
+from identity_core.errors import BlockNotFound, LogRangeInvalid, TileNotFound, TransactionNotFound
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry
+from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.ledger.project import TransparencyLog, entry_at, hashes_of, leaf_of
+from identity_core.values import value_class
+from identity_transparency.wire import (
+    EarlierLedgerKey,
+    GetLedgerBlockQuery,
+    GetLedgerCheckpointQuery,
+    GetLedgerConsistencyProofQuery,
+    GetLedgerInclusionProofQuery,
+    LedgerKey,
+)
+
+
+@value_class
+class GetLedgerTransaction:
+    """The entry with this transaction hash (64 hex digits, with ``0x`` before them where tools of EVM chains wrote it). Raises
+    ``TransactionNotFound``."""
+
+    log: TransparencyLog
+
+    async def __call__(self, name: str) -> LogLeaf:
+        transaction_hash = name.removeprefix("0x")
+        found = await self._find(transaction_hash)
+        if found is None:
+            await self.log.follower.now()
+            found = await self._find(transaction_hash)
+        if found is None:
+            raise TransactionNotFound(details={"transactionHash": transaction_hash})
+        return leaf_of(found)
+
+    async def _find(self, transaction_hash: str) -> LedgerEntry | None:
+        for sequence in await self.log.tree.places(bytes.fromhex(transaction_hash)):
+            lines = await self.log.ledger.entries_after(sequence - 1, 1)
+            if lines and lines[0].receipt.transaction_hash == transaction_hash:
+                return lines[0]
+        return None
+
+
+@value_class
+class Block:
+    """The entries of one block, of which ``entries`` is a page."""
+
+    number: int
+    first: int
+    last: int
+    entries: Sequence[LogLeaf]
+
+
+@value_class
+class GetLedgerBlock:
+    """A block and its entries after the sequence that the query names. Raises ``BlockNotFound`` for one that is not there or that holds
+    no entry."""
+
+    ledger: LedgerBackend
+
+    async def __call__(self, number: int, query: GetLedgerBlockQuery) -> Block:
+        head = await self.ledger.head()
+        first = await self._first_from(number, head.sequence)
+        if first > head.sequence or (await entry_at(self.ledger, first)).receipt.block_number != number:
+            raise BlockNotFound(details={"blockNumber": number})
+        last = await self._first_from(number + 1, head.sequence) - 1
+        start = max(first - 1, query.after)
+        lines = await self.ledger.entries_after(start, query.limit) if start < last else ()
+        page = [leaf_of(line) for line in lines if line.receipt.sequence <= last]
+        return Block(number, first, last, page)
+
+    async def _first_from(self, number: int, end: int) -> int:
+        """The first sequence in this block or a later one; ``end`` + 1 when there is none."""
+        low, high = 1, end + 1
+        while low < high:
+            middle = (low + high) // 2
+            if (await entry_at(self.ledger, middle)).receipt.block_number < number:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+@value_class
+class GetLedgerTile:
+    """The octets of a tile or of a bundle. A partial tile is there as long as the log has that many entries, also when it is
+    full by now. ``bundles`` False keeps entries back: those of deactivated DIDs would show in them.
+
+    Raises ``TileNotFound``.
+    """
+
+    log: TransparencyLog
+    bundles: bool
+
+    async def __call__(self, tile: Tile) -> bytes:
+        if tile.level is None:
+            return await self._bundle(tile)
+        hashes = await self._hashes(tile.level, tile)
+        if len(hashes) < tile.width * HASH_BYTES:
+            await self.log.follower.now()
+            hashes = await self._hashes(tile.level, tile)
+        if len(hashes) < tile.width * HASH_BYTES:
+            raise TileNotFound(details={"tile": tile.path})
+        return hashes[: tile.width * HASH_BYTES]
+
+    async def _hashes(self, level: int, tile: Tile) -> bytes:
+        return (await self.log.tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
+
+    async def _bundle(self, tile: Tile) -> bytes:
+        if not self.bundles:
+            raise TileNotFound("This log shows no entries.", details={"tile": tile.path})
+        lines = await self.log.ledger.entries_after(tile.number * WIDTH, tile.width)
+        if len(lines) < tile.width:
+            raise TileNotFound(details={"tile": tile.path})
+        return bundled([leaf_of(line).encode() for line in lines])
+
+
+@value_class
+class InclusionProof:
+    """That ``leaf`` is in the tree of ``size`` with ``root``. ``checkpoint`` is the signed note over that tree, None for a tree
+    that was asked for by its size."""
+
+    leaf: LogLeaf
+    leaf_hash: bytes
+    size: int
+    root: bytes
+    hashes: tuple[bytes, ...]
+    checkpoint: bytes | None
+
+
+@value_class
+class ConsistencyProof:
+    """That the tree of ``second`` leaves begins with that of ``first``."""
+
+    first: int
+    second: int
+    first_root: bytes
+    second_root: bytes
+    hashes: tuple[bytes, ...]
+
+
+@value_class
+class GetLedgerInclusionProof:
+    """For the entry with a transaction hash, in the tree of the size that the query says or else in the whole.
+
+    Raises ``TransactionNotFound``; ``LogRangeInvalid`` when the log is smaller than that, or was when the entry came.
+    """
+
+    log: TransparencyLog
+    transaction: GetLedgerTransaction
+
+    async def __call__(self, query: GetLedgerInclusionProofQuery) -> InclusionProof:
+        leaf, size = await self.transaction(query.transaction), query.size
+        frontier = await self.log.follower.now()
+        if size is not None and not leaf.index < size <= frontier.size:
+            raise LogRangeInvalid(details={"sequence": leaf.sequence, "treeSize": frontier.size})
+        checkpoint = await self.log.signer.signed(frontier) if size is None else None
+        size = frontier.size if size is None else size
+        *hashes, root = await hashes_of(self.log.tree, [*inclusion_spans(leaf.index, size), (0, size)])
+        return InclusionProof(leaf, leaf_hash(leaf.encode()), size, root, tuple(hashes), checkpoint)
+
+
+@value_class
+class GetLedgerConsistencyProof:
+    """Between two sizes; without a second, the whole. Raises ``LogRangeInvalid``."""
+
+    log: TransparencyLog
+
+    async def __call__(self, query: GetLedgerConsistencyProofQuery) -> ConsistencyProof:
+        frontier = await self.log.follower.now()
+        first, second = query.first, frontier.size if query.second is None else query.second
+        if not first <= second <= frontier.size:
+            raise LogRangeInvalid(details={"first": first, "second": second, "treeSize": frontier.size})
+        spans = consistency_spans(first, second)
+        *hashes, old_root, new_root = await hashes_of(self.log.tree, [*spans, (0, first), (0, second)])
+        return ConsistencyProof(first, second, old_root, new_root, tuple(hashes))
+
+
+@value_class
+class GetLedgerCheckpoint:
+    """The last checkpoint that a quorum has cosigned (``places``); else, and where any quorum will do, the
+    signed checkpoint over everything that the ledger holds now."""
+
+    log: TransparencyLog
+    places: LogPlaces
+
+    async def __call__(self, query: GetLedgerCheckpointQuery) -> bytes:
+        note = self.places.note() if query.quorum is None else None
+        return await self.log.signed() if note is None else note
+
+
+@value_class
+class GetLedgerKey:
+    """The name of the log, the key that signs its checkpoints, those before it, and the DID whose log lists the keys that sign entries."""
+
+    log: TransparencyLog
+
+    async def __call__(self) -> LedgerKey:
+        key = self.log.signer.key
+        public = multikey.encode_public(multikey.ED25519, key.public)
+        return LedgerKey(
+            origin=key.name,
+            verifier_key=str(key),
+            public_key_multibase=public,
+            service_did=await self.log.tree.service_did(),
+            earlier_keys=tuple(map(_earlier, self.log.signer.keys.earlier)),
+        )
+
+
+def _earlier(one: EarlierKey) -> EarlierLedgerKey:
+    return EarlierLedgerKey(
+        verifier_key=str(one.key),
+        public_key_multibase=multikey.encode_public(multikey.ED25519, one.key.public),
+        number=one.number,
+        tree_size=one.tree_size,
+        replaced_at=printed(one.replaced_at),
+        compromised=one.is_compromised,
+        succession=None if one.succession is None else one.succession.decode(),
+    )
