@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
@@ -33,6 +32,7 @@ from identity_core.cli.remedies import as_options, given, remedy
 from identity_core.cli.secret_input import secret_option
 from identity_core.cli.wallet import Wallet
 from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer
+from identity_core.client.operations import served_operations
 from identity_core.values import value_class
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -173,22 +173,22 @@ _ADDED: Final = list[bytes]()
 
 
 def add_operations(document: bytes) -> None:
-    """Let commands call the operations of an extension's ``document``, too."""
+    """Let commands call the operations of a ``document``, of an extension that is not of this repository."""
     _ADDED.append(document)
     _operations.cache_clear()
 
 
 @functools.cache
 def _operations() -> dict[str, tuple[str, str, str]]:
-    """Return method, path and purpose of a signature by operationId, from the document of this version and those that were added."""
-    kernel = resources.files("identity_core.api").joinpath("identity.json").read_bytes()
-    return {
+    """Return method, path and purpose of a signature by operationId, of this repository and of the documents that were added."""
+    added = {
         operation["operationId"]: (method.upper(), path, operation.get("x-challenge-purpose", ""))
-        for document in map(orjson.loads, (kernel, *_ADDED))
+        for document in map(orjson.loads, _ADDED)
         for path, item in document["paths"].items()
         for method, operation in item.items()
         if "operationId" in operation
     }
+    return {name: (one.method, one.path, one.purpose or "") for name, one in served_operations().items()} | added
 
 
 def with_caller(decorated: F, *, anonymous: bool = False) -> F:

@@ -15,9 +15,9 @@ from tests.unit.cli.conftest import Commands
 
 @pytest.fixture
 def kernel(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
-    """The command line where the distribution is not installed, nor the one that adds to its group ``credential``."""
+    """The command line where the distribution is not installed, nor those that add to its groups ``credential`` and ``did``."""
     read = importlib.metadata.entry_points
-    absent = ("identity_commands.", "identity_wallets.")
+    absent = ("identity_commands.", "identity_transparency.", "identity_wallets.")
 
     def read_others(**chosen: str) -> Any:
         return [one for one in read(**chosen) if not one.value.startswith(absent)]

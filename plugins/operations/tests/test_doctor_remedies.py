@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from identity_operations.commands.doctor import CHECKS
+from identity_transparency.extension import identity_extend
 
 from identity_core.extension.installation import Diagnosis, stopped
 from identity_core.settings import StartError, load
 
-LOOKS = {check.name: (check.run, check.remedy) for check in CHECKS}
+LOOKS = {check.name: (check.run, check.remedy) for check in (*CHECKS, *identity_extend().checks)}
 
 
 def examined(check: str, environment: dict[str, str]) -> list[Diagnosis]:

@@ -110,7 +110,7 @@ def test_sqlite_is_updated(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TYPED, DONE, CREDENTIALS = "test_doctor_remedies_typed", "test_doctor_remedies_done", "test_doctor_credentials"
-MACHINE, HELD = "test_doctor_machine", "tests.unit.cli.test_credential_secret"
+MACHINE, HELD = "test_doctor_machine", "plugins.commands.tests.test_credential_secret"
 WITNESSES = "plugins.transparency.tests.test_service_witnesses"
 OF_FINDINGS = {
     "doctor.examine": [("test_declarations", "test_doctor_runs_the_checks_of_an_extension")],

@@ -261,6 +261,8 @@ def test_resting_jobs_are_called_when_an_end_moves(tmp_path: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(WatchStorage, "look", lambda _: counted())
             one.watch.spare(other, None)
+            # A part that is opened later adds its own job.
+            one.watch.spare(Other())
             assert await other.guarded() == REST_SECONDS
             for change in (None, one.append(1), one.audit()):
                 if change is not None:

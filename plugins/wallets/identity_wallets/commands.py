@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
 import click
@@ -10,13 +9,10 @@ import click
 from identity_core.cli.options import read_json, shown
 from identity_core.cli.output import misused
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import RemoteCaller, add_command, add_operations, did_option, named
+from identity_core.cli.remote import RemoteCaller, add_command, did_option, named
 
 ASKED = "credential"
 """What the one credential is called that options ask for."""
-
-
-add_operations(resources.files("identity_wallets").joinpath("document.json").read_bytes())
 
 
 @click.group(name="presentation", cls=OpenGroup)

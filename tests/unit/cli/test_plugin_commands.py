@@ -62,8 +62,8 @@ def test_a_known_word_reads_no_names(identity: Commands, monkeypatch: pytest.Mon
         raise AssertionError("the names were read")
 
     monkeypatch.setattr("importlib.metadata.entry_points", read)
-    assert "Usage" in identity.ok("ledger", "key", "--help")
-    assert "the names were read" in identity.refused("ledger", "kye")[0]
+    assert "Usage" in identity.ok("keys", "list", "--help")
+    assert "the names were read" in identity.refused("keys", "lits")[0]
 
 
 @pytest.mark.parametrize("place", ["ledger.verify", "ledger", "version"])

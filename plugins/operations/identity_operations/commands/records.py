@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +13,7 @@ import orjson
 from identity_core.cli.options import of_installation, opened_part, refuse_absent
 from identity_core.cli.output import agreed, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import RemoteCaller, add_command, add_operations, did_option
+from identity_core.cli.remote import RemoteCaller, add_command, did_option
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid
@@ -24,7 +23,6 @@ from identity_operations.kinds import KINDS
 if TYPE_CHECKING:
     from identity_operations.erasure import EraseHolder
 
-add_operations(resources.files("identity_operations").joinpath("document.json").read_bytes())
 PAGE = 500
 _kind_option = click.option(
     "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeatable.  [default: all]"

@@ -6,10 +6,7 @@ import click
 
 from identity_core.cli.options import Whole
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, add_operations, page
-from identity_transparency.cli import document
-
-add_operations(document())
+from identity_core.cli.remote import add_command, page
 
 
 @click.group(name="events", cls=OpenGroup)

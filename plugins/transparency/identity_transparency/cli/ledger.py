@@ -42,14 +42,13 @@ from identity_core.cli.ledger_trust import (
 from identity_core.cli.options import FILE, FILE_THERE, Number, counted
 from identity_core.cli.output import fail, failing, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, add_operations, session
+from identity_core.cli.remote import add_command, session
 from identity_core.client import Client
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.ledger.checkpoint_keys import TrustedLog, check_growth
 from identity_core.domain.ledger.history import LoggedHistory, retired_keys, verify_history
 from identity_core.domain.ledger.leaf import LogLeaf, Recorded
 from identity_core.errors import IdentityError
-from identity_transparency.cli import document
 from identity_transparency.cli.ledger_audit import audit, export
 from identity_transparency.cli.ledger_checkpoint import checkpoint
 from identity_transparency.cli.ledger_prove import prove, verify_file
@@ -58,7 +57,6 @@ from identity_transparency.cli.ledger_show import show_tree
 from identity_transparency.cli.ledger_witness import witness
 
 _file = functools.partial(click.option, type=FILE_THERE)
-add_operations(document())
 
 
 @click.group(name="ledger", cls=OpenGroup)
