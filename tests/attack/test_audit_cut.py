@@ -30,7 +30,7 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "IDENTITY_TEST_CLOCK": str(clock),
         "IDENTITY_RETENTION_AUDIT_DAYS": "2",
     }
-    tell(clock, f"{-timedelta(days=DAYS).total_seconds()}")
+    tell(clock, f"{-timedelta(days=DAYS).total_seconds()} passed")
     with service(data.folder, environment=environment) as running:
         for _ in range(5):
             operator(running).holder()
