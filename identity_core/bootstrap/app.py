@@ -33,6 +33,7 @@ from identity_core.extension.choice import documents_of
 from identity_core.extension.declaration import Contribution, TokenGrants, TokenResources
 from identity_core.extension.metrics import Gauge
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
+from identity_core.extension.order import InstalledExtension
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.retention import RecordErasure, RetentionRule
@@ -166,6 +167,25 @@ def _require_erasure(settings: Settings, rules: Sequence[RetentionRule], service
             raise SettingsError(what, where, f"Install or enable one (plugins/README.md lists them), or unset {key}.")
 
 
+async def _open_parts(
+    opened: Runtime,
+    on: Sequence[InstalledExtension],
+    services: dict[type[Any], Any],
+    kernel: Callable[[str], OpenKernel],
+    stack: AsyncExitStack,
+) -> list[Contribution]:
+    """Open the early extensions, the kernel's own parts over their ``services``, and the other extensions."""
+    early, late = [[one for one in on if one.declared.early is is_early] for is_early in (True, False)]
+    added = await open_extensions(early, kernel, stack)
+    services |= await _services(opened, services)
+    parts = [*own_parts(opened), *late]
+    added += await open_extensions(parts, kernel, stack)
+    for one, each in zip([*early, *parts], added, strict=True):
+        if each.events is not None:
+            opened.store.activity.sinks.append(OpenSink(one.declared.name, each.events, is_vital=one.declared.vital))
+    return added
+
+
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, services, clock = opened.settings, _ports(opened), opened.clock
@@ -175,14 +195,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     shared = (opened.challenge_secret, opened.plugins, services, operations)
     roots = dict.fromkeys(("agents", "consents"), await consents_secret(opened.custodian))
     kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), retention=retention, roots=roots)
-    early, late = [[one for one in chosen.on if one.declared.early is is_early] for is_early in (True, False)]
-    added = await open_extensions(early, kernel, stack)
-    services |= await _services(opened, services)
-    parts = [*own_parts(opened), *late]
-    added += await open_extensions(parts, kernel, stack)
-    for one, each in zip([*early, *parts], added, strict=True):
-        if each.events is not None:
-            opened.store.activity.sinks.append(OpenSink(one.declared.name, each.events, is_vital=one.declared.vital))
+    added = await _open_parts(opened, chosen.on, services, kernel, stack)
     services[TokenGrants] |= joined(added, "grants")
     services[Dependencies].probes.update(bounded_probes(joined(added, "probes")))
     _require_erasure(settings, retention, services)
