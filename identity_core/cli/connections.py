@@ -1,7 +1,12 @@
-"""The open connections of one server process: their number in all and per address, unfinished bodies, and deadlines.
+"""The open connections of one server process, and uvicorn's HTTP protocol class with limits on bytes and time.
 
 A connection counts for the address of its peer, an IPv6 address by its /64. Trusted proxies and Unix sockets carry many clients, so
 they count in all only. One timer checks the deadlines of all connections.
+
+uvicorn and httptools decide what a request is and where it ends. ``BoundedProtocol`` counts the bytes of heads, trailers and chunk
+lines, closes connections whose client is late, and answers bytes that are not HTTP in the shape of all errors. It ignores offers to
+upgrade (RFC 9110 §7.8) and trailers (§6.5.1). It overrides inner methods of uvicorn, so the minor version of uvicorn is pinned;
+``tests/attack/test_raw_socket.py`` and ``test_smuggling.py`` are the contract for an upgrade.
 """
 
 from __future__ import annotations
@@ -9,20 +14,21 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from math import inf
+from typing import Any, Final
 
-from identity_core.api.errors import error_answer
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from identity_core.api.errors import early_operation, error_answer
 from identity_core.api.guard import request_ids
-from identity_core.api.request import Request
+from identity_core.api.request import Operation, Request
 from identity_core.api.request_log import FreeRefusals, write_refused_connection
-from identity_core.api.transport import Receive, Scope, Send, deliver
-from identity_core.errors import IdentityError, Overloaded, RateLimited
+from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS, Receive, Scope, Send, deliver
+from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest, Overloaded, RateLimited
 from identity_core.settings.server import Server
 from identity_core.throttle.policy import bucket_address, is_trusted, parse_proxies
-
-if TYPE_CHECKING:
-    from identity_core.api.request import Operation
-    from identity_core.cli.bounded_protocol import BoundedProtocol
 
 _identify = request_ids(secrets.token_hex(4))
 
@@ -85,3 +91,173 @@ class Connections:
             if closed == CLOSED_PER_CHECK:
                 break
         self._timer = loop.call_later(CHECK_SECONDS, self._check, loop) if self._open else None
+
+
+# The parser does not tell how many bytes of a head it has read, so bytes are counted in pieces of this size.
+PIECE_BYTES: Final = 4096
+# Smaller parts of a body are not counted among those of all connections.
+SMALL_BODY_BYTES: Final = 16 * 1024
+# Requests of one connection that wait for the one before them.
+MAX_PIPELINED: Final = 32
+# A refusal of bytes that are not a request is the answer to this one; after HTTP/1.0 the connection closes.
+REFUSED: Final = b"GET / HTTP/1.0\r\n\r\n"
+
+# What the newest message of a connection waits for. BETWEEN also while it is being answered.
+BETWEEN, HEAD, BODY = range(3)
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection. ``connections`` has those of the process and the limits."""
+
+    def __init__(self, *args: Any, connections: Connections, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._open, self._limits = connections, connections.server
+        self.timeout_keep_alive = self._limits.keep_alive_timeout_seconds  # type: ignore[assignment]
+        self._stage, self._deadline, self._stalled_since = BETWEEN, 0.0, 0.0
+        # Since the parser last reported anything but a header field: of a head, of a chunk's size line, of trailers.
+        self._unparsed = self._body_bytes = 0
+        self._is_refused = False
+        # Of the answer that is being written; empty once it is written.
+        self._answer_head: bytes | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        # The unsent bytes from which on ``send`` waits for the client.
+        transport.set_write_buffer_limits(high=32 * 1024)
+        self.is_closing = transport.is_closing
+        if self.client is None and self.server is not None and self.server[1] is not None:
+            # A TCP peer without an address has already disconnected.
+            transport.abort()
+        elif refusal := self._open.admit(self):
+            self.refuse(refusal)
+        self._deadline = self.loop.time() + self._limits.first_byte_timeout_seconds
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        while data and not self._is_refused and not self.transport.is_closing():
+            piece, data = data[:PIECE_BYTES], data[PIECE_BYTES:]
+            self._unparsed += len(piece)
+            try:
+                self.parser.feed_data(piece)
+            except httptools.HttpParserUpgrade as offer:
+                data = self._head_without_offer() + piece[offer.args[0] :] + data
+            except httptools.HttpParserError as error:
+                own = error.__context__
+                self.refuse(own if isinstance(own, IdentityError) else InvalidRequest("The bytes are not HTTP/1.1."))
+            if self._unparsed > MAX_HEADER_OCTETS:
+                self.refuse(HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS}))
+
+    def _head_without_offer(self) -> bytes:
+        """Return the newest head without its ``Upgrade`` fields, for a new parser that reads the body by its framing."""
+        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())]
+        lines += [b"%b:%b" % field for field in self.headers if field[0] != b"upgrade"]
+        self.parser = httptools.HttpRequestParser(self)
+        return b"\r\n".join((*lines, b"", b""))
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._unset_keepalive_if_required()
+        self._stage, self._deadline = HEAD, self.loop.time() + self._limits.header_timeout_seconds
+
+    def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                raise InvalidRequest("The method CONNECT is not supported.")
+            return
+        if len(self.pipeline) == MAX_PIPELINED and not self._is_refused:
+            raise RateLimited("Too many requests wait on one connection.", details={"limit": MAX_PIPELINED})
+        super().on_headers_complete()
+        self._unset_keepalive_if_required()
+        self.cycle.transport = self  # type: ignore[assignment]
+        # Trailers must not become fields of the head.
+        self.headers, self._unparsed, self._body_bytes = [], 0, 0
+        self._stage, self._deadline = BODY, self.loop.time() + self._limits.body_timeout_seconds
+
+    def on_chunk_header(self) -> None:
+        """Start counting anew: the size line of a chunk is complete."""
+        self._unparsed = 0
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        self._unparsed = 0
+        self._body_bytes += len(body)
+        if self._body_bytes > SMALL_BODY_BYTES and not self.cycle.response_complete:
+            self._open.count_body(self, self._body_bytes)
+            if self._is_refused:
+                raise ConnectionAbortedError
+
+    def on_message_complete(self) -> None:
+        self._unparsed = 0
+        # The parser stops behind a head that offers an upgrade.
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
+            self._open.bodies.pop(self, None)
+            # uvicorn's own timer closes idle connections.
+            self._stage, self._deadline = BETWEEN, inf
+
+    def write(self, data: bytes) -> None:
+        """Write for an answer: its head together with the first part of its body, because each write is a system call."""
+        if self._answer_head is None and self.cycle.response_started:
+            self._answer_head = data
+        else:
+            self.transport.write((self._answer_head or b"") + data)
+            self._answer_head = b""
+
+    def close(self) -> None:
+        """Write what is left of an answer, and close the connection."""
+        self.write(b"")
+        self.transport.close()
+
+    def on_response_complete(self) -> None:
+        self.write(b"")
+        self._answer_head = None
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stalled_since = self.loop.time()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stalled_since = 0.0
+
+    def refuse(self, refusal: IdentityError) -> None:
+        """Parse no more, answer ``refusal`` after the answers that are due, and close the connection."""
+        if self._stage == BODY and self.cycle.response_started:
+            self.close()
+        if self._is_refused or self.transport.is_closing():
+            return
+        self._is_refused = True
+        if self._stage == BODY and self.pipeline:
+            self.pipeline.popleft()
+        elif self._stage == BODY:
+            # The refusal is the answer to this request, and its application finds that the client has gone.
+            self.cycle.disconnected = self.cycle.response_complete = True
+            self.cycle.message_event.set()
+        # A worker whose application is not open yet has no shapes.
+        shape = early_operation(getattr(self.app, "shapes", {}), self.url if self._stage else b"")
+        self.app = partial(self._open.answer, refusal, shape)
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.feed_data(REFUSED)
+        # Bytes that still come are discarded: if they were unread at the end, the kernel would reset the connection.
+        self.flow.resume_reading()
+
+    def end_if_late(self, now: float) -> bool:
+        """Close the connection and return True if its client has missed a deadline. ``now`` is in seconds of the loop's clock."""
+        if self.transport.is_closing():
+            self._stalled_since = self._stalled_since or now
+        is_answered = self.cycle is None or self.cycle.response_complete
+        if self._stalled_since:
+            if is_late := now - self._stalled_since >= self._limits.write_timeout_seconds:
+                self.transport.abort()
+        elif is_late := now >= self._deadline and (is_answered or (self._stage == BODY and not self.pipeline)):
+            if self._stage == HEAD or not is_answered:
+                # The application reads bodies first, so no handler of a body that is late has been called.
+                seconds = self._limits.header_timeout_seconds if is_answered else self._limits.body_timeout_seconds
+                self.refuse(InvalidRequest("The request did not arrive in time.", details={"seconds": seconds}))
+            else:
+                self.transport.close()
+        return is_late

@@ -34,8 +34,7 @@ from uvicorn.supervisors import Multiprocess
 
 from identity_core import bootstrap
 from identity_core.cli import fork_server
-from identity_core.cli.bounded_protocol import BoundedProtocol
-from identity_core.cli.connections import Connections
+from identity_core.cli.connections import BoundedProtocol, Connections
 from identity_core.cli.log_lines import logging_config
 from identity_core.plugin.processes.confine import leave_no_core
 from identity_core.settings import Settings, SettingsError, load

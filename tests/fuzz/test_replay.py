@@ -19,8 +19,7 @@ from hypothesis import HealthCheck, Phase, core, given, seed, settings
 from hypothesis import strategies as st
 from uvicorn.server import ServerState
 
-from identity_core.cli.bounded_protocol import BoundedProtocol
-from identity_core.cli.connections import Connections
+from identity_core.cli.connections import BoundedProtocol, Connections
 from identity_core.settings.server import Server
 from tests.fake_transport import FakeTransport
 

@@ -9,8 +9,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from identity_core.cli.bounded_protocol import BoundedProtocol
-from identity_core.cli.connections import Connections
+from identity_core.cli.connections import BoundedProtocol, Connections
 from identity_core.settings.server import Server
 from tests.fake_transport import FakeTransport
 

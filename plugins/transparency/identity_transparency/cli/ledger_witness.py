@@ -200,8 +200,7 @@ def _run(app: WitnessApp, listening: socket.socket, limits: Server) -> None:
     """Serves until SIGTERM or Ctrl-C."""
     import uvicorn
 
-    from identity_core.cli.bounded_protocol import BoundedProtocol
-    from identity_core.cli.connections import Connections
+    from identity_core.cli.connections import BoundedProtocol, Connections
 
     protocol: Any = partial(BoundedProtocol, connections=Connections(limits))
     config = uvicorn.Config(
