@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import logging
 import secrets
+import tempfile
+from pathlib import Path
 
 from identity_core.bootstrap.ports import SystemClock, rows_secret
+from identity_core.bootstrap.storage import told_at_start
+from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.plugin.build import LookOnly
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian, KeyNotHeld
@@ -30,3 +34,31 @@ async def looking_store(settings: Settings, custodian: Custodian) -> Store:
         # Before the first start that makes it no row has a tag.
         secret = secrets.token_bytes(32)
     return Store.open(settings.data_dir, settings.database_url, secret=secret, read_only=True)
+
+
+async def pending_steps(settings: Settings) -> tuple[str, ...]:
+    """Return the first step that did not run of each database of an older version. Nothing is changed.
+
+    Raises ``StartError``: also for a database that a newer version has written.
+    """
+    with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
+        look = LookOnly(Path(scratch))
+        plugins = looking_plugins(settings, look)
+        try:
+            store = await looking_store(settings, open_plugin_databases(plugins, settings))
+        except MigrationPending as error:
+            return (*look.pending, str(error))
+        except DatabaseAbsent:
+            return tuple(look.pending)
+        finally:
+            await plugins.close()
+        await store.close()
+        return tuple(look.pending)
+
+
+def open_plugin_databases(plugins: PluginManager, settings: Settings) -> Custodian:
+    """Open the databases of plugins, and return the custodian. A plugin compares or makes its steps when it is built."""
+    plugins.ledger(settings.ledger.backend)
+    plugins.key_stores(settings.key_stores)
+    custodian, *_ = map(plugins.custodian, settings.custodian.names)
+    return custodian

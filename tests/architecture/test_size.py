@@ -13,8 +13,8 @@ from tests.architecture.sizes import CORE, Size, code_lines, package_sizes, size
 LIMITS = {
     ".": (546, 8),
     "api": (3_159, 38),
-    "bootstrap": (1_156, 16),
-    "cli": (3_134, 35),
+    "bootstrap": (1_175, 16),
+    "cli": (3_133, 34),
     "client": (635, 12),
     "conformance": (7, 1),
     "codec": (420, 7),

@@ -96,6 +96,15 @@ def test_fsck_of_an_older_installation_names_the_upgrade(identity: Commands, old
     assert identity("fsck", *how, "--data-dir", older).exit_code != 2
 
 
+def test_accept_rollback_leaves_an_older_installation_as_it_is(identity: Commands, older: Path) -> None:
+    """Else the earlier version could not read what a backup has put back."""
+    before = digests(older)
+    lines = identity.refused("ledger", "accept-rollback", "--yes", "--data-dir", older)
+    assert lines[0] == "error: the databases are of an earlier version"
+    assert "`identity ledger accept-rollback` of that version" in lines[2]
+    assert digests(older) == before
+
+
 def test_an_older_installation_is_brought_up_with_its_backup(
     identity: Commands, older: Path, key: Path, backup: Path
 ) -> None:
@@ -238,7 +247,8 @@ import asyncio, json, os, shutil, sys
 from pathlib import Path
 import identity_core
 from identity_operations.upgrade import steps
-from identity_operations.upgrade.steps import bring_up, pending_steps
+from identity_core.bootstrap.read_only import pending_steps
+from identity_operations.upgrade.steps import bring_up
 from identity_core.database.files import FileLock
 from identity_core.settings import load
 from tests.fault.killed_before_a_line import KilledBeforeALine

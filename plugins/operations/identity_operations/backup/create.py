@@ -21,7 +21,7 @@ from identity_tlog.tree import Frontier, leaf_hash
 
 from identity_core import __version__
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
-from identity_core.bootstrap.read_only import looking_plugins, looking_store
+from identity_core.bootstrap.read_only import looking_plugins, looking_store, pending_steps
 from identity_core.bootstrap.storage import checkpoint_keys, told_at_start
 from identity_core.database import Transaction, look_at
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
@@ -42,7 +42,7 @@ from identity_operations.backup.seal import BackupInvalid, OperatorKey
 from identity_operations.backup.snapshot import copy_at_one_moment
 from identity_operations.examination.examiner import Finding
 from identity_operations.examination.fsck import examine
-from identity_operations.upgrade.steps import bring_up, pending_steps
+from identity_operations.upgrade.steps import bring_up
 
 # What limits requests is of the moment.
 NOT_KEPT: Final = frozenset({"limits.sqlite"})

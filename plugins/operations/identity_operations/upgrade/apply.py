@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from identity_core.bootstrap.ports import SystemClock, store_beside
+from identity_core.bootstrap.read_only import pending_steps
 from identity_core.bootstrap.storage import told_at_start
 from identity_core.codec.times import printed
 from identity_core.database import DatabaseError, Transaction, look_at
@@ -38,7 +39,7 @@ from identity_operations.backup.create import (
 from identity_operations.backup.manifest import BackupManifest
 from identity_operations.backup.restore import Known, verify_server
 from identity_operations.backup.seal import OperatorKey
-from identity_operations.upgrade.steps import bring_up, pending_steps
+from identity_operations.upgrade.steps import bring_up
 
 ANOTHER = "take a new backup of this installation: `identity backup create`"
 _WHERE = "--backup-url"

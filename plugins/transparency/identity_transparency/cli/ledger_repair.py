@@ -114,7 +114,13 @@ def accept_rollback(settings: Settings, yes: bool, new_origin: str | None) -> No
     of the log sees a fork, unless it goes on under another name (--new-origin); where a restore was told of a later checkpoint, it must.
     """
     refuse_absent(settings, "name the installation with --data-dir")
+    from identity_core.bootstrap.read_only import pending_steps
     from identity_transparency.guard import accept_rollback as accept
+
+    if pending := asyncio.run(pending_steps(settings)):
+        # To open them would bring them up, and then the earlier version could not read them.
+        remedy = "run `identity ledger accept-rollback` of that version; `identity upgrade apply` brings them up"
+        fail("the databases are of an earlier version", "; ".join(pending), remedy)
 
     def accepted(found: Rollback) -> bool:
         click.echo(_lost(found), err=True)
