@@ -1,4 +1,4 @@
-"""What the witnesses of a policy have cosigned last."""
+"""The newest checkpoint that the witnesses of a policy have cosigned."""
 
 from __future__ import annotations
 

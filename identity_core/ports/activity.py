@@ -67,7 +67,7 @@ class Verification:
 
 
 class EventSink(Protocol):
-    """What writes rows of some events, such as the audit log. An extension has one in ``Contribution.events``."""
+    """Writes rows of some events, such as the audit log. An extension has one in ``Contribution.events``."""
 
     # The types of the events that it gets.
     kinds: frozenset[type[Event]]

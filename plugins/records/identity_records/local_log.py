@@ -33,7 +33,7 @@ async def audit_log(settings: Settings) -> AsyncIterator[tuple[AuditLog, bool]]:
 
 
 async def _secret_of(settings: Settings, stack: AsyncExitStack) -> bytes | None:
-    """What the tags of rows follow from; None where the custodian does not open, or has no key yet. None is made."""
+    """Return the secret of the tags of rows; None if the custodian does not open or has no key yet. No key is made."""
     is_file = settings.custodian.backend == "sealed" and settings.database_url is None
     if is_file and not (settings.data_dir / "custodian.sqlite").is_file():
         # To open it would make one.

@@ -1,4 +1,4 @@
-"""What happened and what was verified, read newest first along the index of each role. The sink of the kernel writes the rows."""
+"""Timeline and verification history, read newest first along the index of each role. The sink of the kernel writes the rows."""
 
 from __future__ import annotations
 

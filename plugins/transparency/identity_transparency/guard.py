@@ -1,4 +1,4 @@
-"""What compares the databases with the checkpoint that is remembered apart from them: at a start, while the service runs, and at
+"""Compares the databases with the checkpoint that is remembered apart from them: at a start, while the service runs, and at
 `identity ledger accept-rollback`."""
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _wrong(settings: Settings, what: str, fix: str) -> SettingsError:
 async def feed_witnesses(
     settings: Settings, logged: TransparencyLog, kept: StoredCosignedCheckpoints, clock: Clock, stack: AsyncExitStack
 ) -> WitnessFeeder | None:
-    """What feeds the witnesses, at work; None where the settings name none. Raises ``SettingsError``."""
+    """Start the job that feeds the witnesses, and return it; None if the settings name none. Raises ``SettingsError``."""
     policy = read_witnesses(settings)
     if policy is None:
         return None

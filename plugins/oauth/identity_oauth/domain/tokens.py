@@ -143,7 +143,7 @@ INTERFACE: Final = "/api/v1"
 
 
 def audiences(issuer: str) -> tuple[str, str]:
-    """What a token may be for: this service, as its issuer or as its interface is called (RFC 8707, RFC 9728)."""
+    """The audiences of a token: this service, as its issuer or as its interface is called (RFC 8707, RFC 9728)."""
     return issuer, issuer + INTERFACE
 
 

@@ -1,1 +1,1 @@
-"""What callers may read of the records."""
+"""Use cases that read records, each limited to the rows that the caller may see."""
