@@ -91,6 +91,10 @@ def load_within(source: PluginSource, seconds: float) -> object:
         failure = plugin.exception(seconds)
     except TimeoutError:
         raise ImportFailed(f"import took longer than {seconds:g} s") from None
+    if isinstance(failure, ModuleNotFoundError) and failure.name is not None:
+        missing = failure.name.partition(".")[0]
+        fix = f"install its distribution, or name {source.name} in plugins.disabled"
+        raise ImportFailed(f"it requires the module {missing}, which is not installed; {fix}") from failure
     if failure is not None:
         raise ImportFailed(f"import failed: {described(failure)}") from failure
     return plugin.result()
