@@ -22,7 +22,9 @@ def invoke(*arguments: str) -> Result:
 
 def test_there_is_a_kind_for_every_socket_that_hands_something_over() -> None:
     assert len(KINDS) == len(PROVIDE_HOOKS) + 1
-    handed_over = {"extension"} | {kind.lower().removesuffix(" format").replace(" ", "-") for kind in PROVIDE_HOOKS.values()}
+    handed_over = {"extension"} | {
+        kind.lower().removesuffix(" format").replace(" ", "-") for kind in PROVIDE_HOOKS.values()
+    }
     assert set(KINDS) == handed_over
 
 
