@@ -16,12 +16,12 @@ from identity_core.plugin.provider import PluginError
 
 
 @contextlib.asynccontextmanager
-async def opened(kernel: Kernel) -> AsyncIterator[Contribution]:
+async def open_nothing(kernel: Kernel) -> AsyncIterator[Contribution]:
     yield Contribution()
 
 
-def declared(**change: Any) -> Extension:
-    return Extension(**{"name": "tape", "kernel": ">=1,<2", "open": opened} | change)
+def declare(**change: Any) -> Extension:
+    return Extension(**{"name": "tape", "kernel": ">=1,<2", "open": open_nothing} | change)
 
 
 def part(path: str, schema: str) -> bytes:
@@ -33,22 +33,22 @@ def part(path: str, schema: str) -> bytes:
 class TestFittingExtension(ExtensionConformance):
     @pytest.fixture
     def declared(self) -> Extension:
-        return declared(document=part("/tape", "ErrorResponse"))
+        return declare(document=part("/tape", "ErrorResponse"))
 
 
 @pytest.mark.parametrize("change", [{"name": "Tape"}, {"name": "store"}, {"kernel": ">=9"}])
 def test_invalid_declaration_is_refused(change: dict[str, str]) -> None:
     with pytest.raises(PluginError):
-        ExtensionConformance().test_declaration_is_valid(declared(**change))
+        ExtensionConformance().test_declaration_is_valid(declare(**change))
 
 
 def test_reference_without_target_is_refused() -> None:
-    misfit = declared(document=part("/tape", "Tape"))
+    misfit = declare(document=part("/tape", "Tape"))
     with pytest.raises(AssertionError, match="components/schemas/Tape"):
         ExtensionConformance().test_part_of_the_document_fits_the_kernel(misfit)
 
 
 def test_path_of_the_kernel_is_refused() -> None:
-    misfit = declared(document=part("/health", "ErrorResponse"))
+    misfit = declare(document=part("/health", "ErrorResponse"))
     with pytest.raises(CompositionError):
         ExtensionConformance().test_part_of_the_document_fits_the_kernel(misfit)

@@ -121,14 +121,14 @@ def operation_ids(extension: str) -> set[str]:
     }
 
 
-def sampled(names: Iterable[str], default: set[str]) -> list[Any]:
+def sample(names: Iterable[str], default: set[str]) -> list[Any]:
     """Return the names as parameters; those that are not in ``default`` are for the nightly run."""
     found = sorted(names)
     assert default <= {*found}
     return [pytest.param(each, marks=() if each in default else pytest.mark.nightly) for each in found]
 
 
-@pytest.mark.parametrize("deleted", sampled(extensions(), {"consents", "records"}))
+@pytest.mark.parametrize("deleted", sample(extensions(), {"consents", "records"}))
 def test_service_starts_without_an_extension(wheels: Path, empty: Empty, deleted: str) -> None:
     """Each extension that imports it is off, with one line in the log, and everything else is served."""
     distribution = extensions()[deleted]
@@ -161,7 +161,7 @@ def test_service_starts_without_an_extension(wheels: Path, empty: Empty, deleted
 
 @pytest.mark.parametrize(
     "name",
-    sampled((str(project(folder)["name"]) for folder in PROJECTS), {"identity-kernel", "identity-bbs", "identity-ui"}),
+    sample((str(project(folder)["name"]) for folder in PROJECTS), {"identity-kernel", "identity-bbs", "identity-ui"}),
 )
 def test_wheel_alone_imports_what_it_declares(wheels: Path, empty: Empty, name: str) -> None:
     """An editable install hides a dependency that is missing in ``pyproject.toml``."""
