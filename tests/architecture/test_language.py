@@ -7,7 +7,7 @@ import pytest
 from tests.architecture import language
 
 CEILINGS = {
-    "wrong_docstrings": 696,
+    "wrong_docstrings": 682,
     "missing_docstrings": 55,
     "bare_names": 192,
     "long_test_names": 497,
