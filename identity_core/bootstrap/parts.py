@@ -10,8 +10,7 @@ from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.errors import guide_folder
-from identity_core.api.guide import guide_pages
-from identity_core.api.pages import log_pages
+from identity_core.api.pages import guide_pages, log_pages
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.gauges import kernel_gauges

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Protocol
 
-from identity_core.api.page_requests import form_members
+from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
 from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import UNSET
