@@ -7,9 +7,9 @@ import pytest
 from tests.architecture import language
 
 CEILINGS = {
-    "wrong_docstrings": 680,
+    "wrong_docstrings": 679,
     "missing_docstrings": 55,
-    "bare_names": 192,
+    "bare_names": 191,
     "long_test_names": 496,
     "refused_words": 4_281,
     "long_sentences": 27,
