@@ -20,8 +20,10 @@ def kernel(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
     absent = ("identity_commands.", "identity_transparency.", "identity_wallets.")
 
     def read_others(**chosen: str) -> Any:
-        others = [one for one in read().select() if not one.value.startswith(absent)]
-        return importlib.metadata.EntryPoints(others).select(**chosen)
+        every = read()
+        found = [one for group in every.groups for one in every.select(group=group)]
+        others = importlib.metadata.EntryPoints(one for one in found if not one.value.startswith(absent))
+        return others.select(**chosen)
 
     monkeypatch.setattr(importlib.metadata, "entry_points", read_others)
     return identity
