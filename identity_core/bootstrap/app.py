@@ -19,12 +19,13 @@ from identity_core.api.idempotency import Idempotency
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
+from identity_core.api.service import bounded
 from identity_core.api.transport import Origins, Run
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
-from identity_core.bootstrap.probes import bounded_probes, installation_state, service_handlers
+from identity_core.bootstrap.probes import installation_state, service_handlers
 from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
@@ -35,6 +36,7 @@ from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import InstalledExtension
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
+from identity_core.ports.proofs import Anchoring
 from identity_core.ports.retention import RecordErasure, RetentionRule
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
@@ -139,7 +141,11 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
-        *(TokenGrants(), TokenResources(opened.resources), installation_state(opened, early[LogPlaces])),
+        *(
+            TokenGrants(),
+            TokenResources(opened.resources),
+            installation_state(opened, early[LogPlaces], early[Anchoring]),
+        ),
     )
     return {type(each): each for each in shared}
 
@@ -148,7 +154,7 @@ def _ports(opened: Runtime) -> dict[type[Any], Any]:
     """Return what an extension can use before the handlers of the kernel are built, and the services that do nothing."""
     store, jobs = opened.store, opened.jobs
     ports = (jobs.logged, jobs.watch, Record(store.activity), store.documents, store.activity)
-    idle = (LogPlaces(), WitnessApprovals())
+    idle = (LogPlaces(), WitnessApprovals(), Anchoring())
     own = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
     return {type(each): each for each in (*ports, *idle)} | own
 
@@ -195,7 +201,8 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), retention=retention, roots=roots)
     added = await _open_parts(opened, chosen.on, services, kernel, stack)
     services[TokenGrants] |= joined(added, "grants")
-    services[Dependencies].probes.update(bounded_probes(joined(added, "probes")))
+    probes = joined(added, "probes")
+    services[Dependencies].probes.update({name: bounded(name, probe) for name, probe in probes.items()})
     _require_erasure(settings, retention, services)
     wiring = Wiring(
         gate=services[Gate],

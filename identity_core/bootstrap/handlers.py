@@ -12,15 +12,14 @@ from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
-from identity_core.api.pages import log_pages
 from identity_core.api.proofs import ProofHandlers
-from identity_core.api.request import Handler
 from identity_core.api.stored_answers import StoredReads
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.ports.proofs import Anchoring
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import CredentialIntake, IssueCredential
@@ -83,11 +82,6 @@ def did_handlers(opened: Runtime, places: LogPlaces, approvals: WitnessApprovals
         cache=cache,
         stored=stored,
     )
-
-
-def did_pages(opened: Runtime, dids: DidHandlers, approvals: WitnessApprovals) -> dict[str, Handler]:
-    """The places that DIDs name themselves, where readers fetch their logs."""
-    return log_pages(opened.reader.methods.values(), dids.log, approvals)
 
 
 def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationHandlers:
@@ -166,7 +160,7 @@ def page_tags(
         dids=did_handlers(opened, early[LogPlaces], early[WitnessApprovals]),
         delegations=delegation_handlers(opened, autonomy),
         credentials=credential_handlers(opened, early[LogPlaces], sealed_credentials, autonomy),
-        proofs=proof_handlers(opened, sealed_credentials, autonomy),
+        proofs=proof_handlers(opened, sealed_credentials, autonomy, early[Anchoring]),
         dashboard=DashboardHandlers(
             ResetDisclosures(access, credentials, record, opened.clock),
             RotateHolderSecret(opened.store.holder_secrets, opened.keeper, opened.clock),
