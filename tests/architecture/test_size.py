@@ -27,7 +27,7 @@ LIMITS = {
     "ports": (811, 21),
     "settings": (871, 7),
     "store": (2_842, 28),
-    "throttle": (447, 6),
+    "throttle": (432, 6),
     "use_cases": (4_933, 65),
 }
 # What stands between uvicorn and the application: a subclass of its protocol class, and the open connections.
