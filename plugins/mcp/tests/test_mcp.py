@@ -307,7 +307,9 @@ def test_an_answer_has_a_bound_and_is_not_unpacked(body: bytes, headers: dict[st
     assert accepted == ["identity"]
 
 
-@pytest.mark.parametrize("body", ['{"error": [1]}', '{"error": 5}', '{"error": {"details": 5}}', "[" * 100_000, "5", "{}"])
+@pytest.mark.parametrize(
+    "body", ['{"error": [1]}', '{"error": 5}', '{"error": {"details": 5}}', "[" * 100_000, "5", "{}"]
+)
 def test_refusals_of_another_form_are_unreadable(body: str) -> None:
     async def run() -> None:
         transport = httpx.MockTransport(lambda request: httpx.Response(400, text=body))
