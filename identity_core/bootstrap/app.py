@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from identity_core.api.access_log import RequestLog
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.auth import AuthHandlers
@@ -17,7 +18,6 @@ from identity_core.api.dispatch import Wiring
 from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.request import Request
-from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.service import bounded
 from identity_core.api.transport import Origins, Run

@@ -15,9 +15,9 @@ from importlib import util
 from typing import TYPE_CHECKING, Any, Final
 
 from identity_core import __version__
+from identity_core.api.access_log import METHODS
 from identity_core.api.guard import Guard
 from identity_core.api.request import Operation
-from identity_core.api.request_log import METHODS
 from identity_core.api.transport import Message, Receive, Scope, Send
 from identity_core.settings import Settings, SettingsError
 from identity_core.values import value_class

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from identity_core.api.access_log import FREE_A_SECOND, RequestLog
 from identity_core.api.request import Request
-from identity_core.api.request_log import FREE_A_SECOND, RequestLog
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from tests.toy import ask, build_toy
