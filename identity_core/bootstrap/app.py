@@ -40,8 +40,7 @@ from identity_core.ports.proofs import Anchoring
 from identity_core.ports.retention import RecordErasure, RetentionRule
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
-from identity_core.throttle.policy import Limit, Policy, parse_proxies
-from identity_core.throttle.token_bucket import TokenBucketRateLimiter
+from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.dids.witnesses import WitnessApprovals

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from identity_core.api import access_log
 from identity_core.api.access_log import AnsweredRequest, RequestRecord
 from identity_core.cli import log_lines
 from identity_core.cli.log_lines import (
