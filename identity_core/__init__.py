@@ -1,8 +1,13 @@
 """An identity service: DID lifecycle, delegated zero-knowledge proofs, and a plugin for every part."""
 
 import functools
+import sys
+
+from identity_core.old_names import OldNames
 
 __version__ = "1.0.0"
+# Before the finder of paths, which would load modules below a moved package again.
+sys.meta_path.insert(0, OldNames())
 
 
 @functools.cache

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.times import printed
 from identity_core.throttle.policy import Network, bucket_address, client_address
 from identity_core.use_cases.auth.challenge import GetDidAuthChallenge
-from identity_core.values import value_class
 
 
 @value_class

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from identity_codec.structs import UNSET
 from identity_core import wire
-from identity_core.codec.structs import UNSET
 from identity_core.domain.callers import Caller
 
 _API_KEY: Final = "apiKey:"

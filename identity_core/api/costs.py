@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 USUAL_BYTES: Final = 4_096
 """A body of at most so many bytes costs no more than an empty one: a proof of a bound or an interval, and the request for one."""

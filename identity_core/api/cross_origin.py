@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.api.request import Headers, Request
-from identity_core.values import value_class
 
 ANY: Final = "*"
 # What a script sees beside the safelisted ones, and what it may send; Accept is not safelisted when it has a quoted profile.

@@ -17,12 +17,12 @@ from typing import Any, Final
 
 from jsonschema_rs import Draft202012Validator
 
+from identity_codec.strict_json import JsonRefused
+from identity_codec.structs import ValidationError, convert, python_name
 from identity_core.api.request import NOTHING, Request
 from identity_core.api.routes import percent_decode
 from identity_core.api.schemas import Schemas, check
 from identity_core.api.transport import Receive, read_body
-from identity_core.codec.strict_json import JsonRefused
-from identity_core.codec.structs import ValidationError, convert, python_name
 from identity_core.errors import InvalidRequest, UnsupportedMediaType
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1

@@ -12,12 +12,12 @@ from typing import Any
 import orjson
 from jsonschema_rs import Draft202012Validator
 
+from identity_codec.structs import encode
 from identity_core.api.contract import dereference
 from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Operation, Parts, Request
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope
-from identity_core.codec.structs import encode
 from identity_core.errors import IdentityError
 
 Run = Callable[[Request, Scope, Receive], Awaitable[Answer]]

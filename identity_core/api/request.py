@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
 
+from identity_codec import multibase, strict_json
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import micros, moment
+from identity_codec.values import value_class
 from identity_core.api.costs import Cost
-from identity_core.codec import multibase, strict_json
-from identity_core.codec.times import micros, moment
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Authorization
-from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest, JsonValue
+from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest
 from identity_core.ports.repositories import RowPosition
-from identity_core.values import value_class
 
 R = TypeVar("R")
 

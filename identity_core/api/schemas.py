@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from jsonschema_rs import Draft202012Validator, ValidationError
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import Types, checked_now
 from identity_core import wire
-from identity_core.codec.structs import Types, checked_now
-from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.errors import InvalidRequest
 
 MAX_VIOLATIONS: Final = 20
 # Of a body that does not fit: up to so many values every violation is listed, up to so many the first one.

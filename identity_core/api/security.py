@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
+from identity_codec.values import value_class
 from identity_core.api.header_credentials import API_KEY, BEARER, HeaderCredential, credential_of
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.request import Answer, Handler, Headers, Operation, Request
@@ -35,7 +36,6 @@ from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.auth.bearer import AuthenticateBearer
 from identity_core.use_cases.auth.challenge import AuthenticateDid, Payer
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 
 # The schemes of the document, and the schemes of the header that satisfy them.
 DOCUMENT_SCHEMES: Final = {

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
+from identity_codec.structs import encode
+from identity_codec.times import moment, printed
+from identity_codec.values import value_class
 from identity_core.api.caching import (
     IMMUTABLE,
     LD_JSON,
@@ -19,13 +22,10 @@ from identity_core.api.caching import (
     headers_of,
 )
 from identity_core.api.request import Answer, cursor
-from identity_core.codec.structs import encode
-from identity_core.codec.times import moment, printed
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import IdentityError, PluginUnavailable
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHistory, StoredResolution
-from identity_core.values import value_class
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery
 
 T = TypeVar("T")

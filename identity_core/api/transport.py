@@ -10,8 +10,8 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
+from identity_codec.structs import encode
 from identity_core.api.request import Answer, Parts, Request
-from identity_core.codec.structs import encode
 from identity_core.errors import HeadersTooLarge, InvalidRequest, PayloadTooLarge
 
 Scope = MutableMapping[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from identity_core.codec import times
-from identity_core.codec.structs import UnsetType, given
+from identity_codec import times
+from identity_codec.structs import UnsetType, given
 from identity_core.domain.callers import ApiKey, require_known
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest

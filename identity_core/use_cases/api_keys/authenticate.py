@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain import callers as key_text
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import AuthFailed
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import KeyStore
-from identity_core.values import value_class
 
 LIFETIME_SECONDS = 2.0
 CAPACITY = 10_000

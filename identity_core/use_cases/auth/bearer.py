@@ -6,12 +6,12 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, InvalidDid
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 
 
 class OwnTokens(Protocol):
