@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from identity_codec import strict_json
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import UNSET, UnsetType
 from identity_core.cli.output import fail, failing, prints_json
 from identity_core.cli.terminal import shown as shown
-from identity_core.codec import strict_json
-from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.domain.callers import KNOWN, require_known
-from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.errors import InvalidRequest
 from identity_core.settings import Settings, load, shown_hosts
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from identity_codec.values import value_class
 from identity_core.cli.options import config_option, configured, installed_plugins
 from identity_core.cli.output import Text, fail, fail_start, show, working
 from identity_core.cli.plugin_commands import OpenGroup
@@ -28,7 +29,6 @@ from identity_core.client import Exchange, ServiceError
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, StartError
-from identity_core.values import value_class
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ import orjson
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from identity_core.errors import JsonValue
+    from identity_codec.strict_json import JsonValue
 
 Cell = str | Callable[[Any], str]
 """A column's text for one record: a format string over its members, or a function."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from identity_codec import multibase, multikey
 from identity_core.cli.options import all_of, json_or_text, name_of, read_json, several
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.cli.remote import did_option, keys_option
 from identity_core.cli.wallet import Wallet
-from identity_core.codec import multibase, multikey
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.errors import IdentityError
 
@@ -86,7 +86,6 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
     from identity_bbs.bls12381 import keys as bls
     from identity_bbs.bls12381 import select
     from identity_bbs.suite import ciphersuite
-
     from identity_core.domain.credentials.credential import canonical_values
 
     schema = definition.schema

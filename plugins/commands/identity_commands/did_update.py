@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
+from identity_codec import multikey
 from identity_core.cli.options import Whole, name_of, several
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.remote import keys_option, settled, url_option
 from identity_core.cli.wallet import Wallet, make_key
 from identity_core.client import Client
 from identity_core.client.possession import proof_of_possession
-from identity_core.codec import multikey
 
 Wishes = Sequence[tuple[str, str]]
 """(type, relationships separated by commas) of keys that are made here."""

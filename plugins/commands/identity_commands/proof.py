@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from identity_codec import strict_json
 from identity_commands.proof_consent import consent, hand_over
 from identity_commands.proof_create import create
 from identity_commands.proof_question import proven, question_option
@@ -26,7 +27,6 @@ from identity_core.cli.output import fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import RemoteCaller, add_command, named, with_caller
 from identity_core.cli.secret_input import secret_option
-from identity_core.codec import strict_json
 from identity_core.domain.proofs.stored import SALT_OCTETS, NotARecord, StoredProof
 from identity_core.settings import Settings
 

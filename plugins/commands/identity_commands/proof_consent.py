@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from identity_bbs.frames import scalar
 
+from identity_bbs.frames import scalar
+from identity_codec.multibase import base64url_encode
 from identity_commands.credential_wallet import held_option, read_held
 from identity_commands.proof_home import agreed, asked_of
 from identity_commands.public_keys import agents_key
@@ -18,7 +19,6 @@ from identity_core.cli.options import Whole, input_argument, load_json, name_of,
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.remote import keys_option
 from identity_core.cli.wallet import Wallet
-from identity_core.codec.multibase import base64url_encode
 from identity_core.errors import IbctInvalid, PredicateUnsupported, ProofInvalid
 
 if TYPE_CHECKING:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode
 from identity_commands.credential_wallet import held_option, read_held
 from identity_commands.proof_home import AskedAtHome, WalletCredential, agreed, asked_of
 from identity_commands.proof_question import question_option
@@ -18,8 +20,6 @@ from identity_core.cli.options import Whole, configured, load_json, name_of, pre
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.remote import keys_option
 from identity_core.cli.wallet import Wallet
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode
 from identity_core.errors import IdentityError
 from identity_core.ports.prover import PresentingProver
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_bbs import bls12381
 from identity_operations.commands import doctor
 
+from identity_bbs import bls12381
 from identity_core.cli.local_server import LocalServer
 from identity_core.settings import load
 from tests import servers
