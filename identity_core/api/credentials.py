@@ -12,10 +12,11 @@ from identity_codec.structs import UNSET, convert
 from identity_codec.times import printed, printed_or_none
 from identity_codec.values import value_class
 from identity_core import wire
-from identity_core.api.authors import author
+from identity_core.api.api_keys import author
 from identity_core.api.caching import unless_known
+from identity_core.api.decode import URI, cursor, page_of, position, row_position
 from identity_core.api.errors import negotiate
-from identity_core.api.request import NO_STORE, URI, Answer, Request, cursor, page_of, position, row_position
+from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials.bound_credential import CRYPTOSUITE as BOUND_CRYPTOSUITE

@@ -10,8 +10,9 @@ from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed, printed_or_none
 from identity_codec.values import value_class
 from identity_core import wire
-from identity_core.api.authors import author, revoker
-from identity_core.api.request import NO_STORE, Answer, Request, cursor, row_position
+from identity_core.api.api_keys import author, revoker
+from identity_core.api.decode import cursor, row_position
+from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import Caller
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,

@@ -12,9 +12,9 @@ from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api import caching
 from identity_core.api.caching import AnswerCache, if_match
-from identity_core.api.did_logs import did_log_answer
-from identity_core.api.request import NO_STORE, URI, Answer, Request, cursor, page_of, position
-from identity_core.api.stored_answers import StoredReads
+from identity_core.api.decode import URI, cursor, page_of, position
+from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.api.stored_answers import StoredReads, did_log_answer
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InternalError

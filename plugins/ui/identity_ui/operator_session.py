@@ -16,7 +16,7 @@ from identity_codec.values import value_class
 from identity_core.api.request import Request
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.errors import AuthFailed, Forbidden
-from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.use_cases.auth.authenticate import AuthenticateApiKey
 from identity_ui.cookies import CookieSessions
 
 _BOX: Final = b"identity: API key of an operator's session, v1"
