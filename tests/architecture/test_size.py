@@ -17,7 +17,7 @@ LIMITS = {
     "cli": (3_133, 34),
     "client": (635, 12),
     "database": (821, 9),
-    "domain": (6_963, 72),
+    "domain": (6_898, 70),
     # What steps 3 to 9 add is included.
     "extension": (400, 8),
     "plugin": (2_168, 22),
