@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from identity_commands.remote import named_service_option, session
 
 from identity_codec.multibase import base64url_decode
 from identity_core.cli.options import (
@@ -27,7 +28,6 @@ from identity_core.cli.options import (
     refuse_absent,
 )
 from identity_core.cli.output import fail, failing
-from identity_core.cli.remote import named_service_option, session
 from identity_core.client import Client, ServiceError
 from identity_core.domain.ledger.checkpoint_keys import no_growth
 from identity_core.domain.ledger.history import read_transaction

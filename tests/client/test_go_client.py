@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from identity_commands.local_server import LocalServer
 
 from identity_codec.strict_json import JsonValue
-from identity_core.cli.local_server import LocalServer
 from identity_core.client import ibct
 from openapi import clients
 from tests.client.hostile_service import DID

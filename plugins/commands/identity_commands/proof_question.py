@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from identity_codec.strict_json import JsonValue
-from identity_core.cli.options import shown
+from identity_core.cli.output import shown
 from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
 
 question_option: Final = click.option(

@@ -14,7 +14,7 @@ import click
 from identity_codec import multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import parse
-from identity_core.cli.options import load_json
+from identity_commands.json_input import load_json
 from identity_core.cli.output import failing
 from identity_core.domain.proofs.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 from identity_core.domain.proofs.presented import agent_key_of
@@ -104,7 +104,7 @@ def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, 
         return [_raw(key, multikey.ED25519) for key in keys]
     if document is not None:
         return authentication_keys(_json(document), did, now)
-    from identity_core.cli.remote import session
+    from identity_commands.remote import session
 
     with session(str(url)) as opened:
         return authentication_keys(opened.resolve(did), did, now)

@@ -15,6 +15,7 @@ import pytest
 from identity_commands import credential_offer
 from identity_commands.credential_import import import_body
 from identity_commands.proof_verify import verify_octets
+from identity_commands.wallet import Wallet, make_key
 from identity_prover_bbs.plugin import BbsProver
 from identity_prover_bbs.suite2 import PresentationProver
 
@@ -25,7 +26,6 @@ from identity_bbs.suite import ciphersuite
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.times import printed
-from identity_core.cli.wallet import Wallet, make_key
 from identity_core.domain.credentials import bound_credential, status_gaps, verifiable_credential
 from identity_core.domain.credentials.bound_credential import Particulars, SecretKeeper
 from identity_core.domain.proofs.presentation import (

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from identity_core.client import Client
 from identity_core.domain.ledger.history import LoggedHistory
 from identity_core.domain.ledger.leaf import LogLeaf, Recorded

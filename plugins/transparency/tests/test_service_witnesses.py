@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from identity_tlog.note import WITNESS, VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from tests.lying_witness import lying_witness, whole

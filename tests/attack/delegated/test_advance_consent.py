@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.wallet import make_key
 
 from identity_codec import ed25519, multikey
 from identity_codec.multibase import base64url_decode, base64url_encode
-from identity_core.cli.wallet import make_key
 from tests import servers
 from tests.attack.delegated.scene import People, Scene, canonical, opened
 from tests.attack.delegated.test_joint import ADULT, ALL, RICH

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_commands.remote import session, url_option
 
 from identity_codec import times
 from identity_codec.multibase import base64url_decode, base64url_encode
@@ -18,7 +19,6 @@ from identity_core.cli.ledger_sources import transactions_of, unverified, verifi
 from identity_core.cli.ledger_trust import policy_option, read_policy, refused_key, unchecked, unchecked_text
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
-from identity_core.cli.remote import session, url_option
 from identity_core.client import Client
 from identity_core.domain.dids.log import LogInvalid, service_log
 from identity_core.domain.ledger.history import LoggedHistory, ProvenEntry, read_transaction, retired_keys, verify_entry

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
+from identity_commands.remote import session, url_option
 
 from identity_codec import times
 from identity_codec.multibase import base64url_encode
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, failing, show
-from identity_core.cli.remote import session, url_option
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import Span, inclusion_spans, subtrees
