@@ -6,8 +6,7 @@ import sys
 from identity_core.old_names import OldNames
 
 __version__ = "1.0.0"
-# Before the finder of paths, which would load modules below a moved package again.
-sys.meta_path.insert(0, OldNames())
+sys.meta_path.append(OldNames())
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
@@ -27,7 +28,10 @@ MOVED: Final = {
 
 
 class OldNames(MetaPathFinder, Loader):
-    """A finder that gives the moved module itself for its old name, with a ``DeprecationWarning``."""
+    """A finder that gives the moved module itself for its old name, with a ``DeprecationWarning``.
+
+    An old package is a module without files, else the finder of paths would load the modules below it again.
+    """
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         return spec_from_loader(name, self) if name.startswith("identity_core.") and new_name(name) else None
@@ -35,10 +39,14 @@ class OldNames(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         old, new = module.__name__, new_name(module.__name__)
         try:
-            sys.modules[old] = importlib.import_module(new)
+            moved = importlib.import_module(new)
         except ModuleNotFoundError as error:
             distribution = new.partition(".")[0].replace("_", "-")
             raise ImportError(f"{old} is {new} now: pip install {distribution}") from error
+        if hasattr(moved, "__path__"):
+            vars(module).update(__path__=[], __getattr__=partial(getattr, moved))
+        else:
+            sys.modules[old] = moved
         warnings.warn(f"{old} leaves in 1.2: import {new}", DeprecationWarning, stacklevel=2)
 
 
