@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import orjson
 
+from identity_codec.multibase import base64url_encode
 from identity_core import wire
-from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.ledger.anchor_proof import AnchorPath, proof_commitment
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.stored import StoredProof

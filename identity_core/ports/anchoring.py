@@ -21,11 +21,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from identity_codec.values import value_class
+from identity_core.domain.ledger.anchoring import Anchor, AnchoredCheckpoint, Batch
 from identity_tlog.tiles import TileKey
 from identity_tlog.tree import Frontier
-
-from identity_core.domain.ledger.anchoring import Anchor, AnchoredCheckpoint, Batch
-from identity_core.values import value_class
 
 
 class LeaseLost(Exception):

@@ -8,9 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
-from identity_tlog.note import Checkpoint
 
-from identity_core.codec.times import micros, moment
+from identity_codec.times import micros, moment
 from identity_core.database import Database, Transaction
 from identity_core.domain.ledger.anchor_proof import AnchorPath
 from identity_core.domain.ledger.anchoring import Anchor, AnchoredCheckpoint, AnchorStatus, Batch, BatchState
@@ -19,6 +18,7 @@ from identity_core.store import anchor_revocations
 from identity_core.store.anchor_revocations import LEAVES
 from identity_core.store.proofs import add_leaf, anchors_of, oldest_unanchored
 from identity_core.store.records import Repository, Table
+from identity_tlog.note import Checkpoint
 
 _NEWEST_CHECKPOINT = """
 SELECT checkpoint, checkpoint_details, tx_hash, block FROM anchor_batches

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec.times import micros, moment
+from identity_codec.times import micros, moment
 from identity_core.database import Transaction
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import MAX_CHAIN

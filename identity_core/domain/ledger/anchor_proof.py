@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from identity_codec import jcs
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import printed
+from identity_codec.values import value_class
+from identity_core.domain.proofs.proof import ZkProof
 from identity_tlog.proofs import verify_inclusion
 from identity_tlog.tree import HASH_BYTES, Malformed, leaf_hash, node_hash
-
-from identity_core.codec import jcs
-from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.codec.times import printed
-from identity_core.domain.proofs.proof import ZkProof
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 
 _PROOF_LABEL: Final = b"identity-anchor-proof v1\0"
 _CHECKPOINT_LABEL: Final = b"identity-anchor-checkpoint v1\0"

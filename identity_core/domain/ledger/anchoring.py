@@ -21,13 +21,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from identity_codec import strict_json
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
+from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment
 from identity_tlog.note import Checkpoint
 from identity_tlog.tree import Malformed
-
-from identity_core.codec import strict_json
-from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 
 
 class AnchorStatus(StrEnum):

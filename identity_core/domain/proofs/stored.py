@@ -18,14 +18,15 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec import times
+from identity_codec import times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import Parties
 from identity_core.domain.credentials.attributes import ValueRefused, exact
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ReceivedProof, ZkProof
 from identity_core.domain.proofs.question import AttributeOf
-from identity_core.errors import InvalidRequest, JsonValue, ProofInvalid
-from identity_core.values import value_class
+from identity_core.errors import InvalidRequest, ProofInvalid
 
 MAX_SYNC_WAIT_MS = 30_000
 SALT_OCTETS: Final = 32

@@ -17,11 +17,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import SERVICE, Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus, is_due
 from identity_core.domain.proofs.stored import IMPORTED, MAX_SYNC_WAIT_MS, StoredProof
-from identity_core.errors import IdentityError, JsonValue
+from identity_core.errors import IdentityError
 from identity_core.ports.anchoring import AnchorLeaf, AnchorOutbox, RevokedLeaf, Work
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
@@ -29,7 +31,6 @@ from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.anchoring.figures import Figures
 from identity_core.use_cases.background import Wakeup, awaited
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 
 
 @value_class

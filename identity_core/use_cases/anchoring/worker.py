@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from identity_tlog.note import Checkpoint
-
+from identity_codec.values import value_class
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import Batch
 from identity_core.errors import IdentityError
@@ -29,7 +28,7 @@ from identity_core.use_cases.anchoring.recheck import FollowBatches, RecheckFina
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
 from identity_core.use_cases.background import Repeating, Wakeup
 from identity_core.use_cases.ledger.project import LedgerFollower
-from identity_core.values import value_class
+from identity_tlog.note import Checkpoint
 
 
 @value_class

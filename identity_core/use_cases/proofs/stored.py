@@ -22,7 +22,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec.structs import given
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.domain.activity import Event, RequestContext, StatusChanged
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import Check, CheckCode, wrong
@@ -34,7 +35,6 @@ from identity_core.ports.anchoring import AnchorRevocation
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import RevokeProofRequest
 
 PREFIX: Final = "vc1_"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from identity_codec import strict_json
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
 from identity_commands.proof_consent import consent, hand_over
 from identity_commands.proof_create import create
@@ -19,7 +20,6 @@ from identity_core.cli.anchor import with_anchoring
 from identity_core.cli.options import Whole, of_installation
 from identity_core.cli.output import fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.codec import strict_json
 from identity_core.domain.proofs.stored import SALT_OCTETS, NotARecord, StoredProof
 from identity_core.settings import Settings
 

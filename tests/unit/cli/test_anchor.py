@@ -17,13 +17,12 @@ from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_records.queries import TimelineQuery, TimelineRow
 from identity_records.store import StoredTimeline
-from identity_tlog.note import Checkpoint
 
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode
+from identity_codec.structs import plain
 from identity_core.api import proofs
 from identity_core.api.anchors import anchor
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode
-from identity_core.codec.structs import plain
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.domain.proofs.stored import StoredProof
@@ -34,6 +33,7 @@ from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
 from identity_core.use_cases.ledger.project import TransparencyLog
+from identity_tlog.note import Checkpoint
 from tests.anchoring import some_proof
 from tests.events import write_rows
 from tests.unit.cli.conftest import Commands

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from identity_tlog.tree import Frontier, Malformed, Refuted, leaf_hash
 
+from identity_codec import jcs
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import plain
 from identity_core.api.proofs import zk_proof
-from identity_core.codec import jcs
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import plain
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, proof_commitment, root_and_paths
 from identity_core.domain.proofs.proof import ZkProof
+from identity_tlog.tree import Frontier, Malformed, Refuted, leaf_hash
 
 PROOF = ZkProof("envelope", ("a", "b"), "gte", "4f0c1b8e-6f1a-4c52-9a0e-3d3a1d7c9b21")
 SALT = bytes(range(32))

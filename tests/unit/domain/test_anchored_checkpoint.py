@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from identity_tlog.note import Checkpoint
-from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
+from identity_tlog.note import Checkpoint
+from identity_tlog.tree import Malformed, Refuted
 
 CHECKPOINT = Checkpoint("log.example", 7, bytes(range(32)))
 ROOT, PATHS = root_and_paths([bytes(32), checkpoint_commitment(CHECKPOINT.text.encode())])

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from identity_ledger_memory import MemoryLedger
-from identity_tlog.tree import Refuted
 
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, proof_commitment
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.anchoring import LeaseLost, Sealing
 from identity_core.ports.ledger import AnchorTransaction
+from identity_tlog.tree import Refuted
 from tests.anchoring import AT_ONCE, CHECKPOINT, PENDING, Anchorage, ScriptedChain, tell
 from tests.events import audit_rows
 from tests.rooms import MovableClock
