@@ -21,7 +21,8 @@ from identity_codec.values import value_class
 from identity_consents.requests import MAX_REPLY, read_request
 from identity_consents.store import ConsentReply, StoredConsentReplies
 from identity_core.domain.delegations.ibct import Capability
-from identity_core.errors import InvalidRequest
+from identity_core.domain.dids.did import Did
+from identity_core.errors import InvalidDid, InvalidRequest
 from identity_core.ports.clock import Clock
 
 LIFETIME: Final = timedelta(minutes=15)
@@ -130,6 +131,10 @@ class HolderQuestions:
         holder, reply = arguments["holderDid"], arguments.get("consentId")
         if reply is None:
             read_request(orjson.dumps(shown).decode())
+            try:
+                Did.parse(holder)
+            except InvalidDid as error:
+                raise InvalidRequest("holderDid is not a DID.") from error
             return self._link("consent_required", self.consents.ask(agent, holder, shown), shown)
         asked, is_answered, approval = await self.consents.find(reply, agent, holder, shown)
         if not is_answered:
