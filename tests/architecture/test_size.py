@@ -11,7 +11,7 @@ from tests.architecture.sizes import CORE, Size, code_lines, package_sizes, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (460, 8),
+    ".": (464, 8),
     "api": (3_152, 32),
     "bootstrap": (1_175, 16),
     "cli": (2_330, 26),
