@@ -12,12 +12,12 @@ import click
 from identity_core.cli.ledger_sources import LocalSource, LogSource, Missing, verifier_key
 from identity_core.cli.options import FILE_THERE
 from identity_core.cli.output import fail, failing
-from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, KeyReplaced, ReplacedKeyAlone, TrustedLog
 from identity_core.domain.ledger.history import LoggedHistory
 from identity_core.domain.ledger.leaf import Recorded
 from identity_core.errors import IdentityError
 from identity_core.files import read_regular
+from identity_tlog.anchored import AnchoredCheckpoint
 from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tree import Malformed, Refuted

@@ -19,7 +19,7 @@ from identity_codec import jcs
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
 from identity_codec.values import value_class
-from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.checks import BOUND, BoundPart, Check, CheckCode, Verdict, right, verdict_of, wrong
 from identity_core.domain.proofs.expected import ExpectedQuestion, Parts, canonical
 from identity_core.domain.proofs.issuer_key import controller_of

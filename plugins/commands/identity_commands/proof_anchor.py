@@ -7,10 +7,11 @@ from typing import Any
 
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
-from identity_core.domain.ledger.anchor_proof import AnchorPath, proof_commitment
-from identity_core.domain.proofs.stored import NotARecord, read_zk_proof
+from identity_commands.proof_import import NotARecord, read_zk_proof
+from identity_core.domain.proofs.anchor import proof_commitment
 from identity_core.errors import IdentityError, ProofInvalid
 from identity_core.settings import Settings, SettingsError, StartError
+from identity_tlog.anchored import AnchorPath
 from identity_tlog.tree import Malformed, Refuted
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from identity_codec.values import value_class
-from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.anchor import Anchor
 from identity_core.ports.activity import TimelineEntry, Verification
 
 
