@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.cli.output import fail
 from identity_core.files import locked_folder
 from identity_core.settings.server import Server
-from identity_core.values import value_class
 
 FIRST_HANDED_OVER: Final = 3
 HANDED_OVER: Final = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")

@@ -17,13 +17,13 @@ from typing import Final, TypeVar
 
 import click
 
+from identity_codec.values import value_class
 from identity_core.cli.options import config_option, configured, installed_plugins
 from identity_core.cli.output import Text, fail_start, show, working
 from identity_core.cli.plugin_commands import OpenGroup, with_added_options
 from identity_core.cli.terminal import table_lines
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.settings import Settings, StartError
-from identity_core.values import value_class
 
 T = TypeVar("T")
 

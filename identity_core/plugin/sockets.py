@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Generic, TypeVar
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.domain.proofs.proof import WitnessInvalid
@@ -61,7 +62,6 @@ from identity_core.ports.ledger import (
 from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import BatchVerifier, PresentingProver, Prover
 from identity_core.ports.securing import DerivingFormat, IssuingFormat, SecuringFormat
-from identity_core.values import value_class
 
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 _OF_DIDS = (InvalidDid, InvalidDocument, DidDeactivated, DidNotFound, VersionConflict, LogInvalid)
