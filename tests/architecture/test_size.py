@@ -24,7 +24,7 @@ LIMITS = {
     "ports": (871, 21),
     "settings": (871, 7),
     "store": (3_108, 30),
-    "throttle": (447, 6),
+    "throttle": (432, 6),
     "use_cases": (5_246, 70),
 }
 # What stands between uvicorn and the application: a subclass of its protocol class, and the open connections.
