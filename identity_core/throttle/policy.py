@@ -23,11 +23,11 @@ from limits.aio.strategies import RateLimiter
 from limits.limits import RateLimitItem
 from limits.util import WindowStats
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
 from identity_core.settings.server import UNIX
 from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
-from identity_core.values import value_class
 
 Headers = list[tuple[str, str]]
 Network = IPv4Network | IPv6Network | Literal["unix"]

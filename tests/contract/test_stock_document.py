@@ -10,10 +10,10 @@ from urllib.parse import quote, urlencode
 import orjson
 import pytest
 
+from identity_codec.structs import plain, python_name
 from identity_core.api.contract import dereference, load_document, operations
 from identity_core.api.request import Answer, Request
 from identity_core.api.security import DOCUMENT_SCHEMES
-from identity_core.codec.structs import plain, python_name
 from tests.contract.stock import build_stock_app
 from tests.toy import KEY, ToyGate, ask, build_toy, no_lifespan
 
