@@ -48,9 +48,9 @@ from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.transparency import RollbackGuard
 from identity_core.values import value_class
 from identity_core.wire import CreateApiKeyRequest
 

@@ -6,9 +6,8 @@ import secrets
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core.bootstrap.beside import anchor_worker, followed, open_log
+from identity_core.bootstrap.beside import anchor_worker, followed
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.bootstrap.storage import check_of
 from identity_core.ports.custodian import AttendedCustodian
 from identity_core.settings import Settings
 from identity_core.store import Store
@@ -23,20 +22,18 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
-from identity_core.use_cases.ledger.guard import RollbackGuard, StorageWatch
-from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.transparency import RollbackGuard, StorageWatch
 from identity_core.values import value_class
 
 
 @value_class
 class Jobs:
-    """The jobs that requests or metrics ask something of, and the log that some of them write.
+    """The jobs that requests or metrics ask something of.
     ``anchorer`` and ``anchors`` are None where the ledger records no digests."""
 
     follow: FollowServiceLog
     suspicions: RecordSuspicions
-    logged: TransparencyLog
     watch: StorageWatch
     anchorer: AnchorWorker | None
     anchors: ProofAnchoring | None
@@ -53,35 +50,36 @@ async def begin_jobs(
         # A rotation that begins while this process starts sees it.
         await attend.guarded()
         await stack.enter_async_context(attend)
-    follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
+    follow, repair, suspicions = await _keep_index(settings, guard, signer, check, store, stack)
     await _forget_expired(settings, store, clock, stack)
-    logged = await open_log(settings, check.ledger, store, custodian)
-    await follow.tell(logged.signer.hear)
-    watch = await stack.enter_async_context(guard.watch(logged, store, clock))
-    anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
+    watch = await stack.enter_async_context(guard.watch(follow, store, clock))
+    anchorer, anchors = await _begin_anchoring(settings, watch, store, stack)
     publisher = await stack.enter_async_context(
         PublishStatusGaps(
             store.status_gaps,
             custodian,
             clock,
             ListKeys(reader, custodian),
-            RecordGaps(store.status_gaps, logged.ledger),
+            RecordGaps(store.status_gaps, check.ledger),
         )
     )
     watch.hold_up(repair, suspicions, anchorer, publisher)
     if settings.database_url is not None:
         watch.spare(repair, suspicions, anchorer, follow)
-    return Jobs(follow, suspicions, logged, watch, anchorer, anchors, publisher)
+    return Jobs(follow, suspicions, watch, anchorer, anchors, publisher)
 
 
 async def _keep_index(
-    settings: Settings, signer: LogSigner, check: HeadCheck, store: Store, stack: AsyncExitStack
+    settings: Settings,
+    guard: RollbackGuard,
+    signer: LogSigner,
+    check: HeadCheck,
+    store: Store,
+    stack: AsyncExitStack,
 ) -> tuple[FollowServiceLog, IndexRepair, RecordSuspicions]:
     """Brings the index up to the ledger, if that is the one that it was made from, holds some of it against the ledger, and keeps it
     there. What is withheld is in the suspicions."""
-    storage = check_of(check.ledger, store)
-    await storage.caught_up()
-    await storage.projections()
+    await guard.require_ledger(check.ledger, store)
     # Which keys are retired is known before anything of theirs is looked at.
     follow = await followed(signer, check.ledger, store, check)
     catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
@@ -116,10 +114,10 @@ async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, 
 
 
 async def _begin_anchoring(
-    settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack
+    settings: Settings, watch: StorageWatch, store: Store, stack: AsyncExitStack
 ) -> tuple[AnchorWorker | None, ProofAnchoring | None]:
     """The worker, at work where the settings want it, and what asks it."""
-    anchorer = anchor_worker(settings, logged, store)
+    anchorer = anchor_worker(settings, watch.log, store)
     if anchorer is None:
         return None, None
     # Also while new anchors are refused: what was asked for before is brought to its end.

@@ -22,7 +22,7 @@ from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.opening import OpenKernel
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import PluginSource
-from identity_core.use_cases.dids.witnesses import WitnessApprovals
+from identity_core.use_cases.transparency import WitnessApprovals
 
 Make = Callable[[Runtime, OpenKernel, AsyncExitStack], Awaitable[Contribution]]
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final, Self
 
 import httpx
+from identity_tlog.leaf import ProvenEntry
 from identity_tlog.note import VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import MAX_PROOF
@@ -28,7 +29,6 @@ from identity_core.domain.credentials.gap_shards import (
     shard_place,
 )
 from identity_core.domain.credentials.status_gaps import StatusEpoch, StatusListRefused
-from identity_core.domain.ledger.history import ProvenEntry
 
 _HEADERS: Final = {"Accept": "application/json, application/octet-stream, text/plain", "Accept-Encoding": "identity"}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner, committed
+from identity_transparency.domain.verify_log import verify
 
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
@@ -20,7 +21,6 @@ from identity_core.domain.dids.changes import (
     RotateLogKey,
     Update,
 )
-from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.chain import fold
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
 from identity_core.domain.dids.state import LogInvalid

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from identity_tlog.note import VerifierKey
+from identity_transparency.domain.checkpoint_keys import CheckpointKeys, keys_followed
+from identity_transparency.domain.verify_log import verify
 
 from identity_core.bootstrap import (
     checkpoint_key_replacement,
@@ -20,9 +22,7 @@ from identity_core.bootstrap import (
     token_key_replacement,
 )
 from identity_core.database import open_database
-from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
 from identity_core.ports.custodian import Resealed
 from identity_core.settings import Settings, load
 from tests import servers

@@ -16,11 +16,14 @@ from identity_oauth.domain import tokens as token
 from identity_prover_bbs.envelope import Envelope
 from identity_tlog import proofs as proof_text
 from identity_tlog import tiles
+from identity_tlog.leaf import LogLeaf, read_head
 from identity_tlog.note import Checkpoint, Note, VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tiles import Tile
 from identity_tlog.tree import Malformed
 from identity_tlog.witness import Submission
+from identity_transparency.domain import verify_log as verifier
+from identity_transparency.domain.history import LoggedHistory
 
 from identity_core.api.errors import negotiate
 from identity_core.codec import jcs, multibase, multikey, strict_json, times
@@ -31,10 +34,7 @@ from identity_core.domain.dids import challenge
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids.challenge import Challenge
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import chain as verifier
 from identity_core.domain.dids.log import entry
-from identity_core.domain.ledger.history import LoggedHistory
-from identity_core.domain.ledger.leaf import LogLeaf, read_head
 from identity_core.errors import IdentityError, NotAcceptable
 from identity_core.throttle.policy import client_address, parse_proxies
 

@@ -8,7 +8,8 @@ import pytest
 
 from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
-from identity_core.domain.dids.log import LogInvalid, entry
+from identity_core.domain.dids.log import entry
+from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import ROOT, vector, vector_json
 
 FOLDER = "eddsa/eddsa-jcs-2022"

@@ -19,6 +19,7 @@ from datetime import datetime
 from typing import Final
 
 from identity_tlog.note import Checkpoint
+from identity_transparency.use_cases.project import LedgerFollower
 
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import Batch
@@ -28,7 +29,6 @@ from identity_core.ports.clock import Clock
 from identity_core.use_cases.anchoring.recheck import FollowBatches, RecheckFinal, recheck_batches, recheck_revocations
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
 from identity_core.use_cases.background import Repeating, Wakeup
-from identity_core.use_cases.ledger.project import LedgerFollower
 from identity_core.values import value_class
 
 

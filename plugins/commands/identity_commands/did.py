@@ -12,7 +12,6 @@ import orjson
 
 from identity_commands.did_create import create
 from identity_commands.did_history import history
-from identity_commands.did_log_verify import verify
 from identity_commands.did_update import VERSION, possession, update
 from identity_core.cli.options import Number, Whole
 from identity_core.cli.output import fail, misused, prints_json, show
@@ -187,6 +186,3 @@ def log_get(did: str, url: str) -> None:
         show([orjson.loads(line) for line in text.splitlines()])
     else:
         click.echo(text, nl=False)
-
-
-log.add_command(verify)

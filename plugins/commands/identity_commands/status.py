@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from identity_transparency.cli.sources import verifier_key
+from identity_transparency.cli.trust import policy_option, read_policy
 
 from identity_commands.credential_offline import key_option, signing_key
-from identity_core.cli.ledger_sources import verifier_key
-from identity_core.cli.ledger_trust import policy_option, read_policy
 from identity_core.cli.options import FILE, Whole, all_of, name_of
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.cli.remote import keys_option

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from identity_custodian_pkcs11.module import loaded
+from identity_transparency.domain.verify_log import verify
 from pkcs11 import Attribute, ObjectClass
 
-from identity_core.domain.dids.log import verify
 from identity_core.domain.jose import CompactJws, JoseKey
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer, Holder

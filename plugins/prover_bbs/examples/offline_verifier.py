@@ -20,8 +20,9 @@ from pathlib import Path
 
 from identity_bbs.bls12381 import select
 from identity_prover_bbs import BbsProver
+from identity_transparency.domain.verify_log import verify
 
-from identity_core.domain.dids.log import LogInvalid, verify
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.domain.proofs.issuer_key import assertion_key
 from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
 from identity_core.domain.proofs.verification import Expectation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tiles import Tile
 from identity_tlog.tree import Malformed, leaf_hash
@@ -12,7 +13,6 @@ from identity_core.api.errors import negotiate
 from identity_core.api.request import Answer, Request
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.times import printed, printed_exactly
-from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import InvalidRequest, TileNotFound
 from identity_core.values import value_class
 from identity_transparency import wire

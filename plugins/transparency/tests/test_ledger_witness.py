@@ -19,10 +19,10 @@ from identity_tlog.witness import Inconsistent, Stale
 from identity_transparency.cli import ledger_cosigner, ledger_witness
 from identity_transparency.cli.ledger_cosigner import Cosigner, CosigningKey, WatchedLogs, open_cosigner, write_state
 from identity_transparency.cli.ledger_witness import MAX_BODY, WitnessApp
+from identity_transparency.domain.checkpoint_keys import succession_text
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
-from identity_core.domain.ledger.checkpoint_keys import succession_text
 from tests.transparency import ORIGIN, LogKey, some_leaves
 from tests.unit.cli.conftest import Commands
 from tests.witnesses import submission, witness

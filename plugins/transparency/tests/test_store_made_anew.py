@@ -18,7 +18,7 @@ from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.keys import Key
 from identity_core.settings import Settings, StartError, load
 from identity_core.use_cases.dids.service_log import find_service
-from tests.unit.use_cases.test_rotate_log_key import Service
+from plugins.transparency.tests.test_rotate_log_key import Service
 
 
 async def at_once(_: float) -> None:

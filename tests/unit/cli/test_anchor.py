@@ -18,6 +18,7 @@ from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_records.queries import TimelineQuery, TimelineRow
 from identity_records.store import StoredTimeline
 from identity_tlog.note import Checkpoint
+from identity_transparency.use_cases.project import TransparencyLog
 
 from identity_core.api import proofs
 from identity_core.api.anchors import anchor
@@ -33,7 +34,6 @@ from identity_core.ports.anchoring import LeaseLost
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
-from identity_core.use_cases.ledger.project import TransparencyLog
 from tests.anchoring import some_proof
 from tests.events import write_rows
 from tests.unit.cli.conftest import Commands

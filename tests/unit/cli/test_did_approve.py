@@ -10,8 +10,8 @@ import pytest
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
+from plugins.did_webvh.tests.test_webvh_log import first, following
 from tests.unit.cli.conftest import Commands
-from tests.unit.domain.log.test_webvh import first, following
 
 
 def witness_of(folder: Path, number: int) -> str:

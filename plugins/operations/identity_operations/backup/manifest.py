@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from identity_tlog.note import VerifierKey, open_checkpoint
 from identity_tlog.tree import Malformed, Refuted
+from identity_transparency.remembered import Remembered
 
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.times import parse, printed
-from identity_core.domain.ledger.remembered import Remembered
 from identity_core.values import value_class
 from identity_operations.backup.seal import BackupInvalid
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from identity_tlog.note import MAX_NOTE, Checkpoint, Note
 from identity_tlog.policy import label
+from identity_transparency.cli.trust import read_policy
 
-from identity_core.cli.ledger_trust import read_policy
 from identity_core.cli.options import FILE, FILE_THERE, all_of, of_installation, refuse_absent, shown_database
 from identity_core.cli.output import Command, fail, failing, misused, progress, show
 from identity_core.cli.plugin_commands import OpenGroup

@@ -15,6 +15,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import click
+from identity_did_webvh import approvals as witness
+from identity_did_webvh import log as webvh
 
 from identity_core.cli.options import FILE_THERE, input_argument, name_of, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import Command, fail, fail_start, on_one_line, prints_json, show
@@ -24,7 +26,6 @@ from identity_core.codec import multikey, times
 from identity_core.crypto import ed25519
 from identity_core.database.files import FileLock
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import webvh, witness
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError
 from identity_core.files import durable_draft

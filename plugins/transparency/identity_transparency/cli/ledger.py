@@ -12,11 +12,25 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import SignedCheckpoint, VerifierKey
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.cli.ledger_sources import (
+from identity_core.cli.options import FILE, FILE_THERE, Number, counted
+from identity_core.cli.output import fail, failing, progress, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import add_command, session
+from identity_core.client import Client
+from identity_core.codec.multibase import base64url_decode
+from identity_core.errors import IdentityError
+from identity_transparency.cli.ledger_audit import audit, export
+from identity_transparency.cli.ledger_checkpoint import checkpoint
+from identity_transparency.cli.ledger_prove import prove, verify_file
+from identity_transparency.cli.ledger_repair import accept_rollback, repair
+from identity_transparency.cli.ledger_show import show_tree
+from identity_transparency.cli.ledger_witness import witness
+from identity_transparency.cli.sources import (
     anchored_option,
     cosignatures_option,
     fetched_growth,
@@ -29,7 +43,7 @@ from identity_core.cli.ledger_sources import (
     verifier_key,
     witness_keys_option,
 )
-from identity_core.cli.ledger_trust import (
+from identity_transparency.cli.trust import (
     kept_checkpoints,
     kept_history,
     opened_checkpoint,
@@ -39,22 +53,8 @@ from identity_core.cli.ledger_trust import (
     unchecked,
     unchecked_text,
 )
-from identity_core.cli.options import FILE, FILE_THERE, Number, counted
-from identity_core.cli.output import fail, failing, progress, show
-from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, session
-from identity_core.client import Client
-from identity_core.codec.multibase import base64url_decode
-from identity_core.domain.ledger.checkpoint_keys import TrustedLog, check_growth
-from identity_core.domain.ledger.history import LoggedHistory, retired_keys, verify_history
-from identity_core.domain.ledger.leaf import LogLeaf, Recorded
-from identity_core.errors import IdentityError
-from identity_transparency.cli.ledger_audit import audit, export
-from identity_transparency.cli.ledger_checkpoint import checkpoint
-from identity_transparency.cli.ledger_prove import prove, verify_file
-from identity_transparency.cli.ledger_repair import accept_rollback, repair
-from identity_transparency.cli.ledger_show import show_tree
-from identity_transparency.cli.ledger_witness import witness
+from identity_transparency.domain.checkpoint_keys import TrustedLog, check_growth
+from identity_transparency.domain.history import LoggedHistory, retired_keys, verify_history
 
 _file = functools.partial(click.option, type=FILE_THERE)
 
@@ -202,7 +202,7 @@ def _kept(path: Path, did: str | None) -> LoggedHistory:
 
 def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> LoggedHistory:
     """From the plain formats. All proofs have one checkpoint, as those have that were fetched while nothing was recorded."""
-    from identity_core.domain.dids import log
+    from identity_transparency.domain import verify_log as log
 
     lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
     if len(lines) != len(proofs):

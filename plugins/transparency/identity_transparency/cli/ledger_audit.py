@@ -9,11 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_tlog.leaf import read_head
 from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
 from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.cli.ledger_sources import (
+from identity_core.cli.output import Command, failing, progress, show
+from identity_core.domain.credentials import gap_log
+from identity_core.domain.dids.log import service_log
+from identity_core.errors import LedgerUnavailable, StorageMismatch
+from identity_transparency.cli.ledger_repair import compared
+from identity_transparency.cli.sources import (
     LocalSource,
     LogSource,
     Missing,
@@ -27,7 +33,7 @@ from identity_core.cli.ledger_sources import (
     source_options,
     unverified,
 )
-from identity_core.cli.ledger_trust import (
+from identity_transparency.cli.trust import (
     FOLLOW,
     PRESENT,
     kept_checkpoints,
@@ -38,16 +44,10 @@ from identity_core.cli.ledger_trust import (
     unchecked,
     unchecked_text,
 )
-from identity_core.cli.output import Command, failing, progress, show
-from identity_core.domain.credentials import gap_log
-from identity_core.domain.dids import log
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.ledger.audit import Audit, LogFault
-from identity_core.domain.ledger.checkpoint_keys import ReplacedKeyAlone, TrustedLog
-from identity_core.domain.ledger.history import IMMUTABLE, LoggedHistory, retired_keys
-from identity_core.domain.ledger.leaf import read_head
-from identity_core.errors import LedgerUnavailable, StorageMismatch
-from identity_transparency.cli.ledger_repair import compared
+from identity_transparency.domain import verify_log as log
+from identity_transparency.domain.audit import Audit, LogFault
+from identity_transparency.domain.checkpoint_keys import ReplacedKeyAlone, TrustedLog
+from identity_transparency.domain.history import IMMUTABLE, LoggedHistory, retired_keys
 
 SHOWN = 20
 

@@ -15,7 +15,11 @@ from identity_tlog.tiles import needed, node_from, tile_at
 from identity_tlog.tree import Malformed, Refuted
 from identity_tlog.witness import Submission
 
-from identity_core.cli.ledger_sources import (
+from identity_core.cli.options import FILE
+from identity_core.cli.output import Command, failing, show
+from identity_core.client.session import ServiceError, read_whole
+from identity_core.codec.multibase import base64url_encode
+from identity_transparency.cli.sources import (
     LocalSource,
     LogSource,
     Missing,
@@ -25,7 +29,7 @@ from identity_core.cli.ledger_sources import (
     service_history_option,
     source_options,
 )
-from identity_core.cli.ledger_trust import (
+from identity_transparency.cli.trust import (
     kept_history,
     opened_checkpoint,
     require_service_log_option,
@@ -33,10 +37,6 @@ from identity_core.cli.ledger_trust import (
     unchecked,
     unchecked_text,
 )
-from identity_core.cli.options import FILE
-from identity_core.cli.output import Command, failing, show
-from identity_core.client.session import ServiceError, read_whole
-from identity_core.codec.multibase import base64url_encode
 
 NO_ANSWER: Final = (httpx.TransportError, httpx.InvalidURL, ServiceError)
 SOCKET_SECONDS: Final = 10.0

@@ -21,11 +21,11 @@ from identity_tlog.note import MAX_NOTE
 from identity_tlog.tree import Malformed, Refuted
 from identity_tlog.witness import NotSigned, Stale, UnknownLog
 
-from identity_core.cli.ledger_sources import verifier_key
 from identity_core.cli.options import FILE_THERE, Whole
 from identity_core.cli.output import Command, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_transparency.cli.ledger_cosigner import Cosigner, LogsUnknown, WatchedLogs, open_cosigner
+from identity_transparency.cli.sources import verifier_key
 
 if TYPE_CHECKING:
     import socket

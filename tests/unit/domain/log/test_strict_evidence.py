@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
+from identity_transparency.domain.verify_log import verify
 
 from identity_core.domain.dids import requests
 from identity_core.domain.dids.changes import AddService, Authorization, Deactivate, NewService, Rotate, Update
 from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.chain import Chain
 from identity_core.domain.dids.state import DidState, state_from_json, state_to_json
 from identity_core.errors import AuthFailed, Forbidden, InvalidDocument
