@@ -81,7 +81,8 @@ def verify(
     A key that a rotation or recovery left to the service to make is in no signature of the controller: the holder of the log key can have
     put another in its place. Such keys are listed, and refused with --require-named-keys.
     """
-    from identity_transparency.domain import verify_log as log
+    from identity_core.domain.dids.state import LogInvalid, UnknownLogMethod
+    from identity_transparency.domain import verify_log
     from identity_transparency.domain.verify_log import unnamed_keys
 
     if service_history is None and (proofs or policy is not None):
@@ -94,20 +95,20 @@ def verify(
         fail("there is no log in it: it is empty", name_of(file), remedy)
     try:
         approvals = None if witness_file is None else witness_file.read_bytes()
-        checked = log.verify(octets, now=now + CLOCK_ALLOWANCE, witness_file=approvals)
+        checked = verify_log.verify(octets, now=now + CLOCK_ALLOWANCE, witness_file=approvals)
         if did not in (None, checked.did):
-            raise log.LogInvalid("It is the log of another DID.", details={"did": checked.did})
+            raise LogInvalid("It is the log of another DID.", details={"did": checked.did})
         lines = octets.removesuffix(b"\n").split(b"\n")
         unnamed = unnamed_keys(lines)
         if require_named_keys and unnamed is None:
-            raise log.LogInvalid("Its entries do not show which keys the controller asked for.")
+            raise LogInvalid("Its entries do not show which keys the controller asked for.")
         if require_named_keys and unnamed:
-            raise log.LogInvalid("The controller asked for no such key.", details={"line": unnamed[0].version})
+            raise LogInvalid("The controller asked for no such key.", details={"line": unnamed[0].version})
         if service_history is not None:
             _require_places(checked.did, lines, service_history, service_did, proofs, key_text, policy)
-    except log.UnknownLogMethod as error:
+    except UnknownLogMethod as error:
         fail(str(error), name_of(file), NO_LOG)
-    except log.LogInvalid as error:
+    except LogInvalid as error:
         where = f"{name_of(file)}, {json.dumps(error.details)}" if error.details else name_of(file)
         fail(f"the log is not valid: {error}", where, "do not trust this DID's history")
     told = None if unnamed is None else [{"version": one.version, "multikey": one.multikey} for one in unnamed]

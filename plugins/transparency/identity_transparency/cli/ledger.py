@@ -202,13 +202,14 @@ def _kept(path: Path, did: str | None) -> LoggedHistory:
 
 def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> LoggedHistory:
     """From the plain formats. All proofs have one checkpoint, as those have that were fetched while nothing was recorded."""
-    from identity_transparency.domain import verify_log as log
+    from identity_core.domain.dids.state import UnknownLogMethod
+    from identity_transparency.domain import verify_log
 
     lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
     if len(lines) != len(proofs):
         raise Refuted(f"{len(proofs)} proofs for {len(lines)} lines")
-    with failing(log.UnknownLogMethod, str(log_file), "give the DID too: a did:key is its own document"):
-        did = did or log.verify(log_file.read_bytes(), approved=False).did
+    with failing(UnknownLogMethod, str(log_file), "give the DID too: a did:key is its own document"):
+        did = did or verify_log.verify(log_file.read_bytes(), approved=False).did
     recorded, newest = list[Recorded](), b""
     for version, (line, path) in enumerate(zip(lines, proofs, strict=True), 1):
         proof = TlogProof.parse(path.read_bytes())

@@ -18,9 +18,10 @@ from identity_tlog.tree import Malformed, Refuted
 from identity_core.codec import multibase, strict_json, times
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import JsonValue
 from identity_core.values import value_class
-from identity_transparency.domain import verify_log as log
+from identity_transparency.domain import verify_log
 from identity_transparency.domain.checkpoint_keys import TrustedLog, no_growth, read_service_log
 
 FORMAT: Final = "identity-ledger-history/v1"
@@ -124,7 +125,7 @@ def verify_history(
     check_recorded(did, entries, signed)
     deactivated = False
     if not did.startswith(IMMUTABLE):
-        verified = log.verify(b"\n".join(one.leaf.entry for one in entries), approved=False)
+        verified = verify_log.verify(b"\n".join(one.leaf.entry for one in entries), approved=False)
         if verified.did != did:
             raise Refuted(f"the log is one of {verified.did}")
         deactivated = verified.deactivated
@@ -154,7 +155,7 @@ def require_places(did: str, lines: Sequence[bytes], placed: Sequence[LogLeaf], 
             continue
         if version in places:
             service_log.check_not_retired(retired, line, places[version])
-        raise log.LogInvalid(
+        raise LogInvalid(
             f"The entry is signed by a retired key, and nothing places it below leaf {size}.", details={"line": version}
         )
 
