@@ -6,13 +6,11 @@ import secrets
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core.bootstrap.beside import anchor_worker, followed
+from identity_core.bootstrap.beside import followed
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.ports.custodian import AttendedCustodian
 from identity_core.settings import Settings
 from identity_core.store import Store
-from identity_core.use_cases.anchoring.request import ProofAnchoring
-from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.credentials.gap_log import RecordGaps
 from identity_core.use_cases.credentials.held_keys import ListKeys
@@ -29,14 +27,11 @@ from identity_core.values import value_class
 
 @value_class
 class Jobs:
-    """The jobs that requests or metrics ask something of.
-    ``anchorer`` and ``anchors`` are None where the ledger records no digests."""
+    """The jobs that requests or metrics ask something of."""
 
     follow: FollowServiceLog
     suspicions: RecordSuspicions
     watch: StorageWatch
-    anchorer: AnchorWorker | None
-    anchors: ProofAnchoring | None
     publisher: PublishStatusGaps
 
 
@@ -53,7 +48,6 @@ async def begin_jobs(
     follow, repair, suspicions = await _keep_index(settings, guard, signer, check, store, stack)
     await _forget_expired(settings, store, clock, stack)
     watch = await stack.enter_async_context(guard.watch(follow, store, clock))
-    anchorer, anchors = await _begin_anchoring(settings, watch, store, stack)
     publisher = await stack.enter_async_context(
         PublishStatusGaps(
             store.status_gaps,
@@ -63,10 +57,10 @@ async def begin_jobs(
             RecordGaps(store.status_gaps, check.ledger),
         )
     )
-    watch.hold_up(repair, suspicions, anchorer, publisher)
+    watch.hold_up(repair, suspicions, publisher)
     if settings.database_url is not None:
-        watch.spare(repair, suspicions, anchorer, follow)
-    return Jobs(follow, suspicions, watch, anchorer, anchors, publisher)
+        watch.spare(repair, suspicions, follow)
+    return Jobs(follow, suspicions, watch, publisher)
 
 
 async def _keep_index(
@@ -111,17 +105,3 @@ async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, 
         clock.monotonic,
     )
     await stack.enter_async_context(forgetting)
-
-
-async def _begin_anchoring(
-    settings: Settings, watch: StorageWatch, store: Store, stack: AsyncExitStack
-) -> tuple[AnchorWorker | None, ProofAnchoring | None]:
-    """The worker, at work where the settings want it, and what asks it."""
-    anchorer = anchor_worker(settings, watch.log, store)
-    if anchorer is None:
-        return None, None
-    # Also while new anchors are refused: what was asked for before is brought to its end.
-    if settings.anchoring.worker:
-        await stack.enter_async_context(anchorer)
-    enabled = settings.anchoring.enabled is not False
-    return anchorer, ProofAnchoring(store.outbox, enabled, anchorer.called, anchorer.news)

@@ -22,7 +22,6 @@ GROUPS = {
     "plugins": "List and check the installed plugins.",
     "extensions": "List the installed extensions; turn one on or off.",
     "config": "Show the settings in force and where each came from.",
-    "anchor": "Put commitments to proofs on the ledger: the worker, its state, retries.",
     "completion": "Have the shell complete commands and options.",
     "version": "Show what is installed here.",
 }

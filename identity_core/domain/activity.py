@@ -132,8 +132,11 @@ class DelegationChanged(Event):
     """A delegation that was created, suspended, resumed or revoked, or an IBCT that was revoked."""
 
 
+@value_class
 class ProofMade(Event):
-    """A proof that was generated, or its repeated answer."""
+    """A proof that was generated, or its repeated answer. ``stored`` is the ``StoredProof`` if it is new."""
+
+    stored: object = None
 
 
 class ProofVerified(Event):

@@ -103,7 +103,8 @@ PROCESS = """
 import asyncio, sys
 from pathlib import Path
 from identity_tlog.tree import leaf_hash
-from identity_core.ports.anchoring import Growth
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.project import Growth
 from identity_core.store import Store
 
 async def main():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_tlog.anchored import AnchoredCheckpoint
 from identity_tlog.leaf import Recorded
 from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
 from identity_tlog.policy import WitnessPolicy
@@ -15,7 +16,6 @@ from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.options import FILE_THERE
 from identity_core.cli.output import fail, failing
-from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.errors import IdentityError
 from identity_core.files import read_regular
 from identity_transparency.cli.sources import LocalSource, LogSource, Missing, verifier_key
