@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from identity_tlog.proofs import TlogProof
 from identity_transparency.domain.history import LoggedHistory
 from identity_transparency.domain.verify_log import verify
+from identity_transparency.rotation import log_key_rotation
 from identity_transparency.use_cases.rotate_log_key import Rotation
 
-from identity_core.bootstrap import log_key_rotation
 from identity_core.cli import main
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519

@@ -19,10 +19,10 @@ import pytest
 from identity_tlog.note import VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_transparency.domain.verify_log import verify
+from identity_transparency.rotation import log_key_rotation
 from identity_transparency.use_cases.rotate_log_key import Rotation
 
 from features.steps.theft import read
-from identity_core.bootstrap import log_key_rotation
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids.log.entry import signer_of

@@ -14,13 +14,13 @@ import pytest
 from identity_tlog.note import VerifierKey
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys, keys_followed
 from identity_transparency.domain.verify_log import verify
-
-from identity_core.bootstrap import (
+from identity_transparency.rotation import (
     checkpoint_key_replacement,
     log_key_rotation,
     seal_rotation,
     token_key_replacement,
 )
+
 from identity_core.database import open_database
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.ports.custodian import Resealed

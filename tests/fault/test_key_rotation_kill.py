@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 from identity_tlog.note import VerifierKey
 from identity_transparency.domain.checkpoint_keys import keys_followed
+from identity_transparency.rotation import checkpoint_key_replacement, log_key_rotation, token_key_replacement
 from identity_transparency.use_cases import checkpoint_keys, replace_key, rotate_log_key
 
-from identity_core.bootstrap import checkpoint_key_replacement, log_key_rotation, token_key_replacement
 from identity_core.codec import multikey
 from identity_core.domain.dids.log import service_keys
 from identity_core.domain.dids.log.entry import signer_of

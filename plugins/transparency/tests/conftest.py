@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from tests.attack.conftest import target, targets, tmp_path
 from tests.unit.cli.conftest import held, here, identity, remote, server, wallet
-from tests.unit.store.conftest import store, url
 
-__all__ = ["held", "here", "identity", "remote", "server", "store", "target", "targets", "tmp_path", "url", "wallet"]
+__all__ = ["held", "here", "identity", "remote", "server", "target", "targets", "tmp_path", "wallet"]

@@ -15,7 +15,6 @@ from identity_oauth.use_cases.token_keys import GetJwks, TokenKeys
 from identity_oauth.use_cases.tokens import AuthenticateToken, IssueToken
 from identity_oauth.wire import IssueTokenRequest
 from identity_transparency.domain.verify_log import verify
-from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.replace_key import MOST_LISTED, ReplacedKey, ReplaceServiceKey, no_succession
 
 from identity_core.codec import multikey
@@ -213,7 +212,7 @@ def test_a_crash_before_the_entry_leaves_all_as_it_was_and_the_next_try_takes_th
 
 def test_the_service_log_is_found_again_where_a_crash_came_before_it_was_noted(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        tree = TransparencyTree(service.rooms.store.database)
+        tree = service.rooms.store.service_did
         noted = tree.begin_service
 
         async def crash(_: str) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from identity_transparency.guard import accept_rollback
+from identity_transparency.rotation import log_key_rotation, token_key_replacement
 
-from identity_core.bootstrap import log_key_rotation, open_installation, token_key_replacement
+from identity_core.bootstrap import open_installation
 from identity_core.codec import multikey
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller

@@ -1,5 +1,5 @@
 """``identity ledger prove``, and ``identity ledger verify --policy``: that one entry stands in a log, kept in a file (C2SP tlog-proof) and
-checked without any network. ``extra`` is the leaf (`domain/ledger/README.md` has its form), so that any reader of the format can check it.
+checked without any network. ``extra`` is the leaf (`packages/identity_tlog/README.md` has its form), so that any reader of the format can check it.
 """
 
 from __future__ import annotations
