@@ -13,10 +13,10 @@ from typing import Any
 
 import httpx
 import pytest
+from identity_commands.local_server import LocalServer
 from identity_transparency.domain.verify_log import verify
 
 import identity_core.client
-from identity_core.cli.local_server import LocalServer
 from identity_core.client import CallLimits, Identity, ServiceError, ServiceUnreachable, Signer
 from identity_core.client.status_list import read_status
 from identity_core.domain.dids import keys

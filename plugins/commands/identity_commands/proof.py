@@ -7,21 +7,17 @@ from typing import Any
 
 import click
 
+from identity_commands.json_input import name_of, predicate_value, read_json
 from identity_commands.proof_consent import consent, hand_over
 from identity_commands.proof_create import create
 from identity_commands.proof_import import import_
 from identity_commands.proof_question import proven, question_option
 from identity_commands.proof_verify import verify
-from identity_core.cli.options import (
-    Whole,
-    name_of,
-    predicate_value,
-    read_json,
-)
+from identity_commands.remote import RemoteCaller, add_command, named, with_caller
+from identity_commands.secret_input import secret_option
+from identity_core.cli.options import Whole
 from identity_core.cli.output import fail, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import RemoteCaller, add_command, named, with_caller
-from identity_core.cli.secret_input import secret_option
 from identity_core.codec import strict_json
 
 

@@ -1,5 +1,5 @@
 """``identity ledger prove``, and ``identity ledger verify --policy``: that one entry stands in a log, kept in a file (C2SP tlog-proof) and
-checked without any network. ``extra`` is the leaf (`packages/identity_tlog/README.md` has its form), so that any reader of the format can check it.
+checked without any network. ``extra`` is the leaf (`packages/identity_tlog/README.md`), so any reader of the format can check it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_commands.remote import session, url_option
 from identity_tlog.leaf import LogLeaf, ProvenEntry, verify_entry
 from identity_tlog.note import Checkpoint, Note, VerifierKey
 from identity_tlog.policy import WitnessPolicy, label
@@ -19,7 +20,6 @@ from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
-from identity_core.cli.remote import session, url_option
 from identity_core.client import Client
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_decode, base64url_encode
