@@ -57,7 +57,7 @@ HOMES = {
     # A client names one audience (RFC 7523bis), which ``check_claims`` does not ask of every JWT.
     "claim": {"identity_core/domain/jose.py", "plugins/oauth/identity_oauth/domain/client_assertion.py"},
     "condition": {"identity_core/api/caching.py"},
-    "cursor": {"identity_core/api/request.py"},
+    "cursor": {"identity_core/api/decode.py"},
     "tag": {"identity_core/api/caching.py"},
 }
 OPENS = re.compile(r"\b(?:CompactJws|Envelope)\.open\(")

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.store import Store
 from tests.anchoring import Anchorage, add_proofs, revoke_proof, some_proof, tell

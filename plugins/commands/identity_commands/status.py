@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from identity_transparency.cli.sources import verifier_key
-from identity_transparency.cli.trust import policy_option, read_policy
 
 from identity_commands.credential_offline import key_option, signing_key
 from identity_commands.json_input import name_of
+from identity_commands.log_policy import policy_option, read_policy, verifier_key
 from identity_commands.remote import keys_option
 from identity_commands.secret_input import secret_option
 from identity_commands.wallet import Wallet

@@ -57,7 +57,7 @@ def own_server() -> Iterator[LocalServer]:
         yield running
 
 
-def without(note: str, key: str) -> str:
+def unsigned_by(note: str, key: str) -> str:
     """The note without the signature of a key, as if that did not sign any more, or had signed nothing."""
     text, signatures = note.split("\n\n")
     parsed = VerifierKey.parse(key)
@@ -87,14 +87,14 @@ def test_verifiers_follow_from_an_old_key_to_the_new_one(
         remote.ok("ledger", "verify", did, *words, "--held", here / "held", "--save", here / "kept.json")
         assert "sound" in remote.ok("ledger", "audit", "--url", own_server.url, *words, "--held", here / "held")
     kept = json.loads((here / "kept.json").read_text())
-    later = kept | {"checkpoint": without(kept["checkpoint"], old)}
+    later = kept | {"checkpoint": unsigned_by(kept["checkpoint"], old)}
     (here / "later.json").write_text(json.dumps(later))
     for words in (("--key", old, *known), ("--key", new)):
         installed.ok("ledger", "verify", "--history", here / "later.json", *words)
     # Without the log of a known DID nothing leads to the new key; and the old one alone counts no more.
     for name, changed, says in (
         ("bare", {one: later[one] for one in later if one != "service"}, "not signed by the key of the log"),
-        ("thief", kept | {"checkpoint": without(kept["checkpoint"], new)}, "was replaced"),
+        ("thief", kept | {"checkpoint": unsigned_by(kept["checkpoint"], new)}, "was replaced"),
     ):
         (here / name).write_text(json.dumps(changed))
         assert says in installed.refused("ledger", "verify", "--history", here / name, "--key", old)[0]
@@ -158,7 +158,7 @@ def test_an_exported_log_is_read_under_an_old_key(own_server: LocalServer, insta
 
 def _proof_without(proof: str, key: str) -> str:
     head, blank, note = proof.partition("\n\n")
-    return head + blank + without(note, key)
+    return head + blank + unsigned_by(note, key)
 
 
 def test_a_backup_goes_back_whichever_key_signed_what_is_known_of_its_end(installed: Commands, here: Path) -> None:

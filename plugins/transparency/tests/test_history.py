@@ -48,17 +48,17 @@ def recorded(did: str, entries: list[bytes]) -> tuple[list[Recorded], SignedChec
     return [Recorded(leaf, paths[leaf.index]) for leaf in leaves], SignedCheckpoint(checkpoint, b"", {"w": AT})
 
 
-def of(life: Life) -> tuple[str, list[Recorded], SignedCheckpoint]:
+def signed_history(life: Life) -> tuple[str, list[Recorded], SignedCheckpoint]:
     did = str(life.state.did)
     return did, *recorded(did, life.entries[:2])
 
 
 def test_a_history_that_holds() -> None:
-    did, entries, signed = of(lived())
+    did, entries, signed = signed_history(lived())
     proven = verify_history(did, entries[:1], signed)
     assert (proven.did, proven.versions, proven.deactivated) == (did, 1, False)
     assert proven.first == proven.last == entries[0].leaf
-    did, entries, signed = of(lived(deactivated=True))
+    did, entries, signed = signed_history(lived(deactivated=True))
     proven = verify_history(did, entries, signed)
     assert (proven.versions, proven.deactivated) == (2, True)
     assert (proven.first, proven.last) == (entries[0].leaf, entries[1].leaf)
@@ -79,7 +79,7 @@ def test_a_history_that_holds() -> None:
 
 
 def test_what_does_not_hold() -> None:
-    did, entries, signed = of(lived(deactivated=True))
+    did, entries, signed = signed_history(lived(deactivated=True))
     first, second = entries
     for broken, says in (
         ([], "no entry"),
@@ -108,21 +108,21 @@ def test_a_did_that_never_changes_has_no_log() -> None:
     assert (proven.versions, proven.deactivated) == (1, False)
 
 
-def kept() -> LoggedHistory:
-    did, entries, _ = of(lived(deactivated=True))
+def logged_history() -> LoggedHistory:
+    did, entries, _ = signed_history(lived(deactivated=True))
     return LoggedHistory(did, "ä checkpoint\n".encode(), tuple(entries))
 
 
 def test_it_is_read_as_it_was_written() -> None:
-    octets = kept().encode()
-    assert LoggedHistory.parse(octets) == kept()
+    octets = logged_history().encode()
+    assert LoggedHistory.parse(octets) == logged_history()
     assert octets.endswith(b"}\n")
     body = json.loads(octets)
     assert body["format"] == "identity-ledger-history/v1"
     entry = body["entries"][1]
     assert (entry["sequence"], entry["versionId"], entry["blockNumber"]) == (3, 2, 2)
     assert entry["recordedAt"] == "2026-01-02T04:04:05.678901Z"
-    assert read_transaction(entry | {"did": body["did"]}) == kept().entries[1].leaf
+    assert read_transaction(entry | {"did": body["did"]}) == logged_history().entries[1].leaf
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_it_is_read_as_it_was_written() -> None:
 )
 def test_what_is_no_history(spoil: Callable[[Any], Any]) -> None:
     with pytest.raises(Malformed, match="histor"):
-        LoggedHistory.parse(json.dumps(spoil(json.loads(kept().encode()))).encode())
+        LoggedHistory.parse(json.dumps(spoil(json.loads(logged_history().encode()))).encode())
     with pytest.raises(Malformed, match="not the history of a DID"):
         LoggedHistory.parse(b"{")
 

@@ -21,7 +21,7 @@ from tests.lying_witness import lying_witness, whole
 SIZE = "Content-Type: text/x.tlog.size"
 
 
-def asked(prefix: str, seconds: float = 60.0) -> bytes:
+def ask_witness(prefix: str, seconds: float = 60.0) -> bytes:
     async def scenario() -> bytes:
         async with httpx.AsyncClient(trust_env=False) as http:
             return await HttpWitness(http, prefix, deadline_seconds=seconds).add_checkpoint(b"old 0\n\n")
@@ -31,11 +31,11 @@ def asked(prefix: str, seconds: float = 60.0) -> bytes:
 
 def test_an_answer_is_its_octets_and_a_conflict_its_size() -> None:
     with lying_witness(lambda it, body: it.sendall(whole("200 OK", b"answer to " + body))) as prefix:
-        assert asked(prefix) == b"answer to old 0\n\n"
-        assert asked(f"{prefix}/") == b"answer to old 0\n\n"
+        assert ask_witness(prefix) == b"answer to old 0\n\n"
+        assert ask_witness(f"{prefix}/") == b"answer to old 0\n\n"
     with lying_witness(lambda it, _: it.sendall(whole("409 Conflict", b"12\n", SIZE))) as prefix:
         with pytest.raises(Stale) as found:
-            asked(prefix)
+            ask_witness(prefix)
         assert found.value.size == 12
 
 
@@ -71,14 +71,14 @@ def test_whatever_else_it_answers_is_a_failure_of_one_line(
     answer: Callable[[socket.socket, bytes], None], says: str
 ) -> None:
     with lying_witness(answer) as prefix, pytest.raises(WitnessFailed, match=says) as found:
-        asked(prefix)
+        ask_witness(prefix)
     assert "\n" not in str(found.value)
 
 
 @pytest.mark.parametrize("answer", [half, lambda it, _: it.recv(1)])
 def test_an_answer_that_never_ends_is_given_up(answer: Callable[[socket.socket, bytes], None]) -> None:
     with lying_witness(answer) as prefix, pytest.raises(WitnessFailed, match="no answer within"):
-        asked(prefix, 0.2)
+        ask_witness(prefix, 0.2)
 
 
 def latest(prefix: str) -> bytes | None:
@@ -125,4 +125,4 @@ def test_what_is_no_checkpoint_is_a_failure(answer: bytes, says: str) -> None:
 
 def test_nobody_listens() -> None:
     with pytest.raises(WitnessFailed, match="no answer"):
-        asked("http://127.0.0.1:9")
+        ask_witness("http://127.0.0.1:9")

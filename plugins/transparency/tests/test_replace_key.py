@@ -61,7 +61,7 @@ class Process:
         return await self.own(text, "")
 
     @classmethod
-    async def of(cls, service: Service, number: int = 1) -> Process:
+    async def open_on(cls, service: Service, number: int = 1) -> Process:
         follow = service.follow_of(replace(service.signer), {})
         await follow.now()
         keys = await TokenKeys.open(
@@ -93,7 +93,7 @@ async def replaced(service: Service, first: int = 1, **how: Any) -> ReplacedKey:
 
 def test_every_process_goes_on_to_the_next_key_and_tokens_of_the_old_one_live_to_their_end(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        one, other = await Process.of(service), await Process.of(service)
+        one, other = await Process.open_on(service), await Process.open_on(service)
         old = await one.token()
         first, second = await one.jwks()
         done = await replaced(service)
@@ -109,7 +109,7 @@ def test_every_process_goes_on_to_the_next_key_and_tokens_of_the_old_one_live_to
         assert (await one.token()).split(".")[0] != old.split(".")[0]
         service.rooms.clock.move(seconds=LIFETIME - 5)
         await other.follow.step()
-        for process in (one, other, await Process.of(service)):
+        for process in (one, other, await Process.open_on(service)):
             await process.bearer(old)
             await process.bearer(new)
         service.rooms.clock.move(seconds=66)
@@ -123,7 +123,7 @@ def test_every_process_goes_on_to_the_next_key_and_tokens_of_the_old_one_live_to
 
 def test_tokens_of_a_compromised_key_end_at_once_and_no_start_makes_it_anew(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        one, stale = await Process.of(service), await Process.of(service)
+        one, stale = await Process.open_on(service), await Process.open_on(service)
         old, first = await one.token(), (await one.jwks())[0]
         done = await replaced(service, compromised=True)
         assert (done.compromised, done.destroyed) == (True, (1,))
@@ -134,7 +134,7 @@ def test_tokens_of_a_compromised_key_end_at_once_and_no_start_makes_it_anew(tmp_
         await one.bearer(await stale.token())
         with pytest.raises(AuthFailed):
             await stale.bearer(old)
-        later = await Process.of(service)
+        later = await Process.open_on(service)
         assert first not in await later.jwks()
         assert "token-1" not in service.custodian.secrets
         with pytest.raises(AuthFailed):
@@ -145,7 +145,7 @@ def test_tokens_of_a_compromised_key_end_at_once_and_no_start_makes_it_anew(tmp_
 
 def test_tokens_of_a_key_that_lay_beside_a_stolen_one_end_with_its_own(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        one = await Process.of(service)
+        one = await Process.open_on(service)
         old = await one.token()
         await replaced(service)
         await one.follow.step()
@@ -153,7 +153,7 @@ def test_tokens_of_a_key_that_lay_beside_a_stolen_one_end_with_its_own(tmp_path:
         await one.bearer(old)
         assert (await replaced(service, compromised=True)).destroyed == (1, 2)
         await one.follow.step()
-        for process in (one, await Process.of(service)):
+        for process in (one, await Process.open_on(service)):
             for token in (old, stolen):
                 with pytest.raises(AuthFailed):
                     await process.bearer(token)
@@ -188,7 +188,7 @@ def test_a_crash_before_the_entry_leaves_all_as_it_was_and_the_next_try_takes_th
 ) -> None:
     async def story(service: Service) -> None:
         await replaced(service)
-        process = await Process.of(service)
+        process = await Process.open_on(service)
         before = await process.jwks()
         append = service.rooms.ledger.append
 
@@ -259,13 +259,13 @@ def test_a_thief_of_the_log_key_lists_no_key_of_his_own(tmp_path: Path) -> None:
 
 def test_the_setting_and_the_log_go_on_from_the_later_of_the_two(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        third = await Process.of(service, number=3)
+        third = await Process.open_on(service, number=3)
         assert third.keys.name == "token-3"
         done = await replaced(service, first=3)
         assert done.number == 4
         await third.follow.step()
         assert third.keys.name == "token-4"
-        raised = await Process.of(service, number=6)
+        raised = await Process.open_on(service, number=6)
         assert raised.keys.name == "token-6"
 
     run(tmp_path, story)
@@ -279,14 +279,14 @@ def test_the_document_keeps_the_newest_and_its_log_all(tmp_path: Path) -> None:
         listed = json.loads(lines[-1])["state"]["service"]
         assert len(listed) == MOST_LISTED
         assert len(service_log.read(lines).replaced) == MOST_LISTED + 2
-        assert (await Process.of(service)).keys.name == f"token-{MOST_LISTED + 3}"
+        assert (await Process.open_on(service)).keys.name == f"token-{MOST_LISTED + 3}"
 
     run(tmp_path, story)
 
 
 def test_a_custodian_with_another_key_of_the_number_is_refused(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        process = await Process.of(service)
+        process = await Process.open_on(service)
         service.custodian.secrets["token-2"] = os.urandom(32)
         await replaced(service)
         service.custodian.secrets["token-2"] = os.urandom(32)
@@ -296,7 +296,7 @@ def test_a_custodian_with_another_key_of_the_number_is_refused(tmp_path: Path) -
         with pytest.raises(StorageMismatch, match="token keys"):
             await process.follow.step()
         with pytest.raises(StorageMismatch):
-            await Process.of(service)
+            await Process.open_on(service)
 
     run(tmp_path, story)
 

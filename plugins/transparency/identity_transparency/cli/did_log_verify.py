@@ -11,15 +11,15 @@ from typing import Any, Final
 
 import click
 from identity_commands.json_input import input_argument, name_of
+from identity_commands.log_policy import read_policy, verifier_key
 from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.options import FILE_THERE, counted
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.codec import times
-from identity_transparency.cli.sources import key_option, service_did_option, verifier_key
+from identity_transparency.cli.sources import key_option, service_did_option
 from identity_transparency.cli.trust import (
     opened_checkpoint,
-    read_policy,
     refused_key,
     require_service_log_option,
     unchecked,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_commands.log_policy import policy_option, verifier_key
 from identity_commands.remote import add_command, session
 from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import SignedCheckpoint, VerifierKey
@@ -40,14 +41,12 @@ from identity_transparency.cli.sources import (
     service_did_option,
     unverified,
     url_option,
-    verifier_key,
     witness_keys_option,
 )
 from identity_transparency.cli.trust import (
     kept_checkpoints,
     kept_history,
     opened_checkpoint,
-    policy_option,
     refused_key,
     require_service_log_option,
     unchecked,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_commands.log_policy import policy_option, read_policy, verifier_key
 from identity_commands.remote import session, url_option
 from identity_tlog.leaf import LogLeaf, ProvenEntry, verify_entry
 from identity_tlog.note import Checkpoint, Note, VerifierKey
@@ -25,8 +26,8 @@ from identity_core.codec import times
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.state import LogInvalid
-from identity_transparency.cli.sources import transactions_of, unverified, verifier_key
-from identity_transparency.cli.trust import policy_option, read_policy, refused_key, unchecked, unchecked_text
+from identity_transparency.cli.sources import transactions_of, unverified
+from identity_transparency.cli.trust import refused_key, unchecked, unchecked_text
 from identity_transparency.domain.history import LoggedHistory, read_transaction, retired_keys
 
 _TRANSACTION: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)

@@ -45,14 +45,14 @@ def rotate_own_key(settings: Settings, key_id: str, *, compromised: bool, **of_l
 def _replace(settings: Settings, use: str, *, compromised: bool) -> None:
     """Replaces the key of this use and shows what was done."""
     opening = token_key_replacement if use == TOKEN else checkpoint_key_replacement
-    with _beside(settings, opening) as (runner, replace):
+    with _open_beside(settings, opening) as (runner, replace):
         done = runner.run(replace(compromised=compromised))
     show({"key": use} | dataclasses.asdict(done), text=_token_text if use == TOKEN else _checkpoint_text)
 
 
 def _reseal(settings: Settings, *, compromised: bool) -> None:
     """Has everything sealed anew and shows what was done."""
-    with _beside(settings, seal_rotation) as (runner, rotate):
+    with _open_beside(settings, seal_rotation) as (runner, rotate):
         done = runner.run(rotate(compromised=compromised))
     show({"key": SEAL} | dataclasses.asdict(done), text=_resealed)
 
@@ -106,14 +106,14 @@ def _rotate_log_key(
     if next_hash is not None and re.fullmatch(HASH, next_hash) is None:
         misused("--next-hash is no hash of a multikey", "46 characters that begin with Qm")
     secret = None if key_file is None else _secret(key_file)
-    with _beside(settings, log_key_rotation, ", or --finish what was begun") as (runner, rotate):
+    with _open_beside(settings, log_key_rotation, ", or --finish what was begun") as (runner, rotate):
         how = {} if hand_on_per_second is None else {"per_second": hand_on_per_second}
         done = runner.run(rotate(compromised=compromised, secret=secret, next_hash=next_hash, finish=finish, **how))
     show(dataclasses.asdict(done), text=_text)
 
 
 @contextlib.contextmanager
-def _beside(
+def _open_beside(
     settings: Settings, opening: Callable[[Settings], contextlib.AbstractAsyncContextManager[T]], more: str = ""
 ) -> Iterator[tuple[asyncio.Runner, T]]:
     """Open a part of the installation beside the service. A refusal ends the command; ``more`` is added to its remedy."""

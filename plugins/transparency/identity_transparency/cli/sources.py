@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from identity_commands.remote import named_service_option, session
 from identity_tlog.leaf import LogLeaf
-from identity_tlog.note import Checkpoint, VerifierKey
+from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
-from identity_tlog.tree import HASH_BYTES, Malformed, Refuted
+from identity_tlog.tree import HASH_BYTES, Refuted
 
 from identity_core.cli.options import (
     FILE_THERE,
@@ -30,7 +30,7 @@ from identity_core.cli.options import (
     opened_part,
     refuse_absent,
 )
-from identity_core.cli.output import fail, failing
+from identity_core.cli.output import fail
 from identity_core.client import Client, ServiceError
 from identity_core.codec.multibase import base64url_decode
 from identity_core.errors import DidDeactivated
@@ -237,22 +237,6 @@ def opened(
 def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str | None, **_: Any) -> Settings:
     """The settings of this installation, of the options that ``opened`` takes."""
     return configured(config, {"data_dir": data_dir, "database_url": database_url})
-
-
-def verifier_key(text: str | None) -> VerifierKey:
-    """The key that the option holds; or else that in the file it names. Ends the command without one."""
-    if not text:
-        fail(
-            "the log's key is missing", "--key", "get it from a place that you trust (`identity ledger key` prints it)"
-        )
-    named, remedy = Path(text), "it has the form name+id+key, see `identity ledger key`"
-    if "+" not in text and not named.is_file():
-        fail("this is neither a verifier key nor a file with one", text, remedy)
-    with failing((Malformed, OSError, UnicodeDecodeError), text, remedy, what="this is no verifier key"):
-        try:
-            return VerifierKey.parse(text)
-        except Malformed:
-            return VerifierKey.parse(named.read_text() if named.is_file() else text)
 
 
 def transactions_of(http: Client, did: str) -> dict[int, str]:

@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_commands.log_policy import verifier_key
 from identity_tlog.anchored import AnchoredCheckpoint
 from identity_tlog.leaf import Recorded
 from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
-from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.cli.options import FILE_THERE
 from identity_core.cli.output import fail, failing
 from identity_core.errors import IdentityError
-from identity_core.files import read_regular
-from identity_transparency.cli.sources import LocalSource, LogSource, Missing, verifier_key
+from identity_transparency.cli.sources import LocalSource, LogSource, Missing
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys, KeyReplaced, ReplacedKeyAlone, TrustedLog
 from identity_transparency.domain.history import LoggedHistory
 
@@ -34,16 +32,6 @@ require_service_log_option = click.option(
     is_flag=True,
     help="Refuse where the log of the DID in --service-did is missing, which says which keys of logs are retired.",
 )
-
-policy_option = click.option(
-    "--policy", type=FILE_THERE, help="A tlog-policy file: the logs and witnesses that count, and their quorum."
-)
-
-
-def read_policy(path: Path) -> WitnessPolicy:
-    """The policy in a file; ends the command for one that is none."""
-    with failing((Malformed, OSError), str(path), "see c2sp.org/tlog-policy", what="this is no policy"):
-        return WitnessPolicy.parse(read_regular(path))
 
 
 def unchecked(has_service_log: bool, needs_service_log: bool, where: str) -> list[str]:
