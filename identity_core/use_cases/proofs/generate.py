@@ -19,6 +19,7 @@ from typing import Final
 from identity_core.codec.structs import given
 from identity_core.domain.activity import DONE, REFUSED, EventRecord, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.presentation import last_expiry, proof_day
 from identity_core.domain.proofs.proof import Context, Witness, capability_digest
 from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
@@ -197,12 +198,14 @@ class GenerateDelegatedProof:
             return lease
         await self.turns()
         proof = await self._kept(attempt, context, lease, witnesses)
-        anchor = proof.anchor
-        if anchor is not None:
-            anchor = await self.anchoring.request(proof.id, given(attempt.request.sync_wait_ms, 0))
-            if anchor != proof.anchor:
-                await self.invocations.amend(lease, anchor)
+        anchor = None if proof.anchor is None else await self._receipt(proof, attempt, lease)
         return DelegatedProof(proof.delegation_id, proof.proof, anchor)
+
+    async def _receipt(self, proof: StoredProof, attempt: ProofAttempt, lease: Lease) -> Anchor:
+        receipt = await self.anchoring.request(proof.id, given(attempt.request.sync_wait_ms, 0))
+        if receipt != proof.anchor:
+            await self.invocations.amend(lease, receipt)
+        return receipt
 
     async def _kept(
         self, attempt: ProofAttempt, context: RequestContext, lease: Lease, witnesses: Sequence[Witness]

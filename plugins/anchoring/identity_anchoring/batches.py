@@ -80,7 +80,7 @@ class Batch:
         """The receipt of every leaf in it that is not revoked."""
         return Anchor(_PUBLIC[self.state], self.tx_hash, self.block_number, None)
 
-    def told(
+    def after_report(
         self, state: BatchState, tx_hash: str | None, block_number: int | None, reason: str, *, most_attempts: int
     ) -> Batch:
         """The batch after what the ledger tells of its root. A failure is tried again until ``most_attempts`` are used up; the last

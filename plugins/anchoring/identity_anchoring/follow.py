@@ -49,7 +49,7 @@ class FollowBatches:
             if self._not_before.get(batch.id, float("-inf")) > self.clock.monotonic():
                 continue
             try:
-                told = await self.told(batch)
+                told = await self.report(batch)
             except IdentityError as error:
                 unanswered += 1
                 told = replace(batch, reason=f"the ledger cannot be asked: {error.code}")
@@ -57,7 +57,7 @@ class FollowBatches:
             if unanswered >= MOST_UNANSWERED:
                 break
 
-    async def told(self, batch: Batch) -> Batch:
+    async def report(self, batch: Batch) -> Batch:
         """The batch as the ledger has it now. Raises ``LedgerUnavailable``."""
         if batch.state is BatchState.SEALED:
             told = await self.ledger.submit_anchor(batch.root, batch.size)
@@ -66,7 +66,7 @@ class FollowBatches:
             if known is None:
                 return batch.forgotten()
             told = known
-        return batch.told(
+        return batch.after_report(
             BatchState(told.state),
             told.transaction_hash,
             told.block_number,
@@ -122,7 +122,7 @@ class RevokeLeaves:
         """Raises ``LeaseLost``, ``LedgerUnavailable``."""
         name = self.ledger.anchor_ledger_name
         for leaf in await self.outbox.revoking(name, AT_ONCE):
-            told = await self._asked(leaf)
+            told = await self._request(leaf)
             if told is not None and told.state == "confirmed" and told.block_number is not None:
                 now = self.clock.now()
                 await self.outbox.revoked(leaf, told.block_number, now)
@@ -145,7 +145,7 @@ class RevokeLeaves:
         event = Event(target=leaf.proof_id, details={"ledger": self.ledger.anchor_ledger_name, **blocks})
         await self.record(RequestContext("revokeAnchor", SERVICE), event, now)
 
-    async def _asked(self, leaf: AnchorLeaf) -> AnchorTransaction | None:
+    async def _request(self, leaf: AnchorLeaf) -> AnchorTransaction | None:
         told = await self.ledger.revocation_status(leaf.commitment)
         if told is not None and told.state != "failed":
             return told
@@ -222,7 +222,7 @@ def recheck_batches(follow: FollowBatches) -> RecheckFinal[Batch]:
     """Whether confirmed batches still are, and where."""
 
     async def correction(batch: Batch) -> Correction | None:
-        told = await follow.told(batch)
+        told = await follow.report(batch)
         return None if told.anchor == batch.anchor else partial(follow.store, batch, told)
 
     page = partial(follow.outbox.confirmed, follow.ledger.anchor_ledger_name)

@@ -169,7 +169,7 @@ class StoredOutbox(Repository):
         """Store a step of a batch, with the receipts of its proofs and their events. Raises ``LeaseLost``."""
         if after.anchor.status is not before.anchor.status:
             next_status(before.anchor.status, after.anchor.status)
-        row = _shown(after) | {"id": after.id, "state": after.state.value, "before": before.state.value}
+        row = _columns(after) | {"id": after.id, "state": after.state.value, "before": before.state.value}
         row |= {"attempts": after.attempts, "reason": after.reason}
 
         def advance(transaction: Transaction) -> None:
@@ -237,7 +237,7 @@ class StoredOutbox(Repository):
         """The receipts of its proofs; those that are pending read their batch."""
         if after.anchor == before.anchor or before.anchor.status is after.anchor.status is AnchorStatus.PENDING:
             return
-        shown = _PENDING if after.anchor.status is AnchorStatus.PENDING else _shown(after)
+        shown = _PENDING if after.anchor.status is AnchorStatus.PENDING else _columns(after)
         transaction.execute(_SHOW, {**shown, "id": after.id, "status": after.anchor.status.value})
 
     def _check_lease(self, transaction: Transaction) -> None:
@@ -264,5 +264,5 @@ _KINDS: Final = {
 _PENDING: Final[Mapping[str, object]] = {"tx_hash": None, "block": None}
 
 
-def _shown(batch: Batch) -> dict[str, object]:
+def _columns(batch: Batch) -> dict[str, object]:
     return {"tx_hash": batch.tx_hash, "block": batch.block_number}

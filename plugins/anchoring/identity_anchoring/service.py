@@ -34,9 +34,8 @@ class AnchorRows:
 
     def write(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
         for event, _, at in records:
-            if isinstance(event, ProofMade):
-                if isinstance(event.stored, StoredProof) and event.stored.anchor is not None:
-                    add_leaf(transaction, event.stored, at)
+            if isinstance(event.stored, StoredProof) and event.stored.anchor is not None:
+                add_leaf(transaction, event.stored, at)
             elif event.kind == REVOKED and event.parties is not None and event.parties.proof_id is not None:
                 revoke_leaf(transaction, event.parties.proof_id)
 

@@ -36,20 +36,20 @@ def test_what_the_public_sees(state: BatchState, status: str) -> None:
 @pytest.mark.parametrize(("before", "told"), list(product((B.SEALED, B.SUBMITTED, B.MINED, B.CONFIRMED), B)))
 def test_whatever_a_ledger_tells_is_a_step_that_an_anchor_may_go(before: BatchState, told: BatchState) -> None:
     for attempts in (0, 2, 9):
-        after = batch(before, attempts).told(told, "bb", 9, "why", most_attempts=3)
+        after = batch(before, attempts).after_report(told, "bb", 9, "why", most_attempts=3)
         if after.anchor.status is not batch(before).anchor.status:
             next_status(batch(before).anchor.status, after.anchor.status)
 
 
 def test_a_failure_counts_until_attempts_are_used_up() -> None:
-    first = batch(B.SUBMITTED).told(B.FAILED, None, None, "reverted", most_attempts=2)
+    first = batch(B.SUBMITTED).after_report(B.FAILED, None, None, "reverted", most_attempts=2)
     assert (first.state, first.attempts, first.tx_hash, first.block_number) == (B.SEALED, 1, "aa", None)
-    last = first.told(B.FAILED, "cc", None, "reverted", most_attempts=2)
+    last = first.after_report(B.FAILED, "cc", None, "reverted", most_attempts=2)
     assert (last.state, last.attempts, last.tx_hash, last.reason) == (B.FAILED, 2, "cc", "reverted")
 
 
 def test_a_confirmed_batch_never_fails_at_once() -> None:
-    after = batch(B.CONFIRMED, 5).told(B.FAILED, None, None, "undone", most_attempts=1)
+    after = batch(B.CONFIRMED, 5).after_report(B.FAILED, None, None, "undone", most_attempts=1)
     assert (after.state, after.attempts) == (B.SEALED, 1)
 
 

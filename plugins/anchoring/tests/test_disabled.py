@@ -33,7 +33,7 @@ def wire(running: LocalServer) -> Iterator[Wire]:
     wire.close()
 
 
-def test_receipt_of_an_earlier_proof_is_shown(wire: Wire, running: LocalServer) -> None:
+def test_receipt_of_an_earlier_proof_is_columns(wire: Wire, running: LocalServer) -> None:
     async def add() -> None:
         store = Store.open(running.data_dir, processes=2)
         await add_proofs(store, [PROOF])

@@ -65,8 +65,8 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
         kept = StoredCosignedCheckpoints(database)
         feeder = await feed_witnesses(kernel.settings, log, kept, kernel.clock, stack)
         watch.hold_up(feeder)
-        if kernel.settings.database_url is not None:
-            watch.spare(feeder)
+        if feeder is not None:
+            watch.wake(feeder)
         note = partial(newest_note, feeder)
         places = places_of(feeder, ProveEntry(log, note))
         ledger = _ledger_handlers(log, note, bundles=kernel.settings.log.after_deactivation == "visible")
