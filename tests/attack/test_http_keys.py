@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 from nacl.signing import SigningKey
 
 from tests.attack.conftest import Target

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
+from identity_commands.verify_log import verify
 from identity_tlog.proofs import TlogProof
 from identity_transparency.domain.history import LoggedHistory
-from identity_transparency.domain.verify_log import verify
 from identity_transparency.rotation import log_key_rotation
 from identity_transparency.use_cases.rotate_log_key import Rotation
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner, committed
-from identity_transparency.domain.verify_log import verify
 
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (

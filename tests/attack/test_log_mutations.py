@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import WalletSigner
-from identity_transparency.domain.verify_log import verify
 
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.state import LogInvalid

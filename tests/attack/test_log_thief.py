@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from identity_commands.verify_log import UnnamedKey, unnamed_keys, verify
 from identity_did_ids import DidIds, DidIdsSettings
-from identity_transparency.domain.verify_log import UnnamedKey, unnamed_keys, verify
 from nacl.signing import SigningKey
 
 from identity_core.cli import main

@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
-from identity_transparency.domain.verify_log import verify
 
 from identity_core.codec import jcs, multibase
 from identity_core.domain.dids import challenge

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
-from identity_transparency.domain.verify_log import verify
 
 from identity_core.codec import jcs
 from identity_core.codec.times import parse, printed

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 from identity_core.client import ibct
 from identity_core.codec import jcs, multikey

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from identity_commands.local_server import LocalServer
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 import identity_core.client
 from identity_core.client import CallLimits, Identity, ServiceError, ServiceUnreachable, Signer

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 from identity_core.domain.dids.log.entry import multihash
 from identity_core.domain.dids.state import LogInvalid

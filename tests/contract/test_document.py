@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from connexion.exceptions import InvalidSpecification
-from identity_transparency.domain import verify_log as verifier
+from identity_commands import verify_log as verifier
 from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator
 

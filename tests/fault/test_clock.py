@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer, Holder, rotation, service

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 from features.backends import BACKENDS, Backend
 from tests import servers

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_tlog.note import VerifierKey
 from identity_tlog.policy import WitnessPolicy
-from identity_transparency.domain.verify_log import verify
 from identity_transparency.rotation import log_key_rotation
 from identity_transparency.use_cases.rotate_log_key import Rotation
 

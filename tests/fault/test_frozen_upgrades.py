@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from identity_transparency.domain import verify_log as log
+from identity_commands import verify_log as log
 
 from identity_core.client import Client, ServiceError, Signer, ibct
 from tests import servers

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_tlog.note import VerifierKey
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys, keys_followed
-from identity_transparency.domain.verify_log import verify
 from identity_transparency.rotation import (
     checkpoint_key_replacement,
     log_key_rotation,

@@ -24,7 +24,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 from tests import servers
 from tests.attack.stranger import PREFIX, Holder, Wire, did_path, rounds

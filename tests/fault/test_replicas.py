@@ -15,8 +15,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from identity_commands.verify_log import verify
 from identity_postgresql.look_ups import PATIENCE_SECONDS
-from identity_transparency.domain.verify_log import verify
 
 from tests import servers
 from tests.attack.stranger import Answer, Holder, at_once, body_hash, did_path, header, rotation, service

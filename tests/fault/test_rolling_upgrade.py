@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 from tests import servers
 from tests.attack.stranger import (

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 from plugins.oauth.tests import test_http_oauth as oauth
 from tests.attack.stranger import PREFIX, Answer, Holder, Wire, did_path, rotation, rounds, service, signing_key

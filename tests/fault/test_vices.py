@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 from identity_core.errors import IdentityError, PluginTimeout, PluginUnavailable
 from identity_core.plugin import Provider, hookimpl

@@ -12,6 +12,7 @@ from typing import Any
 from identity_bbs.bls12381.choice import select
 from identity_bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
 from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, ciphersuite
+from identity_commands import verify_log as verifier
 from identity_oauth.domain import tokens as token
 from identity_prover_bbs.envelope import Envelope
 from identity_tlog import proofs as proof_text
@@ -22,7 +23,6 @@ from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tiles import Tile
 from identity_tlog.tree import Malformed
 from identity_tlog.witness import Submission
-from identity_transparency.domain import verify_log as verifier
 from identity_transparency.domain.history import LoggedHistory
 
 from identity_core.api.errors import negotiate

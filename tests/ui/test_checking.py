@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import unnamed_keys, verify
 from identity_kit.conformance.controller import WalletSigner
 from identity_tlog.leaf import LogLeaf, verify_entry
 from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
 from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
-from identity_transparency.domain.verify_log import unnamed_keys, verify
 from nacl.signing import SigningKey
 from playwright.sync_api import Page, expect
 

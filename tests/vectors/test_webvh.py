@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_did_webvh import log as webvh
-from identity_transparency.domain.verify_log import verify
 
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_did_webvh import log as webvh
 from identity_kit.conformance.controller import WalletSigner
-from identity_transparency.domain.verify_log import verify
 
 from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.state import LogInvalid

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_custodian_pkcs11.module import loaded
-from identity_transparency.domain.verify_log import verify
 from pkcs11 import Attribute, ObjectClass
 
 from identity_core.domain.jose import CompactJws, JoseKey

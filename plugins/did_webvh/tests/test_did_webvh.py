@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from identity_commands.verify_log import verify
 from identity_did_webvh import WebvhSettings, identity_provide_did_method
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
-from identity_transparency.domain.verify_log import verify
 from webvh_life import begin, make, resealed, robbed_life, sealed, weak_key, whole_life
 
 from identity_core.domain.dids import evidence, evolution

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 from nacl.signing import SigningKey
 from test_did_webvh_served import HOST, fetched, place, read_over_http, witness_commands
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 from test_did_webvh_readers import read
 from webvh_life import make
 

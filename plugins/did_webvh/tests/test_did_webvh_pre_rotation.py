@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
-from identity_transparency.domain.verify_log import verify
 from test_did_webvh_readers import read, refused
 from webvh_life import make, resealed, sealed
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import WalletSigner
-from identity_transparency.domain.verify_log import verify
 from webvh_life import make, resealed, robbed_life, whole_life
 
 from identity_core.domain.dids.log.chain import fold

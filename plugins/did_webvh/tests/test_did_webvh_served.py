@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 from nacl.signing import SigningKey
 
 from identity_core.domain.dids.state import LogInvalid

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_did_webvh import approvals as witness
 from identity_did_webvh import log as webvh
 from identity_kit.conformance.controller import Life, committed
-from identity_transparency.domain.verify_log import verify
 from test_did_webvh_pre_rotation import FIRST, SECOND, THIRD, born, recovered, updated
 from test_did_webvh_readers import resolver, verifier
 from webvh_life import begin, resealed, sealed

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_did_webvh import approvals as witness
 from identity_did_webvh.approvals import read_witnesses
-from identity_transparency.domain.verify_log import verify
 from identity_transparency.store import StoredWitnessFiles, WitnessFile
 from identity_transparency.tree import drop_projections
 from identity_transparency.use_cases.approvals import MAX_FILE, PublishApprovals, PublishedApprovals, ReadWitnessedLog

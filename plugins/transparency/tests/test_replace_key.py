@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_did_ids.method import DidIds, DidIdsSettings
 from identity_oauth.use_cases.token_keys import GetJwks, TokenKeys
 from identity_oauth.use_cases.tokens import AuthenticateToken, IssueToken
 from identity_oauth.wire import IssueTokenRequest
-from identity_transparency.domain.verify_log import verify
 from identity_transparency.use_cases.replace_key import MOST_LISTED, ReplacedKey, ReplaceServiceKey, no_succession
 
 from identity_core.codec import multikey

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_did_ids.method import DidIds, DidIdsSettings
-from identity_transparency.domain.verify_log import verify
-from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.rotate_log_key import RotateServiceKey
 from identity_transparency.use_cases.service_log import ServiceLog
 
@@ -102,9 +101,7 @@ class Service:
         own.generations = self.follow_of(own, self.rooms.check.retired)
 
     def follow_of(self, signer: LogSigner, retired: dict[str, int]) -> FollowServiceLog:
-        return FollowServiceLog(
-            signer, self.rooms.ledger, TransparencyTree(self.rooms.store.database), self.rooms.clock, retired
-        )
+        return FollowServiceLog(signer, self.rooms.ledger, self.rooms.store.service_did, self.rooms.clock, retired)
 
     async def rotate(self, **how: Any) -> Any:
         """By another process."""
@@ -129,7 +126,7 @@ class Service:
             rooms.clock,
             None,
         )
-        return ServiceLog(writer, follow, DidIds(DidIdsSettings()), TransparencyTree(rooms.store.database), ORIGIN)
+        return ServiceLog(writer, follow, DidIds(DidIdsSettings()), rooms.store.service_did, ORIGIN)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life
-from identity_transparency.domain.verify_log import verify
 
 from identity_core.domain.dids import differences, evidence
 from identity_core.domain.dids import state as history

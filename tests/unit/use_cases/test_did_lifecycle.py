@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.challenge import SignedHeader

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_transparency.domain.verify_log import verify
+from identity_commands.verify_log import verify
 
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddService, AddVerificationMethod, NewService

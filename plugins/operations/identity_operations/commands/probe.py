@@ -13,7 +13,7 @@ from urllib.parse import quote
 import click
 from identity_commands.profiles import profile_option, required_url, signed_in
 from identity_commands.remote import CALL_ERRORS, TokenCaller, api_key_option, explained, require_address
-from identity_transparency.domain.verify_log import verify as verify_log
+from identity_commands.verify_log import verify as verify_log
 
 from identity_core.cli.options import Number
 from identity_core.cli.output import Command, fail, prints_json, show

@@ -82,9 +82,10 @@ def verify(
     A key that a rotation or recovery left to the service to make is in no signature of the controller: the holder of the log key can have
     put another in its place. Such keys are listed, and refused with --require-named-keys.
     """
+    from identity_commands import verify_log
+    from identity_commands.verify_log import unnamed_keys
+
     from identity_core.domain.dids.state import LogInvalid, UnknownLogMethod
-    from identity_transparency.domain import verify_log
-    from identity_transparency.domain.verify_log import unnamed_keys
 
     if service_history is None and (proofs or policy is not None):
         raise click.UsageError("--proof and --policy go with --service-history")

@@ -201,8 +201,9 @@ def _kept(path: Path, did: str | None) -> LoggedHistory:
 
 def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> LoggedHistory:
     """From the plain formats. All proofs have one checkpoint, as those have that were fetched while nothing was recorded."""
+    from identity_commands import verify_log
+
     from identity_core.domain.dids.state import UnknownLogMethod
-    from identity_transparency.domain import verify_log
 
     lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
     if len(lines) != len(proofs):

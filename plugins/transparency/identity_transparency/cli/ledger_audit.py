@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_commands import verify_log
 from identity_tlog.leaf import read_head
 from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
@@ -45,7 +46,6 @@ from identity_transparency.cli.trust import (
     unchecked,
     unchecked_text,
 )
-from identity_transparency.domain import verify_log
 from identity_transparency.domain.audit import Audit, LogFault
 from identity_transparency.domain.checkpoint_keys import ReplacedKeyAlone, TrustedLog
 from identity_transparency.domain.history import IMMUTABLE, LoggedHistory, retired_keys

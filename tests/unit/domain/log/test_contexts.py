@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
-from identity_transparency.domain.verify_log import verify
 
 from identity_core.domain.dids.changes import (
     AddService,

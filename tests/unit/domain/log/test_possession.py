@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life
-from identity_transparency.domain.verify_log import verify
 
 from identity_core.codec import multibase
 from identity_core.domain.dids import evidence

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
-from identity_transparency.domain.verify_log import verify
 
 from identity_core.domain.dids import requests
 from identity_core.domain.dids.changes import AddService, Authorization, Deactivate, NewService, Rotate, Update
