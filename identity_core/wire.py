@@ -9,7 +9,7 @@ from importlib import resources
 
 import orjson
 
-from identity_core.codec.structs import Types
+from identity_codec.structs import Types
 
 TYPES = Types(orjson.loads(resources.files("identity_core").joinpath("api", "identity.json").read_bytes()))
 globals().update(TYPES.named)

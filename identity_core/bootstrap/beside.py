@@ -7,6 +7,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.ports import SystemClock, fingerprints, log, make_answers_key, store_beside
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
@@ -23,7 +24,6 @@ from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.dids.service_log import find_service
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 
 
 @value_class

@@ -6,6 +6,7 @@ import secrets
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import followed
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.ports.custodian import AttendedCustodian
@@ -22,7 +23,6 @@ from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicion
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard, StorageWatch
-from identity_core.values import value_class
 
 
 @value_class

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 
-from identity_core.codec.structs import UnsetType
+from identity_codec.structs import UnsetType
 from identity_core.errors import InvalidRequest
 
 _RFC3339 = re.compile(

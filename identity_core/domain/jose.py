@@ -12,12 +12,12 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from identity_core.codec import jcs, multibase, multikey, strict_json
-from identity_core.crypto import ed25519, p256
+from identity_codec import ed25519, jcs, multibase, multikey, p256, strict_json
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.dids import jwk
 from identity_core.domain.dids.keys import PublicKey
-from identity_core.errors import InvalidDocument, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import InvalidDocument
 
 ES256: Final = "ES256"
 ALGORITHMS: Final = {multikey.P256: (ES256,), multikey.ED25519: ("EdDSA", "Ed25519")}

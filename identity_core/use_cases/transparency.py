@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import orjson
 
+from identity_codec.values import value_class
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidNotFound, InvalidDocument, StorageMismatch
 from identity_core.ports.custodian import Custodian
@@ -22,7 +23,6 @@ from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
-from identity_core.values import value_class
 
 WITNESS: Final = "witness"
 """The parameter of an entry that names the witnesses who must approve."""

@@ -27,10 +27,10 @@ from typing import Any
 
 import httpx
 
+from identity_codec.times import printed
 from identity_core.bootstrap.installation import open_installation
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.client import Signer, ibct
-from identity_core.codec.times import printed
 from identity_core.database import sqlite_connection
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.settings import load
@@ -38,7 +38,7 @@ from identity_core.use_cases.background import Repeating
 from tests.architecture.sizes import Size, size_of_functions
 
 ROUNDS = 3
-VALUES = "identity_core.values"
+VALUES = "identity_codec.values"
 # A busy machine must not end a call that works.
 LONG_DEADLINES = {
     "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "60",

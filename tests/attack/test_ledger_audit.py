@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from identity_tlog.leaf import LogLeaf
-from identity_tlog.tiles import Tile, bundled
-from identity_tlog.tree import leaf_hash
 from identity_transparency.use_cases.project import leaf_of
 
 from identity_core.cli import main
+from identity_tlog.leaf import LogLeaf
+from identity_tlog.tiles import Tile, bundled
+from identity_tlog.tree import leaf_hash
 from tests.rooms import Rooms
 from tests.transparency import LoggedLedger, LogKey, run, some_leaves, tiles_over, write_log
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import verify
-from identity_tlog.note import VerifierKey
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys, keys_followed
 from identity_transparency.rotation import (
     checkpoint_key_replacement,
@@ -25,6 +24,7 @@ from identity_core.database import open_database
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.ports.custodian import Resealed
 from identity_core.settings import Settings, load
+from identity_tlog.note import VerifierKey
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer
 from tests.fault.creators import PAUSE_SECONDS, Acknowledged, check_all_are_there, creating

@@ -11,23 +11,23 @@ from typing import Any
 import pytest
 from identity_commands.verify_log import unnamed_keys, verify
 from identity_kit.conformance.controller import WalletSigner
-from identity_tlog.leaf import LogLeaf, verify_entry
-from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
-from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
 from nacl.signing import SigningKey
 from playwright.sync_api import Page, expect
 
+from identity_codec import jcs, multibase, multikey
+from identity_codec.times import printed
 from identity_core.api.contract import load_document
-from identity_core.codec import jcs, multibase, multikey
-from identity_core.codec.times import printed
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
 from identity_core.domain.dids.log.entry import multihash, proof_config, proof_input, proof_value
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.log.service_log import read as read_service_log
 from identity_core.domain.dids.state import LogInvalid
+from identity_tlog.leaf import LogLeaf, verify_entry
+from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
+from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
 from tests.attack.log_forger import signed_by_nobody
 from tests.client.mutated_logs import log_of, mutated_logs
 from tests.client.own_logs import EVE, NEXT, SIGNER, RandomLife, is_good, own_logs, rewritten

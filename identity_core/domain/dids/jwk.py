@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from identity_core.codec import multibase, multikey
-from identity_core.crypto import p256
+from identity_codec import multibase, multikey, p256
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids import keys
-from identity_core.errors import InvalidDocument, JsonValue
+from identity_core.errors import InvalidDocument
 
 _PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"})
 _TEXTS: Final = ("kty", "crv", "x", "y", "use", "alg", "kid")

@@ -12,12 +12,11 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Any, Final
 
+from identity_codec import ed25519, multikey, p256, x25519
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519, p256, x25519
 from identity_core.domain.echo import PUBLIC_KEY, TERM, echoed
 from identity_core.errors import InvalidDocument
-from identity_core.values import value_class
 
 AUTHENTICATION: Final = "authentication"
 ASSERTION_METHOD: Final = "assertionMethod"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from identity_core.codec.multibase import base64url_decode
+from identity_codec.multibase import base64url_decode
+from identity_codec.values import value_class
 from identity_core.domain.credentials import gap_log
 from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest
@@ -17,7 +18,6 @@ from identity_core.errors import StatusListNotFound, VersionConflict
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.status_gaps import Published, StatusGaps
 from identity_core.use_cases.transparency import LogPlaces
-from identity_core.values import value_class
 
 LOOK_BACK: Final = 256
 """How many of the newest entries of a list are read, where the store does not know an edition: those of at least as many epochs as are

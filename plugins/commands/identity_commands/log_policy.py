@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from identity_tlog.note import VerifierKey
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.tree import Malformed
 
 from identity_core.cli.options import FILE_THERE
 from identity_core.cli.output import fail, failing
 from identity_core.files import read_regular
+from identity_tlog.note import VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.tree import Malformed
 
 policy_option = click.option(
     "--policy", type=FILE_THERE, help="A tlog-policy file: the logs and witnesses that count, and their quorum."

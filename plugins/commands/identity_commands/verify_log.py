@@ -14,14 +14,14 @@ from typing import Any
 
 from identity_did_webvh import log as webvh
 
-from identity_core.codec import times
+from identity_codec import times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log import birth
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.chain import Chain, fold
 from identity_core.domain.dids.state import DidState, LogInvalid, UnknownLogMethod
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 
 
 @value_class

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from identity_core.codec import multibase, strict_json
+from identity_codec import multibase, strict_json
 from identity_core.domain.dids import foreign, jwk, keys
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did

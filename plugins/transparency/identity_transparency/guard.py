@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.storage import told_at_start
 from identity_core.ports.custodian import Custodian
@@ -18,7 +19,6 @@ from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY, FollowServiceLog, public_key
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard
-from identity_core.values import value_class
 from identity_transparency.opening import (
     check_new_origin,
     check_of,

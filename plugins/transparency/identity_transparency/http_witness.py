@@ -11,9 +11,9 @@ import re
 from typing import Final
 
 import httpx
+
 from identity_tlog.note import MAX_NOTE
 from identity_tlog.witness import Stale
-
 from identity_transparency.use_cases.feed import WitnessFailed
 
 MAX_ANSWER: Final = 16 * 1024

@@ -9,14 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from identity_tlog.tree import Malformed
-
 from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
 from identity_core.bootstrap.storage import PUT_BACK
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import NAME_OF_LOG, Settings, StartError
 from identity_core.store import Store
+from identity_tlog.tree import Malformed
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.tree import TransparencyTree

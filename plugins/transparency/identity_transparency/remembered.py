@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from identity_codec.values import value_class
+from identity_core.files import durable_draft, open_regular
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.tree import Malformed
-
-from identity_core.files import durable_draft, open_regular
-from identity_core.values import value_class
 
 LINK_BYTES = 32
 

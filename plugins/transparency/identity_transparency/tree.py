@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 import orjson
-from identity_tlog.tiles import TileKey, edge_of, grown
-from identity_tlog.tree import Frontier, Malformed
 
 from identity_core.database import Database, DatabaseMismatch, Transaction
 from identity_core.store.service_did import StoredServiceDid
+from identity_tlog.tiles import TileKey, edge_of, grown
+from identity_tlog.tree import Frontier, Malformed
 from identity_transparency.use_cases.project import Growth
 
 _HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"

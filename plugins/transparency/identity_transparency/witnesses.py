@@ -8,15 +8,14 @@ from contextlib import AsyncExitStack
 from dataclasses import field
 from urllib.parse import urlsplit
 
-from identity_tlog.note import Note, cosigned_at
-from identity_tlog.policy import NONE, PolicyWitness, WitnessPolicy, label
-from identity_tlog.tree import Malformed, Refuted
-
+from identity_codec.values import value_class
 from identity_core.database.files import FileLock
 from identity_core.files import read_regular
 from identity_core.ports.clock import Clock
 from identity_core.settings import Settings, SettingsError, StartError
-from identity_core.values import value_class
+from identity_tlog.note import Note, cosigned_at
+from identity_tlog.policy import NONE, PolicyWitness, WitnessPolicy, label
+from identity_tlog.tree import Malformed, Refuted
 from identity_transparency.cosigned import StoredCosignedCheckpoints
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys, SignedByAnother
 from identity_transparency.use_cases.feed import CosignedLog, FedWitness, WitnessFailed, WitnessFeeder

@@ -20,9 +20,8 @@ from identity_transparency.store import StoredWitnessFiles, WitnessFile
 from identity_transparency.tree import drop_projections
 from identity_transparency.use_cases.approvals import MAX_FILE, PublishApprovals, PublishedApprovals, ReadWitnessedLog
 
+from identity_codec import ed25519, multikey
 from identity_core.cache import BoundedCache
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict

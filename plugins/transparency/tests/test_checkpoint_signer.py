@@ -9,8 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from identity_tlog.note import Note, VerifierKey
-from identity_tlog.tree import Refuted
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys, keys_followed, says_succession
 from identity_transparency.remembered import Remembered
 from identity_transparency.tree import TransparencyTree
@@ -22,6 +20,8 @@ from identity_transparency.use_cases.storage import require_signed
 
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.custodian import KeyNotHeld
+from identity_tlog.note import Note, VerifierKey
+from identity_tlog.tree import Refuted
 from plugins.transparency.tests.test_rotate_log_key import Service, run
 
 LOG = "id.example/log"

@@ -10,10 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_tlog.note import WITNESS, VerifierKey
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.tree import Refuted
-from identity_tlog.witness import Stale
 from identity_transparency.cli.ledger_cosigner import Cosigner, CosigningKey, write_state
 from identity_transparency.cosigned import StoredCosignedCheckpoints
 from identity_transparency.extension import newest_note
@@ -29,8 +25,12 @@ from identity_transparency.use_cases.feed import (
 from identity_transparency.use_cases.read import GetLedgerCheckpoint
 from identity_transparency.wire import GetLedgerCheckpointQuery
 
-from identity_core.crypto import ed25519
+from identity_codec import ed25519
 from identity_core.errors import PluginUnavailable, StorageMismatch
+from identity_tlog.note import WITNESS, VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.tree import Refuted
+from identity_tlog.witness import Stale
 from tests.transparency import LoggedLedger, run
 
 

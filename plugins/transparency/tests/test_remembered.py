@@ -7,10 +7,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_tlog.tree import Malformed
 from identity_transparency.remembered import Remembered
 from nacl.signing import SigningKey
+
+from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.tree import Malformed
 
 KEY = SigningKey(bytes(32))
 

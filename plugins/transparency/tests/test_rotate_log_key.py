@@ -15,8 +15,7 @@ from identity_did_ids.method import DidIds, DidIdsSettings
 from identity_transparency.use_cases.rotate_log_key import RotateServiceKey
 from identity_transparency.use_cases.service_log import ServiceLog
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddService, NewService, Update
 from identity_core.domain.dids.did import Did

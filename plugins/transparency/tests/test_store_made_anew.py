@@ -11,8 +11,8 @@ import pytest
 from identity_transparency.guard import accept_rollback
 from identity_transparency.rotation import log_key_rotation, token_key_replacement
 
+from identity_codec import multikey
 from identity_core.bootstrap import open_installation
-from identity_core.codec import multikey
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Create

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
 from plugins.did_webvh.tests.test_webvh_log import first, following
 from tests.unit.cli.conftest import Commands
 

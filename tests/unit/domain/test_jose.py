@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import multibase, multikey
-from identity_core.domain.jose import CompactJws, JoseKey, signing_input
+from identity_codec import multibase, multikey
+from identity_codec.jose import CompactJws, JoseKey, signing_input
 
 # RFC 7515 §A.3.
 ES256_KEY = {

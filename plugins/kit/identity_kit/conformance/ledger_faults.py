@@ -23,9 +23,6 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from typing import ClassVar
 
 import pytest
-from identity_tlog.leaf import LogLeaf
-from identity_tlog.note import Checkpoint
-from identity_tlog.tree import Frontier, leaf_hash
 from identity_transparency.domain.audit import Audit, LogFault
 
 from identity_core.errors import LedgerUnavailable, VersionConflict
@@ -42,6 +39,9 @@ from identity_kit.conformance.ledger_writers import (
     write_until_told,
 )
 from identity_kit.conformance.loops import close, in_own_loop, run
+from identity_tlog.leaf import LogLeaf
+from identity_tlog.note import Checkpoint
+from identity_tlog.tree import Frontier, leaf_hash
 
 Open = Callable[[], LedgerBackend]
 Outage = Callable[[], AbstractContextManager[None]]

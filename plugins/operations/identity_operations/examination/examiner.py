@@ -13,9 +13,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from identity_tlog.note import Checkpoint
-from identity_tlog.tiles import levels_of, tiles_of
-from identity_tlog.tree import HASH_BYTES, Frontier, Malformed
 from identity_transparency.domain.audit import Audit
 from identity_transparency.opening import checkpoint_keys
 from identity_transparency.remembered import Remembered
@@ -24,6 +21,7 @@ from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
 from identity_transparency.use_cases.project import leaf_of
 from identity_transparency.use_cases.storage import CheckStorage
 
+from identity_codec.values import value_class
 from identity_core.database import DatabaseMismatch
 from identity_core.domain.activity import ChainBroken, ChainHead, check_kept, follow
 from identity_core.errors import StorageMismatch
@@ -33,8 +31,10 @@ from identity_core.ports.ledger import ExaminableLedger, LedgerBackend, LedgerEn
 from identity_core.settings import StartError
 from identity_core.store import Store
 from identity_core.use_cases.dids.index_audit import IndexAudit
-from identity_core.values import value_class
 from identity_operations.examination.rows import StoreExamination, place_sum
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import levels_of, tiles_of
+from identity_tlog.tree import HASH_BYTES, Frontier, Malformed
 
 PAGE: Final = 256
 # What a look that is not deep reads of each end.

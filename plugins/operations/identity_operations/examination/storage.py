@@ -10,6 +10,7 @@ from identity_transparency.opening import check_of, checkpoint_keys, load_rememb
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_of
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.read_only import looking_plugins, looking_store
@@ -21,7 +22,6 @@ from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.sockets import LEDGER
 from identity_core.settings import Settings
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
-from identity_core.values import value_class
 
 
 @value_class

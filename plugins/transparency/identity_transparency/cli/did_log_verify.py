@@ -12,11 +12,11 @@ from typing import Any, Final
 import click
 from identity_commands.json_input import input_argument, name_of
 from identity_commands.log_policy import read_policy, verifier_key
-from identity_tlog.tree import Malformed, Refuted
+from identity_core.domain.member_times import member_time
 
 from identity_core.cli.options import FILE_THERE, counted
 from identity_core.cli.output import Command, fail, failing, show
-from identity_core.codec import times
+from identity_tlog.tree import Malformed, Refuted
 from identity_transparency.cli.sources import key_option, service_did_option
 from identity_transparency.cli.trust import (
     opened_checkpoint,
@@ -89,7 +89,7 @@ def verify(
 
     if service_history is None and (proofs or policy is not None):
         raise click.UsageError("--proof and --policy go with --service-history")
-    now = datetime.now(UTC) if at is None else times.of_member(at, "--at")
+    now = datetime.now(UTC) if at is None else member_time(at, "--at")
     missing = unchecked(service_history is not None and service_did is not None, needs_service_log, name_of(file))
     octets = file.read()
     if not octets.strip():
@@ -130,7 +130,6 @@ def _require_places(
     from identity_tlog.leaf import verify_entry
     from identity_tlog.policy import NONE, WitnessPolicy
     from identity_tlog.proofs import TlogProof
-
     from identity_transparency.domain.history import LoggedHistory, require_places, retired_keys
 
     key = verifier_key(key_text)

@@ -10,16 +10,16 @@ from typing import Any
 
 import click
 from identity_commands import verify_log
-from identity_tlog.leaf import read_head
-from identity_tlog.note import Checkpoint
-from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
-from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.output import Command, failing, progress, show
 from identity_core.domain.credentials import gap_log
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import LedgerUnavailable, StorageMismatch
+from identity_tlog.leaf import read_head
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
+from identity_tlog.tree import Malformed, Refuted
 from identity_transparency.cli.ledger_repair import compared
 from identity_transparency.cli.sources import (
     LocalSource,

@@ -13,19 +13,19 @@ from typing import Any, Final
 import click
 from identity_commands.log_policy import policy_option, read_policy, verifier_key
 from identity_commands.remote import session, url_option
+
+from identity_codec import times
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_core.cli.options import Whole
+from identity_core.cli.output import Command, fail, failing, prints_json, show
+from identity_core.client import Client
+from identity_core.domain.dids.log import service_log
+from identity_core.domain.dids.state import LogInvalid
 from identity_tlog.leaf import LogLeaf, ProvenEntry, verify_entry
 from identity_tlog.note import Checkpoint, Note, VerifierKey
 from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.proofs import TlogProof, verify_inclusion
 from identity_tlog.tree import Malformed, Refuted, leaf_hash
-
-from identity_core.cli.options import Whole
-from identity_core.cli.output import Command, fail, failing, prints_json, show
-from identity_core.client import Client
-from identity_core.codec import times
-from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.dids.state import LogInvalid
 from identity_transparency.cli.sources import transactions_of, unverified
 from identity_transparency.cli.trust import refused_key, unchecked, unchecked_text
 from identity_transparency.domain.history import LoggedHistory, read_transaction, retired_keys

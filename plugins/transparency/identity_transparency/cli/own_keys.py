@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from identity_codec import multikey
 from identity_core.cli.options import opened_part, refuse_absent
 from identity_core.cli.output import fail, fail_start, misused, show
-from identity_core.codec import multikey
 from identity_core.domain.dids.log.entry import HASH
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError

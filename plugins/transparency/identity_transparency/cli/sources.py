@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from identity_commands.remote import named_service_option, session
-from identity_tlog.leaf import LogLeaf
-from identity_tlog.note import Checkpoint
-from identity_tlog.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
-from identity_tlog.tree import HASH_BYTES, Refuted
 
+from identity_codec.multibase import base64url_decode
 from identity_core.cli.options import (
     FILE_THERE,
     Whole,
@@ -32,9 +29,12 @@ from identity_core.cli.options import (
 )
 from identity_core.cli.output import fail
 from identity_core.client import Client, ServiceError
-from identity_core.codec.multibase import base64url_decode
 from identity_core.errors import DidDeactivated
 from identity_core.settings import Settings
+from identity_tlog.leaf import LogLeaf
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
+from identity_tlog.tree import HASH_BYTES, Refuted
 from identity_transparency.domain.checkpoint_keys import no_growth
 from identity_transparency.domain.history import read_transaction
 

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import click
 from identity_commands.log_policy import verifier_key
+
+from identity_core.cli.output import fail, failing
+from identity_core.errors import IdentityError
 from identity_tlog.anchored import AnchoredCheckpoint
 from identity_tlog.leaf import Recorded
 from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
 from identity_tlog.tree import Malformed, Refuted
-
-from identity_core.cli.output import fail, failing
-from identity_core.errors import IdentityError
 from identity_transparency.cli.sources import LocalSource, LogSource, Missing
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys, KeyReplaced, ReplacedKeyAlone, TrustedLog
 from identity_transparency.domain.history import LoggedHistory

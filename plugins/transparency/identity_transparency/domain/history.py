@@ -12,16 +12,16 @@ from typing import Any, Final
 
 import orjson
 from identity_commands import verify_log
-from identity_tlog.leaf import LogLeaf, Recorded, check_recorded
-from identity_tlog.note import SignedCheckpoint, VerifierKey
-from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.codec import multibase, strict_json, times
+from identity_codec import multibase, strict_json, times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.state import LogInvalid
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
+from identity_tlog.leaf import LogLeaf, Recorded, check_recorded
+from identity_tlog.note import SignedCheckpoint, VerifierKey
+from identity_tlog.tree import Malformed, Refuted
 from identity_transparency.domain.checkpoint_keys import TrustedLog, no_growth, read_service_log
 
 FORMAT: Final = "identity-ledger-history/v1"

@@ -12,19 +12,18 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from identity_tlog.leaf import LogLeaf
-from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_tlog.proofs import Span, span_hash
-from identity_tlog.tiles import WIDTH, TileKey, needed, node_from
-from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, leaf_hash
-
+from identity_codec.values import value_class
 from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.dids.log_keys import ServiceName
-from identity_core.values import value_class
+from identity_tlog.leaf import LogLeaf
+from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.proofs import Span, span_hash
+from identity_tlog.tiles import WIDTH, TileKey, needed, node_from
+from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, leaf_hash
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.use_cases.checkpoint_keys import name_of, signing_still
 

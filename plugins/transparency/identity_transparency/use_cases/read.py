@@ -12,17 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from identity_codec import multikey
+from identity_codec.times import printed
+from identity_codec.values import value_class
+from identity_core.errors import BlockNotFound, LogRangeInvalid, TileNotFound, TransactionNotFound
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
 from identity_tlog.tiles import WIDTH, Tile, bundled
 from identity_tlog.tree import HASH_BYTES, leaf_hash
-
-from identity_core.codec import multikey
-from identity_core.codec.times import printed
-from identity_core.errors import BlockNotFound, LogRangeInvalid, TileNotFound, TransactionNotFound
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry
-from identity_core.values import value_class
 from identity_transparency.domain.checkpoint_keys import EarlierKey
 from identity_transparency.use_cases.project import TransparencyLog, entry_at, hashes_of, leaf_of
 from identity_transparency.wire import (

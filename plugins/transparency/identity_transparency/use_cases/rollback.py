@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from identity_tlog.tree import Malformed
-
+from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.errors import StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
+from identity_tlog.tree import Malformed
 from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.use_cases.project import TransparencyLog
 from identity_transparency.use_cases.storage import CheckStorage

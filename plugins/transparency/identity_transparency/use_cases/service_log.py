@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from identity_core.codec import multikey
+from identity_codec import multikey
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids import challenge, keys, requests
 from identity_core.domain.dids.changes import Authorization, Change, Create, Update
@@ -15,13 +17,12 @@ from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.log.service_log import LogKeyHistory
-from identity_core.errors import JsonValue, StorageMismatch
+from identity_core.errors import StorageMismatch
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import PreRotatingDidMethod
 from identity_core.use_cases.dids.commit import TICK, DidWriter
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY, FollowServiceLog, ServiceName, SignedEntry
 from identity_core.use_cases.dids.service_log import find_service
-from identity_core.values import value_class
 
 CHALLENGE_SECONDS: Final = 300
 

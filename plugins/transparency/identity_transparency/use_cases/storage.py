@@ -7,16 +7,15 @@ compared with was durable before it was noted.
 
 from __future__ import annotations
 
-from identity_tlog.proofs import span_hash
-from identity_tlog.tiles import needed, node_from
-from identity_tlog.tree import Malformed, Refuted, leaf_hash
-
+from identity_codec.values import value_class
 from identity_core.domain.activity import ChainHead
 from identity_core.errors import StorageMismatch
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import AuditLog, DocumentIndex
 from identity_core.use_cases.transparency import ProjectionCheck
-from identity_core.values import value_class
+from identity_tlog.proofs import span_hash
+from identity_tlog.tiles import needed, node_from
+from identity_tlog.tree import Malformed, Refuted, leaf_hash
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.remembered import Remembered
 from identity_transparency.use_cases.project import StoredTree, leaf_of

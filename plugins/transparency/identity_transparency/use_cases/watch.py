@@ -21,14 +21,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from identity_tlog.tree import Frontier
-
 from identity_core.domain.activity import GENESIS
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.transparency import StorageWatch
+from identity_tlog.tree import Frontier
 from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.use_cases.project import TransparencyLog
 from identity_transparency.use_cases.storage import CheckStorage

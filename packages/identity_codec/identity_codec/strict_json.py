@@ -1,0 +1,127 @@
+"""JSON as RFC 8259 and I-JSON (RFC 7493) want it: one meaning or none, for a bounded price.
+
+Python keeps the last of two members of one name, reads NaN, and takes any depth; two readers of one text may thus see two
+values. Refused here: duplicate names, NaN and infinities, numbers that overflow, integers beyond 64 bits, lone
+surrogates, a byte order mark, anything but UTF-8, more than 32 levels. What a text costs goes by its values more than by its
+octets, so these are counted, most of them before the text is read.
+
+orjson decides the grammar. It cannot see duplicate names and turns long integers into fractions without a word; but there are
+then fewer members and more fractions in the value than stand between the strings of the text, which can be counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+MAX_DEPTH: Final = 32
+MAX_VALUES: Final = 10_000
+"""The largest set of a predicate has 4,096 elements."""
+MAX_CONTAINERS: Final = 1_000
+"""Arrays and objects."""
+MAX_MEMBERS: Final = 1_000
+"""Of all objects together."""
+MAX_FRACTIONS: Final = 100
+"""Numbers with a fraction or an exponent, which are dear to write canonically; no request needs more than one."""
+
+_CONTAINERS: Final = frozenset((dict, list))
+# What tells a fraction from an integer, as one character; the rest of a number goes.
+_MARKS: Final = bytes.maketrans(b"eE", b"..")
+_UNMARKED: Final = b"0123456789+-"
+
+
+class JsonRefused(ValueError):
+    """``reason`` says why, and is safe to show."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def loads(octets: bytes, *, room: int = 1) -> Any:
+    """The value of a JSON text, which may have ``room`` times as many values as a request. Raises ``JsonRefused``."""
+    between = _check_size(octets, room)
+    try:
+        value = orjson.loads(octets)
+    except orjson.JSONDecodeError as error:
+        raise JsonRefused(f"not valid JSON: {error.msg}, line {error.lineno} column {error.colno}") from error
+    members, fractions = _measure(value)
+    # Of colons that are counted with the strings there may be too many, never too few.
+    if octets.count(b":") != members:
+        between = between or _between_strings(octets, room)
+        if between.count(b":") != members:
+            raise JsonRefused("an object has two members of the same name")
+    # orjson reads an integer beyond 64 bits as a fraction.
+    if fractions and _fractions_in(between or _between_strings(octets, room)) != fractions:
+        raise JsonRefused("an integer does not fit into 64 bits")
+    return value
+
+
+def _check_size(octets: bytes, room: int) -> bytes:
+    """Raises ``JsonRefused`` for too many values. What stands between the strings, when it had to be looked at.
+
+    Each value but the outermost follows a comma or the beginning of a container.
+    """
+    if _excess(octets, room) is None:
+        return b""
+    between = _between_strings(octets, room)
+    excess = _excess(between, room)
+    if excess is not None:
+        raise JsonRefused(excess)
+    return between
+
+
+def _excess(octets: bytes, room: int) -> str | None:
+    containers = octets.count(b"[") + octets.count(b"{")
+    if containers > MAX_CONTAINERS * room:
+        return f"more than {MAX_CONTAINERS * room} arrays and objects"
+    if octets.count(b":") > MAX_MEMBERS * room:
+        return f"more than {MAX_MEMBERS * room} members"
+    return f"more than {MAX_VALUES * room} values" if octets.count(b",") + containers >= MAX_VALUES * room else None
+
+
+def _between_strings(octets: bytes, room: int) -> bytes:
+    """The text without its strings, the names of members among them. Raises ``JsonRefused`` when they are too many."""
+    if b"\\" in octets:
+        # A run of backslashes begins an escape with its first one, so that they pair from the left.
+        octets = octets.replace(rb"\\", b"").replace(rb"\"", b"")
+    if octets.count(b'"') > 2 * (MAX_VALUES + MAX_MEMBERS) * room:
+        raise JsonRefused(f"more than {MAX_VALUES * room} values")
+    return b'""'.join(octets.split(b'"')[::2])
+
+
+def _measure(value: Any) -> tuple[int, int]:
+    """How many members all objects have together, and how many fractions there are. Raises ``JsonRefused`` beyond the depth and for too
+    many fractions."""
+    members, fractions = 0, int(type(value) is float)
+    level = [value] if type(value) in _CONTAINERS else []
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return members, fractions
+        below: list[Any] = []
+        for item in level:
+            children = item
+            if type(item) is dict:
+                members += len(item)
+                children = item.values()
+            # Most hold nothing but texts and integers, and this asks faster than a comprehension.
+            types = set(map(type, children))
+            if not _CONTAINERS.isdisjoint(types):
+                below += [child for child in children if type(child) in _CONTAINERS]
+            if float in types:
+                fractions += len([child for child in children if type(child) is float])
+        if fractions > MAX_FRACTIONS:
+            raise JsonRefused(f"more than {MAX_FRACTIONS} fractions")
+        level = below
+    if level:
+        raise JsonRefused(f"nested deeper than {MAX_DEPTH} levels")
+    return members, fractions
+
+
+def _fractions_in(between: bytes) -> int:
+    """How many numbers of the text have a fraction or an exponent, or both."""
+    marks = between.replace(b"true", b"").replace(b"false", b"").translate(_MARKS, _UNMARKED)
+    return marks.replace(b"..", b".").count(b".")

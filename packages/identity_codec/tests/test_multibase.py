@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import Any
+
+import base58
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from identity_codec import multibase
+
+
+@given(st.binary(max_size=150))
+def test_base58_is_what_the_base58_package_writes_and_reads(octets: bytes) -> None:
+    text = multibase.base58_encode(octets)
+    assert text == base58.b58encode(octets).decode()
+    if octets:
+        assert multibase.base58_decode(text) == octets
+
+
+@given(st.text(alphabet="123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", min_size=1, max_size=120))
+def test_each_base58_text_is_the_one_form_of_its_bytes(text: str) -> None:
+    octets = multibase.base58_decode(text)
+    assert octets == base58.b58decode(text)
+    assert multibase.base58_encode(octets) == text
+
+
+@pytest.mark.parametrize("text", ["", "0", "O", "I", "l", " a", "a ", "a\n", "é", "abc+", "１", "\x00"])
+def test_what_is_not_base58_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="base58"):
+        multibase.base58_decode(text)
+
+
+def test_base58_is_capped_before_it_is_decoded() -> None:
+    multibase.base58_decode("2" * multibase.MAX_BASE58)
+    with pytest.raises(ValueError, match="too long"):
+        multibase.base58_decode("2" * (multibase.MAX_BASE58 + 1))
+
+
+@pytest.mark.parametrize("text", ["", "z", "u2NEpo", "f00", "Z2", "2"])
+def test_only_the_prefix_z_is_base58btc(text: str) -> None:
+    with pytest.raises(ValueError, match="base58"):
+        multibase.base58btc_decode(text)
+
+
+@given(st.binary(max_size=100))
+def test_base64url_goes_there_and_back(octets: bytes) -> None:
+    text = multibase.base64url_encode(octets)
+    assert "=" not in text
+    assert multibase.base64url_decode(text) == octets
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A", "AB", "AAB", "AA==", "AA=", "AA\n", "A A", "AA+", "AA/", "AAAAA", "é", "AA\x00", "_w=", "__9"],
+    ids=ascii,
+)
+def test_loose_base64url_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="base64url"):
+        multibase.base64url_decode(text)
+
+
+@pytest.mark.parametrize("value", [None, 7, b"AAAA", ["AAAA"]])
+def test_what_is_no_text_is_no_base64url(value: Any) -> None:
+    with pytest.raises(TypeError):
+        multibase.base64url_decode(value)
