@@ -13,8 +13,9 @@ from typing import Final
 
 import orjson
 
+from identity_codec import jwk
 from identity_codec.strict_json import JsonValue
-from identity_core.domain.dids import jwk, keys
+from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument

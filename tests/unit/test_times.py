@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_core.domain.member_times import optional_time
 
 import identity_core
 from identity_codec import times
 from identity_core.domain.credentials.attributes import Attribute, AttributeType, ValueRefused
+from identity_core.domain.member_times import optional_time
 from identity_core.errors import InvalidRequest
 from tests.client.own_logs import TIMES, is_good, timed_logs
 
@@ -79,12 +79,12 @@ def test_a_datetime_of_a_credential_is_a_time_of_the_parser() -> None:
 
 
 def test_nothing_else_parses_times() -> None:
-    """`codec/times.py` is the one parser: another would accept other texts."""
+    """`identity_codec.times` is the one parser: another would accept other texts."""
     root = Path(identity_core.__file__).parent
-    plugins = list((root.parent / "plugins").glob("*/identity_*/**/*.py"))
+    others = list(root.parent.glob("p*/*/identity_*/**/*.py"))
     found = {
         str(path.relative_to(root.parent))
-        for path in (*root.rglob("*.py"), *plugins)
+        for path in (*root.rglob("*.py"), *others)
         if re.search(r"(?<!date)\b(?:datetime|time)\.(?:fromisoformat|strptime)\(|dateutil", path.read_text("utf-8"))
     }
     assert found == {"packages/identity_codec/identity_codec/times.py"}
