@@ -22,7 +22,7 @@ from typing import Any
 
 import pluggy
 
-from identity_core.plugin import hookspecs
+from identity_core.plugin import sockets
 from identity_core.plugin.provider import PluginError, Provider
 from identity_core.plugin.sockets import BEARER_HOOK, EXTEND_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, SettingsError
@@ -154,7 +154,7 @@ def collect(sources: Iterable[PluginSource], settings: Settings) -> Collection:
     plugins = settings.plugins
     collection = Collection()
     manager = pluggy.PluginManager("identity")
-    manager.add_hookspecs(hookspecs)
+    manager.add_hookspecs(sockets)
     registered: dict[str, PluginSource] = {}
     for source in sources:
         if source.name in plugins.disabled or source.distribution in plugins.disabled:
