@@ -31,7 +31,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidRequest, NotFound, UnsupportedMediaType
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.use_cases.dids.read import GetDidLog
-from identity_core.use_cases.dids.witnesses import WitnessApprovals
+from identity_core.use_cases.transparency import WitnessApprovals
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

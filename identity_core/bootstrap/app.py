@@ -43,10 +43,9 @@ from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
-from identity_core.use_cases.dids.witnesses import WitnessApprovals
-from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
+from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
@@ -153,7 +152,7 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
 def _ports(opened: Runtime) -> dict[type[Any], Any]:
     """Return what an extension can use before the handlers of the kernel are built, and the services that do nothing."""
     store, jobs = opened.store, opened.jobs
-    ports = (jobs.logged, jobs.watch, Record(store.activity), store.documents, store.activity)
+    ports = (jobs.watch, Record(store.activity), store.documents, store.activity)
     idle = (LogPlaces(), WitnessApprovals(), Anchoring())
     own = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
     return {type(each): each for each in (*ports, *idle)} | own

@@ -20,7 +20,7 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import PluginSource
-from identity_core.use_cases.dids.witnesses import WitnessApprovals
+from identity_core.use_cases.transparency import WitnessApprovals
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:
