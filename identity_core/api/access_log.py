@@ -225,6 +225,5 @@ def limiter_gauges(limiter: Limiter | None) -> Iterator[Gauge]:
         return
     degraded = "1 while the shared rate limits are out of reach and each process limits for itself."
     yield Gauge("limiter_degraded", "livemax", degraded, lambda: limiter.degraded)
-    yield Gauge(
-        "limiter_local_decisions", "counter", "Decisions without the shared store.", lambda: limiter.local_decisions
-    )
+    local = "Decisions made without the shared store."
+    yield Gauge("limiter_local_decisions", "counter", local, lambda: limiter.local_decisions)
