@@ -83,7 +83,6 @@ def verify(
     put another in its place. Such keys are listed, and refused with --require-named-keys.
     """
     from identity_commands import verify_log
-    from identity_commands.verify_log import unnamed_keys
 
     from identity_core.domain.dids.state import LogInvalid, UnknownLogMethod
 
@@ -101,7 +100,7 @@ def verify(
         if did not in (None, checked.did):
             raise LogInvalid("It is the log of another DID.", details={"did": checked.did})
         lines = octets.removesuffix(b"\n").split(b"\n")
-        unnamed = unnamed_keys(lines)
+        unnamed = verify_log.unnamed_keys(lines)
         if require_named_keys and unnamed is None:
             raise LogInvalid("Its entries do not show which keys the controller asked for.")
         if require_named_keys and unnamed:
