@@ -27,6 +27,7 @@ from identity_core.use_cases.anchoring.recheck import FollowBatches
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, ProofAnchoring, RevokeLeaves
 from identity_core.use_cases.anchoring.worker import AnchorWorker, SealBatch
 from identity_core.use_cases.record import Record
+from tests.events import open_store
 from tests.rooms import MovableClock
 
 PENDING = Anchor(AnchorStatus.PENDING, None, None, None)
@@ -165,7 +166,7 @@ class Anchorage:
     store: Store = field(init=False)
 
     def __post_init__(self) -> None:
-        self.store = Store.open(self.folder, self.url)
+        self.store = open_store(self.folder, self.url)
         self.worker = self.new_worker()
         self.desk = ProofAnchoring(self.store.outbox, True, self.worker.called, self.worker.news)
 

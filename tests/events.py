@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import orjson
+from identity_records.audit import AuditLines, audit_of, to_line
+from identity_records.extension import record_sinks
+from identity_records.queries import TimelineEntry, Verification
+from identity_records.store import ActivityRows
 
 from identity_core.codec.times import parse
 from identity_core.database import Transaction
 from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestContext
 from identity_core.errors import JsonValue
-from identity_core.ports.activity import TimelineEntry, Verification
-from identity_core.ports.repositories import AuditLog
 from identity_core.store import Store
-from identity_core.store.audit import to_line
-from identity_core.store.events import ActivityRows
+from identity_core.store.events import OpenSink
 from identity_core.values import value_class
 
 
@@ -43,9 +45,16 @@ def from_line(line: bytes) -> AuditRow:
     return AuditRow(at, read["requestId"], *(read[name] for name in names))
 
 
-async def audit_rows(log: AuditLog, *, after: int = 0, limit: int = 1000) -> list[tuple[int, AuditRow]]:
+async def audit_rows(log: AuditLines, *, after: int = 0, limit: int = 1000) -> list[tuple[int, AuditRow]]:
     """Return the lines after ``after`` by number."""
     return [(one.sequence, from_line(one.line)) for one in await log.chain(after=after, limit=limit)]
+
+
+def open_store(folder: Path, url: str | None = None, **choices: Any) -> Store:
+    """Open a store with the sinks of the records."""
+    store = Store.open(folder, url, **choices)
+    store.activity.sinks += [OpenSink("records", sink, is_vital=True) for sink in record_sinks(store, False)]
+    return store
 
 
 EVENT = EventRecord(Event(), RequestContext("anyOperation", SERVICE), datetime(2026, 1, 2, tzinfo=UTC))
@@ -63,7 +72,7 @@ def event_of(row: AuditRow) -> EventRecord:
 
 def insert_rows(store: Store, transaction: Transaction, rows: Sequence[TestRow]) -> None:
     """Write the rows within ``transaction``."""
-    store.audit.write(transaction, [event_of(row) for row in rows if isinstance(row, AuditRow)])
+    audit_of(store).write(transaction, [event_of(row) for row in rows if isinstance(row, AuditRow)])
     for row in rows:
         if not isinstance(row, AuditRow):
             activity_rows(store).insert(transaction, row)

@@ -17,8 +17,8 @@ from identity_core.crypto import ed25519
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.plugin.provider import BuildContext
-from identity_core.store import Store
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
+from tests.events import open_store
 from tests.rooms import MovableClock
 
 ORIGIN = "id.example/api/v1/ledger"
@@ -61,7 +61,7 @@ class LoggedLedger:
     def __init__(self, folder: Path, url: str | None = None, *, ledger: Any = None) -> None:
         self.clock = MovableClock()
         self.ledger = ledger if ledger is not None else open_ledger(folder, self.clock, url)
-        self.store = Store.open(folder, url, processes=2)
+        self.store = open_store(folder, url, processes=2)
         self.tree = self.store.transparency
         self.key = LogKey()
         self.follower = LedgerFollower(ProjectLedger(self.ledger, self.tree))

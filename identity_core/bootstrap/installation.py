@@ -126,7 +126,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     custodian, *apart = map(plugins.custodian, settings.custodian.names)
     await (guard := _guard(plugins)).require_key(custodian)
     signer = await make_own_keys(custodian)
-    store = await _open_store(settings, custodian, stack)
+    store = await _open_store(plugins, custodian, stack)
     plugins.database = store.database
     ledger = plugins.ledger(settings.ledger.backend)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
@@ -196,8 +196,9 @@ def _start_provers(
     return known or NoProver(), strangers or NoProver()
 
 
-async def _open_store(settings: Settings, custodian: Custodian, stack: AsyncExitStack) -> Store:
-    store = await open_store(settings, custodian, processes=settings.server.workers)
+async def _open_store(plugins: PluginManager, custodian: Custodian, stack: AsyncExitStack) -> Store:
+    settings = plugins.settings
+    store = await open_store(plugins, custodian, processes=settings.server.workers)
     stack.push_async_callback(store.close)
     store.idempotency = StoredIdempotencyKeys(
         store.database, retention=timedelta(hours=settings.retention.idempotency_hours)

@@ -39,7 +39,7 @@ BRING_UP = "make a backup, then `identity upgrade apply`; the next start does it
 
 def check_of(ledger: LedgerBackend, store: Store) -> CheckStorage:
     """The check over open databases."""
-    return CheckStorage(ledger, store.documents, store.transparency, store.audit)
+    return CheckStorage(ledger, store.documents, store.transparency)
 
 
 def load_remembered(settings: Settings) -> Remembered | None:

@@ -38,6 +38,15 @@ INSERT INTO transparency_places (prefix, sequence) SELECT CAST(value AS bigint),
 FROM json_array_elements_text(CAST(:prefixes AS json)) WITH ORDINALITY AS each (value, place)
 """,
 }
+_DROP = (
+    # What they approve of is dropped, too.
+    "DELETE FROM witness_files WHERE did IN (SELECT did FROM did_versions WHERE sequence > :sequence)",
+    "DELETE FROM did_versions WHERE sequence > :sequence",
+    "DELETE FROM projections WHERE sequence > :sequence",
+    "DELETE FROM cosigned_checkpoints WHERE size > :sequence",
+    "DELETE FROM transparency_tiles",
+    "DELETE FROM transparency_places",
+)
 _PLACES = "SELECT sequence FROM transparency_places WHERE prefix = :prefix ORDER BY sequence"
 
 
@@ -88,6 +97,17 @@ class TransparencyTree(Repository):
         after = before.appended(growth.leaves)
         transaction.execute(_MOVE_HEAD, {"size": after.size, "peaks": after.encode()})
         return after
+
+    async def drop_projections(self, sequence: int) -> None:
+        """Drop what was projected from ledger entries after ``sequence``, and the whole tree, which is made again. The ledger must have
+        been rolled back to it, and an operator have accepted that."""
+
+        def drop(transaction: Transaction) -> None:
+            for statement in _DROP:
+                transaction.execute(statement, {"sequence": sequence} if ":sequence" in statement else {})
+            transaction.execute(_MOVE_HEAD, {"size": 0, "peaks": b""})
+
+        await self._database.write(drop)
 
     async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
         return await self._database.read(lambda transaction: _tiles(transaction, wanted))

@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from identity_records.chain import ChainHead, next_link
 
 from identity_core.cli.local_server import LocalServer
-from identity_core.domain.activity import ChainHead, next_link
-from identity_core.store import Store
-from tests.events import AuditRow, write_rows
+from tests.events import AuditRow, open_store, write_rows
 from tests.unit.cli.conftest import Commands
 
 ROW = AuditRow(datetime(2026, 1, 1, tzinfo=UTC), "r", "createDid", "key:1", "0" * 12, "did:ids:a", "done", {})
@@ -26,7 +25,7 @@ def lines(here: Path) -> Callable[[int], None]:
 
     def write(count: int) -> None:
         async def scenario() -> None:
-            store = Store.open(here / "identity-data")
+            store = open_store(here / "identity-data")
             for _ in range(count):
                 await write_rows(store, (ROW,))
             await store.close()

@@ -6,7 +6,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from functools import partial
+
+from identity_records.audit import audit_of
 
 from identity_core.bootstrap.beside import open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
@@ -14,7 +15,6 @@ from identity_core.bootstrap.storage import check_new_origin, check_of, checkpoi
 from identity_core.ports.custodian import Custodian
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.store.audit import StoredAuditEnd, drop_projections
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY, public_key
 from identity_core.use_cases.ledger.checkpoint_keys import first_key
@@ -47,12 +47,13 @@ class CheckpointGuard(RollbackGuard):
     async def watch(self, logged: TransparencyLog, store: Store, clock: SystemClock) -> AsyncIterator[WatchStorage]:
         """Compare everything with what is remembered, then watch. Raises ``StartError``, ``StorageMismatch``."""
         settings, check = self.settings, check_of(logged.ledger, store)
-        end, memory = StoredAuditEnd(store.database), CheckpointFile(checkpoint_file_of(settings))
-        watch = WatchStorage(check, logged, end, memory, settings.ledger.checkpoint_seconds, clock, clock.fault)
+        audit, memory = audit_of(store), CheckpointFile(checkpoint_file_of(settings))
+        watch = WatchStorage(check, logged, audit, memory, settings.ledger.checkpoint_seconds, clock, clock.fault)
         await logged.follower.now()
         kept = load_remembered(settings)
         if kept is not None:
             await check.remembered(kept, await checkpoint_keys(logged.signer.refresh))
+            await audit.require_line(kept.audit_lines, kept.audit_link)
         await watch.look()
         await watch.remember()
         async with watch:
@@ -69,10 +70,9 @@ async def accept_rollback(
     with told_at_start(settings):
         async with AsyncExitStack() as stack:
             logged, store = await open_beside(settings, stack)
-            end, memory = StoredAuditEnd(store.database), CheckpointFile(checkpoint_file_of(settings))
-            drop, record = partial(drop_projections, store.database), Record(store.activity)
-            rename, check = store.transparency.rename, check_of(logged.ledger, store)
-            accept = AcceptRollback(check, logged, end, memory, drop, rename, record, SystemClock())
+            audit, memory = audit_of(store), CheckpointFile(checkpoint_file_of(settings))
+            check, record = check_of(logged.ledger, store), Record(store.activity)
+            accept = AcceptRollback(check, logged, audit, memory, store.transparency, record, SystemClock())
             try:
                 return await accept(agreed, new_origin=new_origin)
             except AnotherLedger as error:

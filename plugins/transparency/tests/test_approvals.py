@@ -23,9 +23,8 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import LogInvalid, verify, witness
 from identity_core.domain.dids.log.witness import read_witnesses
 from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict
-from identity_core.store import Store
-from identity_core.store.audit import drop_projections
 from identity_core.use_cases.dids.read import GetDidLog
+from tests.events import open_store
 from tests.unit.domain.log.test_webvh import first, following
 
 PAIRS = [ed25519.generate(bytes([number]) * 32) for number in (1, 2, 3)]
@@ -70,7 +69,7 @@ class Site:
     """A log, and what its place shows."""
 
     def __init__(self, folder: Path, *entries: Any) -> None:
-        self.ledger, self.store = Ledger(lines(*entries)), Store.open(folder)
+        self.ledger, self.store = Ledger(lines(*entries)), open_store(folder)
         self.witness_version: int | None = None
         self.of = DID
         self.log = GetDidLog(SimpleNamespace(index=self, recorded=self.head), self.ledger, True)  # type: ignore[arg-type]
@@ -271,7 +270,7 @@ def test_what_approves_of_entries_that_a_rollback_cuts_goes_with_them(tmp_path: 
             values = {"did": did, "sequence": sequence, "octets": b"x"}
             await database.write(lambda transaction, values=values: transaction.execute(row, values))
             assert await files.replace(did, None, WitnessFile(1, 1, b"[]"))
-        await drop_projections(database, 1)
+        await site.store.transparency.drop_projections(1)
         assert await files.find("did:webvh:a") is not None
         assert await files.find("did:webvh:b") is None
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pytest
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_kit.conformance.prover_cases import BbsIssuer
-from identity_records.queries import TimelineQuery, TimelineRow
+from identity_records.queries import TimelineEntry, TimelineQuery, TimelineRow
 from identity_records.store import StoredTimeline
 from identity_tlog.note import Checkpoint
 
@@ -28,14 +28,13 @@ from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_comm
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import ProofInvalid
-from identity_core.ports.activity import TimelineEntry
 from identity_core.ports.anchoring import LeaseLost
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
 from identity_core.use_cases.ledger.project import TransparencyLog
 from tests.anchoring import some_proof
-from tests.events import write_rows
+from tests.events import open_store, write_rows
 from tests.unit.cli.conftest import Commands
 
 T = TypeVar("T")
@@ -59,7 +58,7 @@ def lines(path: Path, *records: Any) -> Path:
 
 def stored(folder: Path, job: Callable[[Store], Awaitable[T]]) -> T:
     async def opened() -> T:
-        store = Store.open(folder, processes=2)
+        store = open_store(folder, processes=2)
         try:
             return await job(store)
         finally:
@@ -89,7 +88,7 @@ async def anchor_of(desk: TransparencyLog, root: bytes) -> AnchorTransaction:
 def data(here: Path) -> Path:
     folder = here / "identity-data"
     folder.mkdir()
-    asyncio.run(Store.open(folder).close())
+    asyncio.run(open_store(folder).close())
     return folder
 
 

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from identity_records.audit import audit_of
 from identity_tlog.note import VerifierKey
 from identity_tlog.tree import Frontier, leaf_hash
 
@@ -31,7 +32,6 @@ from identity_core.plugin.build import LookOnly
 from identity_core.plugin.sockets import LEDGER
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
-from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import CheckpointSigner, leaf_of
@@ -279,7 +279,7 @@ async def end_of(copy: Settings) -> End:
                     frontier = await _grown(frontier, ledger)
                     keys = await checkpoint_keys(read)
                 note = await CheckpointSigner(custodian, keys, SystemClock()).alone(frontier)
-                return End(keys, Remembered(note, *await StoredAuditEnd(store.database).last()))
+                return End(keys, Remembered(note, *await audit_of(store).last()))
             finally:
                 await store.close()
         finally:

@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from identity_records.audit import audit_of
 from identity_tlog.note import Checkpoint, VerifierKey
 from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.tree import Malformed, Refuted
@@ -31,7 +32,6 @@ from identity_core.errors import JsonValue, StorageMismatch
 from identity_core.files import sync_folder
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.record import Record
@@ -213,14 +213,14 @@ async def _gone_on(
         await _require_one_history(logged, store, [one.checkpoint for one in notes])
         newest = max(notes, key=lambda one: (one.checkpoint.size, one.audit_lines), default=None)
         entries = max(tree.size, 0 if newest is None else newest.checkpoint.size)
-        lines, _ = await StoredAuditEnd(store.database).settled()
+        lines, _ = await audit_of(store).settled()
         known_lines = max([lines, *(one.audit_lines for one in notes)])
         await _record(store, manifest, tree.size, entries, new_origin)
         signer = logged.signer
         if new_origin is not None:
             await store.transparency.rename(new_origin)
             signer = signer.renamed(new_origin)
-        end = await StoredAuditEnd(store.database).settled()
+        end = await audit_of(store).settled()
         is_behind = new_origin is None and newest is not None and newest.checkpoint.size > tree.size
         remembered = Remembered(await signer.signed(tree), *end)
         if is_behind and newest is not None:

@@ -20,7 +20,6 @@ from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.store.audit import drop_projections
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
@@ -154,6 +153,6 @@ async def repair_index(settings: Settings, findings: Sequence[Finding]) -> Repai
     if is_tree:
         async with AsyncExitStack() as stack:
             logged, store = await open_beside(settings, stack)
-            await drop_projections(store.database, (await logged.ledger.head()).sequence)
+            await store.transparency.drop_projections((await logged.ledger.head()).sequence)
             await logged.follower.now()
     return Repaired(done, failed, is_tree)

@@ -24,7 +24,8 @@ from identity_core.cli.output import fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.profiles import signed_in
 from identity_core.cli.remote import api_key_option, named_service_option, session
-from identity_core.domain.activity import (
+from identity_core.settings import Settings
+from identity_records.chain import (
     ChainBroken,
     ChainedLine,
     ChainHead,
@@ -34,10 +35,9 @@ from identity_core.domain.activity import (
     follow,
     follow_export,
 )
-from identity_core.settings import Settings
 
 if TYPE_CHECKING:
-    from identity_core.ports.repositories import AuditLog
+    from identity_records.audit import AuditLines
 
 PAGE = 1_000
 END_UNCHECKED = "that the end was not cut off and the log not written anew: the keys of the installation tell"
@@ -179,7 +179,7 @@ def _read(settings: Settings, url: str | None, api_key: str | None, after: int) 
 
 
 @contextlib.contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLog, bool]]]:
+def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLines, bool]]]:
     """The audit log of the installation, and the loop that it was opened in."""
     from identity_records.local_log import audit_log
 
@@ -188,7 +188,7 @@ def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLog
         yield opened
 
 
-def _stored(runner: asyncio.Runner, log: AuditLog, after: int) -> Lines:
+def _stored(runner: asyncio.Runner, log: AuditLines, after: int) -> Lines:
     return _pages(lambda last: runner.run(log.chain(after=last, limit=PAGE)), after)
 
 

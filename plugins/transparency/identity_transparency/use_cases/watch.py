@@ -20,13 +20,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from identity_records.audit import AuditLines
+from identity_records.chain import GENESIS
 from identity_tlog.tree import Frontier
 
-from identity_core.domain.activity import GENESIS
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.clock import Clock
-from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.guard import StorageWatch
@@ -48,7 +48,7 @@ class WatchStorage(Repeating, StorageWatch):
 
     check: CheckStorage
     log: TransparencyLog
-    audit_end: StoredAuditEnd
+    audit: AuditLines
     memory: CheckpointFile
     every_seconds: float
     clock: Clock
@@ -79,7 +79,7 @@ class WatchStorage(Repeating, StorageWatch):
 
     async def _look_where_due(self) -> bool:
         """Return whether the end of the ledger or of the audit log has moved, or may have: a file is looked at each time."""
-        ends = (await self.check.ledger.head(), await self.audit_end.last()) if self._resting else object()
+        ends = (await self.check.ledger.head(), await self.audit.last()) if self._resting else object()
         if is_moved := ends != self._ends:
             for one in self._resting:
                 one.called.notify()
@@ -110,20 +110,20 @@ class WatchStorage(Repeating, StorageWatch):
 
     async def look(self) -> None:
         """Raises ``StorageMismatch``, and what the ports raise."""
-        self.audit_end.require_in_place()
+        self.audit.require_in_place()
         await self.check.projections()
         tree = await self.log.follower.now()
         if tree != self._tree:
             await self.check.tree_of(self._tree.size, self._tree.root)
-        await self.check.audit_line(*self._audit)
+        await self.audit.require_line(*self._audit)
         self._tree = tree
 
     async def remember(self) -> None:
         """Writes down how far ledger and audit log are, if that is news."""
-        news = await self.check.audit.chain(after=self._audit[0], limit=1)
+        news = await self.audit.chain(after=self._audit[0], limit=1)
         if (self._tree.size, self._audit[0]) == self._written and not news:
             return
-        self._audit = await self.audit_end.settled()
+        self._audit = await self.audit.settled()
         remembered = Remembered(await self.log.signer.signed(self._tree), *self._audit)
         try:
             await asyncio.to_thread(self.memory.save, remembered)

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from identity_records.audit import audit_of
 
 from identity_core.domain.ledger.anchor_proof import AnchorPath, proof_commitment
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
@@ -94,7 +95,9 @@ def test_a_revocation_that_vanishes_is_told_again_when_it_is_back(
         assert await rooms.anchor(kept) == before
         assert await kinds(rooms) == ["anchor.confirmed"] * 2 + ["anchor.reopened"] + ["anchor.revoked"] * 2
         lines = [
-            row for _, row in await audit_rows(rooms.store.audit, after=0, limit=9) if row.operation == "revokeAnchor"
+            row
+            for _, row in await audit_rows(audit_of(rooms.store), after=0, limit=9)
+            if row.operation == "revokeAnchor"
         ]
         assert [(line.details["revokedBlock"], line.details.get("undoneBlock")) for line in lines] == [
             (3, None),

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
-
-from identity_core.domain.activity import (
+from identity_records.chain import (
     CUT,
     ChainBroken,
     ChainedLine,
