@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 from identity_records.audit import AuditLines, audit_of, to_line
 from identity_records.extension import record_sinks
-from identity_records.queries import TimelineEntry, Verification
-from identity_records.store import ActivityRows
+from identity_records.store import ActivityRows, TimelineEntry, Verification
 
 from identity_core.codec.times import parse
 from identity_core.database import Transaction

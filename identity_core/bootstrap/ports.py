@@ -26,6 +26,7 @@ from identity_core.ports.ledger import MOST_AHEAD_SECONDS, NOT_RECORDED, ClockAh
 from identity_core.settings import Settings, StartError, require_extras
 from identity_core.store import Store
 from identity_core.store.events import OpenSink
+from identity_core.store.requests import StoredIdempotencyKeys
 from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.log_keys import LogSigner
@@ -196,11 +197,12 @@ async def open_store(plugins: PluginManager, custodian: Custodian, *, processes:
         mapped_mebibytes=settings.mapped_mebibytes,
         readers=settings.database_readers,
     )
+    kept = timedelta(hours=settings.retention.idempotency_hours)
+    store.idempotency = StoredIdempotencyKeys(store.database, retention=kept)
     # A custodian may be older than its database: one that has nothing in it yet has nothing to hide.
     is_new = is_first or await store.is_new()
-    for declared in (one.declared for one in extensions_on(plugins, store.database).on):
-        made = declared.sinks(store, is_new) if declared.sinks else ()
-        store.activity.sinks += [OpenSink(declared.name, sink, is_vital=declared.vital) for sink in made]
+    for one in (one.declared for one in extensions_on(plugins, store.database).on if one.declared.sinks):
+        store.activity.sinks += [OpenSink(one.name, sink, is_vital=one.vital) for sink in one.sinks(store, is_new)]
     if not store.activity.has_vital:
         log.warning(
             "no extension that is on writes an audit log: changes are not recorded. Enable records, or install it"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from identity_records.queries import TimelineEntry
+from identity_records.store import TimelineEntry
 
 from tests.events import insert_rows, open_store
 from tests.unit.cli.conftest import Commands

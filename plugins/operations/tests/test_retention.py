@@ -13,8 +13,8 @@ import pytest
 from identity_operations.erasure import SweepRecords
 from identity_operations.examination.rows import StoreExamination
 from identity_operations.kinds import KINDS
-from identity_records.queries import TimelineEntry, TimelineQuery, Verification, VerificationQuery
-from identity_records.store import StoredTimeline, StoredVerifications
+from identity_records.queries import TimelineQuery, VerificationQuery
+from identity_records.store import StoredTimeline, StoredVerifications, TimelineEntry, Verification
 
 from identity_core.codec.times import printed
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose

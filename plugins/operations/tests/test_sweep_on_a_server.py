@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 from identity_postgresql.session import translated_sql
-from identity_records.queries import TimelineEntry
+from identity_records.store import TimelineEntry
 
 from identity_core.codec.times import micros
 from identity_core.database import Transaction

@@ -13,19 +13,17 @@ a few at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
-from identity_core.codec.times import parse, printed_exactly
+from identity_core.codec.times import printed_exactly
 from identity_core.database import Transaction
 from identity_core.domain.activity import EVERY_EVENT, REFUSED, EventRecord
 from identity_core.errors import StorageMismatch
 from identity_core.store import Store
 from identity_core.store.records import Repository, delete_first
 from identity_core.store.requests import touch
-from identity_core.values import value_class
 from identity_records.chain import ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
 
 _HEAD = """
@@ -46,7 +44,6 @@ AND NOT EXISTS (SELECT 1 FROM audit_lines WHERE audit_lines.sequence > :last)
 _APPEND = f"""WITH moved AS ({_GO_ON} RETURNING id) {_INTO} SELECT line.* FROM moved,
 unnest(CAST(:sequences AS bigint[]), CAST(:lines AS bytea[]), CAST(:links AS bytea[])) AS line
 """  # noqa: S608
-_PLACE = "SELECT sequence, line, link FROM audit_lines"
 _READ = """
 SELECT sequence, line, link FROM audit_lines WHERE sequence > :after
 AND sequence > (SELECT coalesce(max(cut_sequence), 0) FROM audit_head WHERE id = 1) ORDER BY sequence LIMIT :limit
@@ -275,24 +272,6 @@ def to_line(sequence: int, record: EventRecord) -> bytes:
             "details": details,
         }
     )
-
-
-@value_class
-class AuditPlace:
-    """A line of the chain: its number, its link and its time."""
-
-    sequence: int
-    link: bytes
-    at: datetime
-
-
-def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | None:
-    """The line ``sequence``, or the last one; None where there is none. Its table is the same in every version that has been released."""
-    where = "ORDER BY sequence DESC LIMIT 1" if sequence is None else "WHERE sequence = :sequence"
-    row = transaction.execute(f"{_PLACE} {where}", {} if sequence is None else {"sequence": sequence}).fetchone()
-    if row is None:
-        return None
-    return AuditPlace(row[0], _octets(row[2]), parse(orjson.loads(bytes(row[1]))["at"]).astimezone(UTC))
 
 
 def _settle(transaction: Transaction) -> tuple[int, bytes]:

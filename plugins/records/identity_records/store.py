@@ -14,19 +14,80 @@ import orjson
 from identity_core.database import Transaction
 from identity_core.domain.activity import EVERY_EVENT, REFUSED, ApiKeyChanged, DidChanged, Event, EventRecord, Parties
 from identity_core.domain.callers import Caller
-from identity_core.domain.proofs.checks import compared_of
+from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.checks import BoundPart, compared_of
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.store.proofs import anchors_of
 from identity_core.store.records import Repository, Table, bounds, row_id
+from identity_core.values import value_class
 from identity_records.queries import (
-    TimelineEntry,
     TimelineQuery,
-    TimelineRow,
-    Verification,
     VerificationCounts,
     VerificationQuery,
-    VerificationRow,
 )
+
+
+@value_class
+class TimelineEntry:
+    """One event. ``kind`` is a dotted name such as ``delegation.created`` or ``proof.refused``; ``outcome`` is ``done`` or
+    ``refused``, with the ``code`` of the refusal; ``actor`` is ``Caller.identity``; DIDs and identifiers as text."""
+
+    at: datetime
+    kind: str
+    outcome: str
+    actor: str | None
+    code: str | None = None
+    holder: str | None = None
+    agent: str | None = None
+    issuer: str | None = None
+    delegation_id: str | None = None
+    credential_id: str | None = None
+    proof_id: str | None = None
+
+
+@value_class
+class Verification:
+    """One verification. ``caller`` is ``Caller.identity``; ``verifier`` its DID or ``fingerprint`` that of its key. ``holder`` is set only
+    where the proof is one that is kept here, octet by octet: what a stranger's proof says of itself names no one. ``attribute`` and
+    ``predicate_type`` are None for a proof of several predicates, or one that cannot be read. ``codes`` say why it was not verified; of a
+    verified one they are the parts of ``BOUND`` that were compared, of which older rows have none."""
+
+    at: datetime
+    verified: bool
+    caller: str
+    verifier: str | None
+    fingerprint: str | None
+    holder: str | None
+    issuer: str | None
+    schema_id: str | None
+    proof_id: str | None
+    attribute: str | None
+    predicate_type: str | None
+    codes: tuple[str, ...]
+
+    @property
+    def missing(self) -> tuple[BoundPart, ...]:
+        """The parts of ``BOUND`` that were not compared; none for one that was not verified."""
+        return compared_of(self.codes) if self.verified else ()
+
+
+@value_class
+class TimelineRow:
+    """A stored event. Ids ascend with time; ``anchor`` is that of the proof as it is now, None without one."""
+
+    id: str
+    entry: TimelineEntry
+    anchor: Anchor | None
+
+
+@value_class
+class VerificationRow:
+    """A stored verification. Ids ascend with time; ``anchor`` is that of the proof as it is now."""
+
+    id: str
+    verification: Verification
+    anchor: Anchor | None
+
 
 EVENTS: Final = Table("timeline", TimelineEntry, extra=("id",))
 VERIFICATIONS: Final = Table("verifications", Verification, extra=("id",))

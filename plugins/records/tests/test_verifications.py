@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from identity_records.queries import Verification, VerificationQuery
-from identity_records.store import StoredVerifications
+from identity_records.queries import VerificationQuery
+from identity_records.store import StoredVerifications, Verification
 
 from identity_core.errors import Overloaded
 from identity_core.ports.activity import VerifierChallenge

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from identity_records.audit import audit_of
-from identity_records.queries import TimelineEntry, Verification
-from identity_records.store import StoredTimeline, StoredVerifications
+from identity_records.store import StoredTimeline, StoredVerifications, TimelineEntry, Verification
 from identity_records.use_cases.audit import ListAuditLines
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory

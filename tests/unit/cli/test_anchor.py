@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import pytest
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_kit.conformance.prover_cases import BbsIssuer
-from identity_records.queries import TimelineEntry, TimelineQuery, TimelineRow
-from identity_records.store import StoredTimeline
+from identity_records.queries import TimelineQuery
+from identity_records.store import StoredTimeline, TimelineEntry, TimelineRow
 from identity_tlog.note import Checkpoint
 
 from identity_core.api import proofs
