@@ -201,7 +201,7 @@ async def open_store(plugins: PluginManager, custodian: Custodian, *, processes:
     store.idempotency = StoredIdempotencyKeys(store.database, retention=kept)
     # A custodian may be older than its database: one that has nothing in it yet has nothing to hide.
     is_new = is_first or await store.is_new()
-    for one in (one.declared for one in extensions_on(plugins, store.database).on if one.declared.sinks):
+    for one in (one.declared for one in extensions_on(plugins, store.database).on):
         store.activity.sinks += [OpenSink(one.name, sink, is_vital=one.vital) for sink in one.sinks(store, is_new)]
     if not store.activity.has_vital:
         log.warning(

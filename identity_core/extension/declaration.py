@@ -171,7 +171,7 @@ class Extension(Struct, frozen=True, kw_only=True):
     early: bool = False
     guard: Callable[[Settings], RollbackGuard] | None = None
     adopts: tuple[str, ...] = ()
-    sinks: Callable[[Store, bool], Sequence[EventSink]] | None = None
+    sinks: Callable[[Store, bool], Sequence[EventSink]] = lambda _store, _is_new: ()
     retention: tuple[RetentionRule, ...] = ()
     checks: tuple[InstallationCheck, ...] = ()
     rows: tuple[RowRule, ...] = ()

@@ -31,6 +31,7 @@ from identity_operations.erasure import SweepRecords
 from identity_operations.kinds import KINDS
 from identity_operations.retention import StoredRecords
 from identity_records.audit import audit_of
+from identity_records.extension import TIMELINE, VERIFICATIONS
 from identity_records.use_cases.audit import CutAuditLog
 
 from identity_core.codec.times import micros
@@ -285,7 +286,12 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
     sweeps = (
         expired,
         ForgetRows(StoredConsentReplies(store.database).forget, clock),
-        SweepRecords(StoredRecords(store.database, RULES), dict.fromkeys(KINDS, DAY), clock, clock.monotonic),
+        SweepRecords(
+            StoredRecords(store.database, [*RULES, TIMELINE, VERIFICATIONS]),
+            dict.fromkeys(KINDS, DAY),
+            clock,
+            clock.monotonic,
+        ),
         CutAuditLog(audit_of(store), DAY, clock, clock.monotonic),
     )
     longest: list[float] = []
