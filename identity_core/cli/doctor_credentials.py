@@ -11,8 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeVar
 
+from identity_commands.secret_input import read_record
+
 from identity_core.cli.holder_file import HELD, ISSUED_ANEW, OWN, unfit
-from identity_core.cli.secret_input import read_record
 from identity_core.codec.times import micros
 from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.credential import Binding

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from identity_core.cli.options import shown
+from identity_core.cli.output import shown
 from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
 from identity_core.errors import JsonValue
 

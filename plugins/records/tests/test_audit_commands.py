@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from identity_commands.local_server import LocalServer
 from identity_records.chain import ChainHead, next_link
 
-from identity_core.cli.local_server import LocalServer
 from tests.events import AuditRow, open_store, write_rows
 from tests.unit.cli.conftest import Commands
 
